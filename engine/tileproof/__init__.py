@@ -1,3 +1,38 @@
-"""A declarative rule-engine verifier for NVIDIA tensor-core code."""
+"""A declarative rule-engine verifier for NVIDIA tensor-core code.
+
+    import tileproof
+
+    report = tileproof.check("kernel.mlir", target="sm_90a")
+    for diagnostic in report.diagnostics:
+        print(diagnostic.code, diagnostic.message)
+
+    module = tileproof.parse(text).module
+
+The functions are imported on first use: ``tileproof --version`` pays for none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tileproof.api import check, parse, rulebook
+    from tileproof.report.values import Report
 
 __version__ = "0.1.0"
+__all__ = ["Report", "__version__", "check", "parse", "rulebook"]
+
+_HOMES = {
+    "check": "tileproof.api",
+    "parse": "tileproof.api",
+    "rulebook": "tileproof.api",
+    "Report": "tileproof.report.values",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tileproof' has no attribute '{name}'")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,150 @@
+"""The verbs of the command line as functions: text or paths in, values out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tileproof.report.values import Report, Unread
+from tileproof.rule import Rulebook
+from tileproof.rulebook import default_files, load, rule_files
+from tileproof.scan import Scan, scan
+from tileproof.source import Source
+from tileproof.verbs.check import FileReport, Options, check_source
+
+IR_SUFFIXES = (".mlir",)
+
+
+def parse(text: str, name: str = "<text>") -> Scan:
+    """Read MLIR text: the module, the faults and the comments. Never raises on bad text."""
+    return scan(Source(name, text))
+
+
+def rulebook(folders: Iterable[Path] = ()) -> Rulebook:
+    """Our rules and those in more folders.
+
+    Raises:
+        RuleError: a rule file is wrong; every fault is listed with its place.
+        OSError: a file cannot be read.
+    """
+    files = default_files()
+    for folder in folders:
+        files += rule_files(folder)
+    return load(files)
+
+
+def check(
+    *inputs: str | Path,
+    contract: str = "ptx",
+    target: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    rules: Iterable[Path] = (),
+) -> Report:
+    """Check IR.
+
+    Args:
+        inputs: paths (files, or directories searched for ``*.mlir``) or MLIR text. A string is text where it has a
+            line break or no file of that name exists.
+        contract: ``ptx``, what the hardware and ptxas accept, or ``tileiras``, what the reference pages say.
+        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms.
+        select, ignore: codes, prefixes of codes or names of rules to report, or not to.
+        rules: folders with more rule files.
+
+    Raises:
+        RuleError: a rule file is wrong.
+        ValueError: no such contract or target.
+    """
+    book = rulebook(rules)
+    options = Options(contract, target, tuple(select), tuple(ignore))
+    validate(book, options)
+    jobs: list[Path | Source] = []
+    for item in inputs:
+        if isinstance(item, str) and ("\n" in item or not Path(item).exists()):
+            jobs.append(Source("<text>", item))
+        else:
+            jobs += expand(Path(item))
+    return check_all(book, jobs, options)
+
+
+def validate(book: Rulebook, options: Options) -> None:
+    """Raise ValueError, with what there is instead, for a contract, a target or a rule that does not exist."""
+    if options.contract not in ("ptx", "tileiras"):
+        raise ValueError(f"no contract is called '{options.contract}'; there are ptx and tileiras")
+    targets = [member[1:] for member in book.enums["target"].members]
+    if options.target is not None and options.target not in targets:
+        raise ValueError(f"no target is called '{options.target}'; there are {', '.join(targets)}")
+    documented = book.documented()
+    names = {item.name for item in documented.values()}
+    for item in (*options.select, *options.ignore):
+        if item not in names and not any(code.startswith(item) for code in documented):
+            raise ValueError(f"no rule has the code or name '{item}'; `tileproof rules list` shows them all")
+
+
+def expand(path: Path) -> list[Path]:
+    """A file itself; of a directory the IR files below it, sorted."""
+    if not path.is_dir():
+        return [path]
+    return sorted(found for suffix in IR_SUFFIXES for found in path.rglob(f"*{suffix}")) or [path]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Checks one file in another process, which loads the rules itself."""
+
+    files: tuple[Source, ...]
+    options: Options
+
+    def __call__(self, path: Path) -> FileReport | Unread:
+        return check_one(load(self.files), path, self.options)
+
+
+def check_one(book: Rulebook, item: Path | Source, options: Options) -> FileReport | Unread:
+    """Check one file or text."""
+    name = item.name if isinstance(item, Source) else str(item)
+    try:
+        source = item if isinstance(item, Source) else Source(name, item.read_bytes().decode("utf-8"))
+    except UnicodeDecodeError:
+        return Unread(name, "not UTF-8 text")
+    except IsADirectoryError:
+        return Unread(name, f"no {' or '.join(IR_SUFFIXES)} file in this directory")
+    except OSError as error:
+        return Unread(name, error.strerror or str(error))
+    report = check_source(book, source, options)
+    return Unread(name, "holds no IR") if report.empty else report
+
+
+def check_all(
+    book: Rulebook,
+    items: Sequence[Path | Source],
+    options: Options,
+    jobs: int = 1,
+    files: tuple[Source, ...] = (),
+    progress: Callable[[], None] = lambda: None,
+) -> Report:
+    """Check files and texts, in their order.
+
+    Args:
+        jobs: processes to use; more than one needs ``files``, the rule files, and paths only.
+        progress: called after each item.
+    """
+    outcomes: list[FileReport | Unread] = []
+    paths = [item for item in items if isinstance(item, Path)]
+    if jobs > 1 and len(paths) == len(items) > 1:
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
+
+        with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
+            for outcome in pool.map(_Job(files, options), paths):
+                outcomes.append(outcome)
+                progress()
+    else:
+        for item in items:
+            outcomes.append(check_one(book, item, options))
+            progress()
+    return Report(
+        tuple(outcome for outcome in outcomes if isinstance(outcome, FileReport)),
+        tuple(outcome for outcome in outcomes if isinstance(outcome, Unread)),
+        options,
+        book,
+    )

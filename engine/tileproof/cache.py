@@ -1,0 +1,73 @@
+"""Compiled grammars and rules, kept under the user's cache directory and found again by their content.
+
+Compiling them takes longer than checking a kernel. Nothing here can make a run fail: what is missing, damaged or not
+ours is made anew, and where nothing can be written nothing is. Entries are pickles, so only files that belong to the
+user are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+from tileproof import __version__
+
+T = TypeVar("T")
+
+
+@cache
+def folder() -> Path | None:
+    """The cache directory, made if need be; None where there is none. ``TILEPROOF_CACHE_DIR`` moves it, empty: none."""
+    chosen = os.environ.get("TILEPROOF_CACHE_DIR")
+    if chosen == "":
+        return None
+    base = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
+    try:
+        path = Path(chosen) if chosen else Path(base or Path.home() / ".cache") / "tileproof"
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return path if _ours(path) else None
+
+
+def _ours(path: Path) -> bool:
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+
+
+def entry(kind: str, content: Iterable[str]) -> Path | None:
+    """The file for something made from ``content`` by this version of tileproof and Python."""
+    home = folder()
+    if home is None:
+        return None
+    digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    for text in content:
+        digest.update(text.encode())
+        digest.update(b"\0")
+    return home / f"{kind}-{digest.hexdigest()[:32]}.pickle"
+
+
+def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
+    """What ``make`` makes, from the cache if it is there."""
+    path = entry(kind, content)
+    if path is None:
+        return make()
+    try:
+        if _ours(path):
+            return cast(T, pickle.loads(path.read_bytes()))
+    except Exception:  # a damaged pickle may raise anything
+        pass
+    value = make()
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
+        Path(file.name).replace(path)
+    except OSError:
+        pass
+    return value

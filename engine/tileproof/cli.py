@@ -1,0 +1,324 @@
+"""The command line. Each command imports what it needs when it runs: start-up time is a feature."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from tileproof import __version__
+
+if TYPE_CHECKING:
+    from tileproof.report.values import Report
+    from tileproof.rule import Finding, Rule, Rulebook
+    from tileproof.source import Source
+
+FORMATS = ("text", "json", "sarif", "github")
+PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
+
+
+def fail(message: str) -> NoReturn:
+    """One clear line, and exit status 2."""
+    click.echo(f"tileproof: {message}", err=True)
+    sys.exit(2)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", message="tileproof %(version)s")
+def main() -> None:
+    """Verify NVIDIA tensor-core code: CuTe DSL IR against rules that are data."""
+
+
+def _rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--rules",
+        "folders",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder with more rule files (*.rule); repeatable.",
+    )(command)
+
+
+def _load(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
+    """The rulebook with the project's own rules; exits with status 2 and the faults where it cannot be used."""
+    from tileproof import config  # noqa: PLC0415
+    from tileproof.rulebook import RuleError, default_files, load, rule_files  # noqa: PLC0415
+
+    files = default_files()
+    try:
+        for folder in (*config.find(Path.cwd()).rules, *folders):
+            if not folder.is_dir():
+                fail(f"{folder}: no such folder of rules")
+            files += rule_files(folder)
+        return load(files), files
+    except RuleError as error:
+        for fault in error.faults:
+            click.echo(f"{fault.place}: error: {fault.message}", err=True)
+        sys.exit(2)
+    except (config.ConfigError, OSError, UnicodeDecodeError) as error:
+        fail(str(error))
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option(
+    "--contract",
+    type=click.Choice(["ptx", "tileiras"]),
+    help="What the hardware and ptxas accept (ptx, the default), or what the reference pages say.",
+)
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, by commas.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note"]),
+    help="The least severity that makes the exit status 1.  [default: error]",
+)
+@click.option("--jobs", "-j", type=click.IntRange(0), help="Processes to use; 0 is one a core. Default: as it pays.")
+@click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal.")
+@_rule_options
+def check(
+    files: tuple[str, ...],
+    form: str,
+    target: str | None,
+    contract: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: str | None,
+    jobs: int | None,
+    colourless: bool,
+    folders: tuple[Path, ...],
+) -> None:
+    """Check IR files, directories (*.mlir), globs, or - for standard input.
+
+    Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
+    holds no IR, or bad arguments.
+
+    A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
+    """
+    from tileproof import api, config  # noqa: PLC0415
+    from tileproof.diagnostic import Severity  # noqa: PLC0415
+    from tileproof.verbs.check import Options  # noqa: PLC0415
+
+    book, rules = _load(folders)
+    settings = config.find(Path.cwd())
+    options = Options(
+        contract or settings.contract or "ptx",
+        target or settings.target,
+        _listed(select) or settings.select,
+        _listed(ignore) or settings.ignore,
+    )
+    threshold = fail_on or settings.fail_on or "error"
+    if threshold not in ("error", "warning", "note"):
+        fail(f"[tool.tileproof] fail-on is error, warning or note, not '{threshold}'")
+    try:
+        api.validate(book, options)
+    except ValueError as error:
+        fail(str(error))
+    items = [item for name in files for item in _inputs(name)]
+    with _progress(len(items)) as step:
+        report = api.check_all(book, items, options, _processes(jobs, items), rules, step)
+    _write(report, form, colourless)
+    sys.exit(report.exit_status(Severity(threshold)))
+
+
+def _listed(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(item for value in values for item in value.replace(",", " ").split())
+
+
+def _inputs(name: str) -> list[Path | Source]:
+    """What an argument stands for: standard input, a file, the IR below a directory, or the matches of a glob."""
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.source import Source  # noqa: PLC0415
+
+    if name == "-":
+        try:
+            return [Source("-", sys.stdin.buffer.read().decode("utf-8"))]
+        except UnicodeDecodeError:
+            fail("-: not UTF-8 text")
+    path = Path(name)
+    if not path.exists() and any(mark in name for mark in "*?["):
+        anchor = Path(path.anchor)
+        if matches := sorted(map(str, anchor.glob(str(path.relative_to(anchor))))):
+            return [item for match in matches for item in api.expand(Path(match))]
+    return list(api.expand(path))
+
+
+def _processes(jobs: int | None, items: list[Path | Source]) -> int:
+    cores = os.cpu_count() or 1
+    if jobs is not None:
+        return jobs or cores
+    size = sum(item.stat().st_size for item in items if isinstance(item, Path) and item.is_file())
+    return cores if size > PARALLEL_BYTES else 1
+
+
+class _progress:  # noqa: N801  reads as a function
+    """A progress bar on a terminal for runs of many files; nothing in a pipe."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.bar: Any = None
+
+    def __enter__(self) -> Callable[[], None]:
+        if self.total < 8 or not sys.stderr.isatty():
+            return lambda: None
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415
+
+        self.bar = Progress(console=Console(stderr=True), transient=True)
+        self.bar.start()
+        task = self.bar.add_task("checking", total=self.total)
+        return lambda: self.bar.advance(task)
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _write(report: Report, form: str, colourless: bool) -> None:
+    from importlib import import_module  # noqa: PLC0415
+
+    module = import_module(f"tileproof.report.{form}")
+    if form == "text":
+        colour = sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
+        lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
+    else:
+        rendered = module.render(report)
+        lines = [rendered] if isinstance(rendered, str) else rendered
+    for line in lines:
+        click.echo(line)
+    for unread in report.unread:
+        click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the dumped IR in this folder.")
+def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | None) -> None:
+    """Run a CuTe DSL program and check the IR that it compiles.
+
+    The command runs with CuTe DSL's dump variables set to a private folder; what it dumped is then checked. The exit
+    status is the worse of the two.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.verbs.check import Options  # noqa: PLC0415
+    from tileproof.verbs.run import CannotRun, dump  # noqa: PLC0415
+
+    book, rules = _load(())
+    options = Options(target=target)
+    try:
+        api.validate(book, options)
+        with dump(command, keep) as (status, files):
+            report = api.check_all(book, files, options, 1, rules)
+            if files:
+                _write(report, form, colourless=False)
+            else:
+                click.echo("tileproof: the command compiled no CuTe DSL kernel, nothing was checked", err=True)
+    except (CannotRun, ValueError) as error:
+        fail(str(error))
+    sys.exit(max(status, report.exit_status()))
+
+
+@main.group()
+def rules() -> None:
+    """The rule base: list, show, check and compare rules."""
+
+
+@rules.command("list")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), help="Only the rules of one contract.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def list_rules(contract: str | None, form: str, folders: tuple[Path, ...]) -> None:
+    """List all rules, one a line."""
+    from tileproof import explain  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    chosen = [
+        item for item in book.documented().values() if contract is None or explain.contract(item) in (None, contract)
+    ]
+    click.echo(explain.as_json(book, chosen) if form == "json" else explain.listing(chosen))
+
+
+@rules.command("show")
+@click.argument("code")
+@_rule_options
+def show_rule(code: str, folders: tuple[Path, ...]) -> None:
+    """Show the text of a rule as it stands in its file."""
+    from tileproof import explain  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    click.echo(explain.text_of(_find(book, code)))
+
+
+@rules.command("check")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@_rule_options
+def check_rules(timeout: float, folders: tuple[Path, ...]) -> None:
+    """Check the rule base itself.
+
+    Each rule can hold and can fail, is not implied by the others, has a source and examples that behave as they say,
+    and its two readings, the Python function and the Z3 formula, agree on every configuration.
+    """
+    from tileproof.rulecheck import check_book  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    with _progress(len(book.rules)) as step:
+        outcome = check_book(book, timeout, step)
+    for fault in outcome.faults:
+        click.echo(f"{fault.place}: error: {fault.message}")
+    for fault in outcome.unknown:
+        click.echo(f"{fault.place}: warning: {fault.message}")
+    click.echo(
+        f"{len(book.rules)} rules in {len(book.schemas)} schemas: {outcome.questions} questions to Z3,"
+        f" {outcome.configurations} configurations compared, {len(outcome.faults)} errors,"
+        f" {len(outcome.unknown)} unknown"
+    )
+    sys.exit(bool(outcome.faults))
+
+
+@rules.command("diff")
+@click.argument("accepting", type=click.Choice(["ptx", "tileiras"]))
+@click.argument("rejecting", type=click.Choice(["ptx", "tileiras"]))
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@_rule_options
+def diff_rules(accepting: str, rejecting: str, timeout: float, folders: tuple[Path, ...]) -> None:
+    """Configurations that contract ACCEPTING takes and contract REJECTING does not, one for each rejecting rule."""
+    from tileproof.rulecheck import differences  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    for line in differences(book, accepting, rejecting, timeout):
+        click.echo(line)
+
+
+@main.command()
+@click.argument("code")
+@_rule_options
+def explain(code: str, folders: tuple[Path, ...]) -> None:
+    """Explain a rule by its code or name: what it demands, why, where that is written, and examples."""
+    from tileproof import explain as explaining  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    click.echo(explaining.explanation(book, _find(book, code)))
+
+
+def _find(book: Rulebook, code: str) -> Rule | Finding:
+    documented = book.documented()
+    for item in documented.values():
+        if code.upper() == item.code or code == item.name:
+            return item
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    near = get_close_matches(code, [*documented, *(item.name for item in documented.values())], 3)
+    fail(f"no rule has the code or name '{code}'" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+
+
+if __name__ == "__main__":
+    main()

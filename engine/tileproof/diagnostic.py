@@ -1,0 +1,46 @@
+"""Diagnostics: what is wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tileproof.source import Source, Span
+
+
+class Severity(Enum):
+    """How bad it is. Only errors fail a run unless ``--fail-on`` says otherwise."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for notes, 1 for warnings, 2 for errors."""
+        return ("note", "warning", "error").index(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding at one place.
+
+    Attributes:
+        code, name: of the rule that it violates.
+        message, hint: one sentence each, in the user's terms.
+        sources: where the fact behind it is written down.
+    """
+
+    source: Source
+    span: Span
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    sources: tuple[str, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Sort key within one file: place, then code."""
+        return (self.span.start, self.span.end, self.code)

@@ -1,0 +1,148 @@
+"""The fast reading of a rule: a Python function from facts to whether the rule holds.
+
+An expression becomes Python source once, with its tables bound as dictionaries. Reading an unknown fact or a missing
+row raises KeyError, which here means that the rule has nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tileproof.diagnostic import Severity
+from tileproof.rule import (
+    Arithmetic,
+    Comparison,
+    Connective,
+    Expression,
+    Fact,
+    Lookup,
+    Members,
+    Membership,
+    Not,
+    Number,
+    Range,
+    Rule,
+    Rulebook,
+    Scalar,
+    Symbol,
+    Value,
+)
+
+Facts = Mapping[str, Scalar]
+
+
+class _Compiler:
+    def __init__(self, book: Rulebook, contract: str) -> None:
+        self.book = book
+        self.contract = contract
+        self.names: dict[str, object] = {}
+
+    def source(self, expression: Expression) -> str:
+        """Python source with the value of an expression."""
+        match expression:
+            case Number(value):
+                return repr(value)
+            case Symbol(name):
+                return repr(name)
+            case Fact(name):
+                return f"f[{name!r}]"
+            case Lookup():
+                return self.lookup(expression)
+            case Arithmetic(operator, left, right):
+                return f"({self.source(left)} {operator.replace('/', '//')} {self.source(right)})"
+            case Comparison(operator, left, right):
+                return f"({self.source(left)} {operator} {self.source(right)})"
+            case Membership(item, collection):
+                return f"({self.source(item)} in {self.source(collection)})"
+            case Members(items):
+                return "{" + ", ".join(map(self.source, items)) + "}" if items else "frozenset()"
+            case Range(first, last, step):
+                return self.bind("r", range(first, last + 1, step))
+            case Not(operand):
+                return f"(not {self.source(operand)})"
+            case Connective(operator, operands):
+                return "(" + f" {operator} ".join(map(self.source, operands)) + ")"
+
+    def lookup(self, lookup: Lookup) -> str:
+        table = self.book.tables[lookup.table, self.contract]
+        column = table.column(lookup.column)
+        assert column is not None, "checked when the rulebook was loaded"
+        keyed = {key if len(key) > 1 else key[0]: row[column] for key, row in table.rows.items()}
+        keys = ", ".join(map(self.source, lookup.arguments))
+        return f"{self.bind('t', keyed)}[{keys}]"
+
+    def bind(self, prefix: str, value: object) -> str:
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+
+def function(book: Rulebook, contract: str, expression: Expression) -> Callable[[Facts], Value]:
+    """A function that computes an expression from facts; it raises KeyError where a fact or a row is missing."""
+    compiler = _Compiler(book, contract)
+    source = f"lambda f: {compiler.source(expression)}"
+    made: Callable[[Facts], Value] = eval(source, {"__builtins__": {}, "frozenset": frozenset, **compiler.names})
+    return made
+
+
+class Check:
+    """A rule ready to run."""
+
+    __slots__ = ("_require", "_when", "rule")
+
+    def __init__(self, book: Rulebook, contract: str, rule: Rule) -> None:
+        self.rule = rule
+        self._when = function(book, contract, rule.when) if rule.when is not None else None
+        self._require = function(book, contract, rule.require)
+
+    def __call__(self, facts: Facts) -> bool | None:
+        """True where the rule holds, False where it is violated, None where it does not apply."""
+        try:
+            if self._when is not None and not self._when(facts):
+                return None
+            return bool(self._require(facts))
+        except KeyError:
+            return None
+
+
+class Judge:
+    """All rules of one schema in one contract, compiled."""
+
+    def __init__(self, book: Rulebook, contract: str, schema: str) -> None:
+        self.book = book
+        self.contract = contract
+        self.schema = schema
+        self.checks = tuple(Check(book, contract, rule) for rule in book.rules_on(schema, contract))
+
+    def violated(self, facts: Facts) -> tuple[Rule, ...]:
+        """The rules that a configuration violates and that report, those refined away left out."""
+        broken = [check.rule for check in self.checks if check(facts) is False]
+        if len(broken) < 2:
+            return tuple(broken)
+        codes = {rule.code for rule in broken}
+        return tuple(rule for rule in broken if codes.isdisjoint(rule.refines))
+
+    def legal(self, facts: Facts, fact: str) -> tuple[Scalar, ...]:
+        """The values of one fact, the others kept, that no rule of severity error about it rejects; in domain order.
+
+        Rules about other facts do not count: what else is wrong with a configuration is reported by itself.
+        """
+        about = [check for check in self.checks if fact in check.rule.facts and check.rule.severity is Severity.ERROR]
+        trial = dict(facts)
+        found = []
+        for value in self.book.domain(self.schema, fact):
+            trial[fact] = value
+            if all(check(trial) is not False for check in about):
+                found.append(value)
+        return tuple(found)
+
+    def nearest(self, facts: Facts, fact: str) -> tuple[Scalar, ...]:
+        """The legal values of a fact nearest to its present one: by distance for integers, by order for enums."""
+        legal = self.legal(facts, fact)
+        domain = list(self.book.domain(self.schema, fact))
+        present = facts[fact]
+        # An integer beyond its domain is farther from every legal value than the domain is long: distance still orders.
+        at = present if isinstance(present, int) else domain.index(present) if present in domain else 0
+        distance = {value: abs((value if isinstance(value, int) else domain.index(value)) - at) for value in legal}
+        least = min(distance.values(), default=0)
+        return tuple(value for value in legal if distance[value] == least)

@@ -1,0 +1,112 @@
+"""Types and operations of the IR to the facts that rules speak of.
+
+How a type gives facts is rule data (the ``atom`` declarations); this module only follows it. Each fact remembers the
+piece of text it came from, so that a diagnostic can underline ``100`` in ``64x100x16``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tileproof.dialects.types import Kind, Node
+from tileproof.rule import Atom, Binding, Bounded, Enumerated, Rulebook, Scalar
+from tileproof.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A configuration and where it stands.
+
+    Attributes:
+        spelled: facts as the user wrote them.
+        spans: offsets of each fact's text; facts that were computed have none.
+        span: the piece of text that the configuration as a whole stands for.
+    """
+
+    schema: str
+    values: Mapping[str, Scalar]
+    spelled: Mapping[str, str]
+    spans: Mapping[str, Span]
+    span: Span
+
+
+class MalformedAtom(ValueError):
+    """An atom whose parameters do not fit its declaration."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+@dataclass(slots=True)
+class _Collected:
+    values: dict[str, Scalar] = field(default_factory=dict)
+    spelled: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+
+
+def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
+    """The facts of an atom type.
+
+    Args:
+        node: the atom's type.
+        offset: where the text of the type that holds it starts.
+
+    Raises:
+        MalformedAtom: a parameter is missing, superfluous or no number where the schema wants one.
+    """
+    found = _Collected()
+    for binding in atom.bindings:
+        _bind(book, atom, binding, node, offset, found)
+    span = Span(offset + node.start, offset + node.end)
+    return Facts(atom.schema, found.values, found.spelled, found.spans, span)
+
+
+def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int, found: _Collected) -> None:
+    name = node.text.lstrip("!")
+    if isinstance(binding.parameter, int):
+        positional = node.positional
+        parameter = positional[binding.parameter] if binding.parameter < len(positional) else None
+        what = f"its parameter {binding.parameter + 1}"
+    else:
+        parameter, what = node.parameter(binding.parameter), f"'{binding.parameter}'"
+    if parameter is None:
+        if binding.default is None:
+            raise MalformedAtom(f"{name} lacks {what}", Span(offset + node.start, offset + node.end))
+        found.values.update(zip(binding.facts, binding.default, strict=True))
+        return
+    pieces = list(_pieces(parameter))
+    if len(pieces) != len(binding.facts):
+        raise MalformedAtom(
+            f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
+            Span(offset + parameter.start, offset + parameter.end),
+        )
+    schema = book.schemas[atom.schema]
+    translation = dict(binding.translation)
+    for fact, (text, start, end) in zip(binding.facts, pieces, strict=True):
+        span = Span(offset + start, offset + end)
+        match schema.fields[fact]:
+            case Bounded():
+                if not text.lstrip("-").isdigit():
+                    raise MalformedAtom(f"'{text}' in {what} of {name} is no integer", span)
+                found.values[fact] = int(text)
+            case Enumerated(enum):
+                # An unknown word stays as it is: no set of any rule contains it, so the rules reject it by name.
+                found.values[fact] = translation.get(text) or book.enums[enum].by_spelling.get(text, text)
+        found.spelled[fact] = text
+        found.spans[fact] = span
+
+
+def _pieces(node: Node) -> Iterator[tuple[str, int, int]]:
+    """The single values in a parameter: extents of a shape, members of a tuple, or the parameter itself."""
+    if node.kind is Kind.DIMS:
+        at = node.start
+        for extent in node.text.rstrip("x").split("x"):
+            yield extent, at, at + len(extent)
+            at += len(extent) + 1
+    elif node.kind is Kind.GROUP:
+        for child in node.children:
+            yield from _pieces(child)
+    else:
+        yield node.text, node.start, node.end

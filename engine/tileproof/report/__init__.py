@@ -1,0 +1,1 @@
+"""Reports: the outcome of a check as values, and one module for each format that they are written in."""

@@ -1,0 +1,37 @@
+"""Reports as GitHub workflow commands, which GitHub shows beside the changed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileproof.report.values import Report
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def render(report: Report) -> Iterator[str]:
+    """One command a diagnostic, and one for each input that could not be checked."""
+    for diagnostic in report.diagnostics:
+        start = diagnostic.source.position(diagnostic.span.start)
+        end = diagnostic.source.position(diagnostic.span.end)
+        properties = {
+            "file": diagnostic.source.name,
+            "line": start.line,
+            "col": start.column,
+            "endLine": end.line,
+            "endColumn": max(end.column - 1, 1),
+            "title": f"{diagnostic.code} {diagnostic.name}",
+        }
+        listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+        text = f"{diagnostic.message}\nhint: {diagnostic.hint}" if diagnostic.hint else diagnostic.message
+        yield f"::{_COMMANDS[diagnostic.severity.value]} {listed}::{_data(text)}"
+    for unread in report.unread:
+        yield f"::error file={_property(unread.name)}::{_data(unread.reason)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,54 @@
+"""Reports for programs: one JSON object, version 1."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.report.values import Report
+
+
+def render(report: Report) -> str:
+    """The report as JSON text. Lines and columns count from 1; the end column is one past the last character."""
+    return json.dumps(
+        {
+            "version": 1,
+            "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+            "summary": {
+                "files": len(report.files),
+                "errors": report.count(Severity.ERROR),
+                "warnings": report.count(Severity.WARNING),
+                "notes": report.count(Severity.NOTE),
+                "contract": report.options.contract,
+                "targets": [
+                    {
+                        "file": file.source.name,
+                        "target": str(file.target) if file.target else None,
+                        "reason": file.target.reason if file.target else "no target has all that is used",
+                    }
+                    for file in report.files
+                ],
+                "unread": [{"file": unread.name, "reason": unread.reason} for unread in report.unread],
+            },
+        },
+        indent=2,
+    )
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    start = diagnostic.source.position(diagnostic.span.start)
+    end = diagnostic.source.position(diagnostic.span.end)
+    return {
+        "file": diagnostic.source.name,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+        "sources": list(diagnostic.sources),
+    }

@@ -1,0 +1,92 @@
+"""Reports in SARIF 2.1.0, which code-scanning services read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from tileproof import __version__
+from tileproof.diagnostic import Diagnostic
+from tileproof.report.values import Report
+from tileproof.rule import Finding, Rule
+
+_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+
+
+def render(report: Report) -> str:
+    """The report as a SARIF log with one run. Rules that reported are described in the run's tool."""
+    documented = report.book.documented()
+    codes = sorted({diagnostic.code for diagnostic in report.diagnostics})
+    index = {code: i for i, code in enumerate(codes)}
+    invocation = {
+        "executionSuccessful": not report.unread,
+        "toolExecutionNotifications": [
+            {
+                "level": "error",
+                "message": {"text": unread.reason},
+                "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(unread.name)}}}],
+            }
+            for unread in report.unread
+        ],
+    }
+    driver = {
+        "name": "tileproof",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(documented[code]) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(diagnostic, index) for diagnostic in report.diagnostics],
+    }
+    return json.dumps(
+        {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}, indent=2
+    )
+
+
+def _rule(rule: Rule | Finding) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.name.replace("-", " ")},
+        "fullDescription": {"text": rule.message},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity.value]},
+    }
+    lines = [rule.hint] * bool(rule.hint) + [f"Source: {source}" for source in rule.sources]
+    if lines:
+        described["help"] = {"text": "\n".join(lines)}
+    return described
+
+
+def _result(diagnostic: Diagnostic, index: dict[str, int]) -> dict[str, Any]:
+    start = diagnostic.source.position(diagnostic.span.start)
+    end = diagnostic.source.position(diagnostic.span.end)
+    text = f"{diagnostic.message}. {diagnostic.hint}" if diagnostic.hint else diagnostic.message
+    return {
+        "ruleId": diagnostic.code,
+        "ruleIndex": index[diagnostic.code],
+        "level": _LEVELS[diagnostic.severity.value],
+        "message": {"text": text},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": _uri(diagnostic.source.name)},
+                    "region": {
+                        "startLine": start.line,
+                        "startColumn": start.column,
+                        "endLine": end.line,
+                        "endColumn": end.column,
+                    },
+                }
+            }
+        ],
+    }
+
+
+def _uri(name: str) -> str:
+    path = PurePath(name)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -1,0 +1,85 @@
+"""Reports for people: the line, a caret under the piece of text that is wrong, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.report.values import Report
+
+WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
+
+Style = Callable[[str, str], str]
+
+_COLOURS = {"error": "1;31", "warning": "1;33", "note": "1;36", "caret": "1;32", "strong": "1", "faint": "2"}
+
+
+def plain(text: str, role: str) -> str:
+    """No colour."""
+    return text
+
+
+def coloured(text: str, role: str) -> str:
+    """ANSI colours for a terminal."""
+    return f"\x1b[{_COLOURS[role]}m{text}\x1b[0m"
+
+
+def render(report: Report, style: Style = plain) -> Iterator[str]:
+    """The lines of a report."""
+    for diagnostic in report.diagnostics:
+        yield from _diagnostic(diagnostic, style)
+        yield ""
+    yield _summary(report, style)
+
+
+def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+    source, span = diagnostic.source, diagnostic.span
+    line, column = source.position(span.start)
+    severity = diagnostic.severity.value
+    head = style(f"{source.name}:{line}:{column}:", "strong")
+    yield f"{head} {style(severity, severity)}: {diagnostic.message} [{diagnostic.code} {diagnostic.name}]"
+    text = source.line(line)
+    length = max(1, min(span.end - span.start, len(text) - column + 1))
+    shown, at = _window(text, column - 1, length)
+    number = str(line)
+    bar = style("|", "faint")
+    yield f"{style(number.rjust(5), 'faint')} {bar} {shown}"
+    caret = "^" + "~" * (min(length, len(shown) - at) - 1)
+    yield f"{' ' * 5} {bar} {' ' * at}{style(caret, 'caret')}"
+    for label, value in (("hint", diagnostic.hint), ("source", "; ".join(diagnostic.sources))):
+        if value:
+            yield f"{' ' * 5} {style('=', 'faint')} {style(label, 'strong')}: {value}"
+
+
+def _window(text: str, at: int, length: int) -> tuple[str, int]:
+    """The part of a line around the caret, at most WIDTH characters, and where the caret stands in it."""
+    text = text.replace("\t", " ")
+    if len(text) <= WIDTH:
+        return text, at
+    start = max(0, min(at - (WIDTH - min(length, WIDTH)) // 2, len(text) - WIDTH))
+    piece = text[start : start + WIDTH]
+    at -= start
+    if start:
+        piece = "..." + piece[3:] if at >= 3 else piece
+    if start + WIDTH < len(text):
+        piece = piece[:-3] + "..."
+    return piece, at
+
+
+def _summary(report: Report, style: Style) -> str:
+    counts = [(report.count(severity), severity.value) for severity in Severity]
+    found = ", ".join(
+        style(_plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"
+    )
+    targets: dict[str, int] = {}
+    for file in report.files:
+        label = f"{file.target} ({file.target.reason})" if file.target else "no target has all that is used"
+        targets[label] = targets.get(label, 0) + 1
+    several = len(report.files) > 1
+    listed = ", ".join(f"{label}" + (f" x {count}" if several else "") for label, count in targets.items())
+    files = _plural(len(report.files), "file")
+    return f"{found} in {files}; target {listed or 'none'}; contract {report.options.contract}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,351 @@
+"""Rules as values: the abstract syntax of rule files, and the rulebook they add up to.
+
+A rule says what must hold of a *configuration*: a set of named facts (``N``, ``a.type``) that one schema declares with
+their domains. The text of a rule is read once, into these values, and from there twice: ``evaluate`` makes a Python
+function of it, ``smt`` a Z3 formula. Neither knows any hardware: the hardware is in rules/.
+
+A rule is silent, not violated, where a fact it reads is unknown or a table it reads has no row: another rule objects
+to such a configuration, or nobody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from tileproof.diagnostic import Severity
+from tileproof.source import Source, Span
+
+Scalar: TypeAlias = "int | str"  # an enum member is its name, leading dot included: ".f16"
+Value: TypeAlias = "int | str | frozenset[int] | frozenset[str] | frozenset[int | str] | range"
+
+CONTRACTS = ("ptx", "tileiras")
+NOWHERE = Span(0, 0)
+
+# --------------------------------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer. A version such as ``8.6`` is the integer 806."""
+
+    value: int
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A member of an enum, leading dot included."""
+
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The value of a field of the schema."""
+
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """``table(arguments).column``; in messages also ``nearest(fact)`` and ``legal(fact)``."""
+
+    table: str
+    arguments: tuple[Expression, ...]
+    column: str | None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``+ - * / %``; division rounds down."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``== != < <= > >=``."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """``{a, b, c}``."""
+
+    items: tuple[Expression, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``first..last step s``, both ends included, constants all three."""
+
+    first: int
+    last: int
+    step: int
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """``item in collection``."""
+
+    item: Expression
+    collection: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``not operand``."""
+
+    operand: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Connective:
+    """``and`` / ``or``, left to right: the right side is not read where the left one decides."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Expression: TypeAlias = (
+    "Number | Symbol | Fact | Lookup | Arithmetic | Comparison | Members | Range | Membership | Not | Connective"
+)
+
+
+def parts(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside an expression."""
+    match expression:
+        case Arithmetic() | Comparison():
+            return (expression.left, expression.right)
+        case Lookup():
+            return expression.arguments
+        case Members():
+            return expression.items
+        case Membership():
+            return (expression.item, expression.collection)
+        case Not():
+            return (expression.operand,)
+        case Connective():
+            return expression.operands
+        case _:
+            return ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """An expression and all inside it."""
+    yield expression
+    for part in parts(expression):
+        yield from walk(part)
+
+
+def facts_of(expression: Expression) -> frozenset[str]:
+    """The names of the facts that an expression reads."""
+    return frozenset(part.name for part in walk(expression) if isinstance(part, Fact))
+
+
+# -------------------------------------------------------------------------------------------------- declarations
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in a rule file."""
+
+    source: Source
+    span: Span
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.span.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+@dataclass(frozen=True, eq=False)
+class Enum:
+    """A finite set of names, each with its spellings in IR; the first spelling is the one we print."""
+
+    name: str
+    members: dict[str, tuple[str, ...]]
+    place: Place = field(repr=False)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The position of each member."""
+        return {member: i for i, member in enumerate(self.members)}
+
+    @cached_property
+    def by_spelling(self) -> dict[str, str]:
+        """The member that a spelling in IR stands for."""
+        return {spelling: member for member, spellings in self.members.items() for spelling in spellings}
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """The domain of a fact that is a member of an enum."""
+
+    enum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The domain of a fact that is an integer; the bounds say where readings are compared and repairs are sought."""
+
+    first: int
+    last: int
+
+
+Domain: TypeAlias = "Enumerated | Bounded"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Finitely many rows from keys (members of enums) to columns."""
+
+    name: str
+    keys: tuple[tuple[str, str], ...]  # name and enum
+    columns: tuple[str, ...]
+    contract: str | None
+    rows: dict[tuple[str, ...], tuple[Value, ...]]
+    sources: tuple[str, ...]
+    place: Place = field(repr=False)
+
+    def column(self, name: str | None) -> int | None:
+        """The position of a column; without a name, of the only one."""
+        if name is None:
+            return 0 if len(self.columns) == 1 else None
+        return self.columns.index(name) if name in self.columns else None
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """The facts that make up a configuration, their domains, and one legal instance."""
+
+    name: str
+    title: str
+    parent: str | None
+    fields: dict[str, Domain]
+    instance: dict[str, Scalar]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Facts taken from one parameter of a type: by position (int) or by name."""
+
+    facts: tuple[str, ...]
+    parameter: int | str
+    translation: tuple[tuple[str, str], ...]
+    default: tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """How a type of the IR gives the facts of a schema."""
+
+    type: str
+    schema: str
+    bindings: tuple[Binding, ...]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """Facts that differ from the schema's legal instance."""
+
+    facts: dict[str, Scalar]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One thing that must hold.
+
+    Attributes:
+        code, name: ``WG101`` and ``wgmma-n``; the name states the fault.
+        contract: ``ptx``, ``tileiras`` or None for both.
+        refines: codes; where one of those rules is violated, this rule is silent.
+        message, hint: text with ``{expression}`` placeholders.
+    """
+
+    code: str
+    name: str
+    schema: str
+    contract: str | None
+    refines: tuple[str, ...]
+    when: Expression | None
+    require: Expression
+    severity: Severity
+    message: str
+    hint: str
+    sources: tuple[str, ...]
+    passing: tuple[Example, ...]
+    failing: tuple[Example, ...]
+    place: Place = field(repr=False)
+
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """The facts that decide the rule."""
+        return facts_of(self.require) | (facts_of(self.when) if self.when is not None else frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str
+    sources: tuple[str, ...]
+    place: Place = field(repr=False)
+
+
+Declaration: TypeAlias = "Enum | Table | Schema | Atom | Rule | Finding"
+
+
+@dataclass(frozen=True, eq=False)
+class Rulebook:
+    """All rule files together."""
+
+    enums: dict[str, Enum]
+    tables: dict[tuple[str, str], Table]  # by name and contract
+    schemas: dict[str, Schema]
+    atoms: dict[str, Atom]
+    rules: dict[str, Rule]
+    findings: dict[str, Finding]
+
+    def rules_on(self, schema: str, contract: str) -> tuple[Rule, ...]:
+        """The rules of a schema in a contract, in the order of the files."""
+        return tuple(
+            rule for rule in self.rules.values() if rule.schema == schema and rule.contract in (None, contract)
+        )
+
+    def domain(self, schema: str, fact: str) -> tuple[Scalar, ...] | range:
+        """All values of a fact, in order."""
+        match self.schemas[schema].fields[fact]:
+            case Enumerated(enum):
+                return tuple(self.enums[enum].members)
+            case Bounded(first, last):
+                return range(first, last + 1)
+
+    def documented(self) -> dict[str, Rule | Finding]:
+        """Everything that has a code, in the order of the codes."""
+        everything: dict[str, Rule | Finding] = {**self.findings, **self.rules}
+        return dict(sorted(everything.items()))

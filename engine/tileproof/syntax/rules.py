@@ -1,0 +1,387 @@
+"""Rule files and placeholders to the values of ``tileproof.rule``, by grammar/rules.lark and grammar/expr.lark."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from lark import Lark, Token, Transformer
+from lark.exceptions import VisitError
+from lark.visitors import merge_transformers
+
+from tileproof.diagnostic import Severity
+from tileproof.rule import (
+    CONTRACTS,
+    Arithmetic,
+    Atom,
+    Binding,
+    Bounded,
+    Comparison,
+    Connective,
+    Declaration,
+    Domain,
+    Enum,
+    Enumerated,
+    Example,
+    Expression,
+    Fact,
+    Finding,
+    Lookup,
+    Members,
+    Membership,
+    Not,
+    Number,
+    Place,
+    Range,
+    Rule,
+    Schema,
+    Symbol,
+    Table,
+    Value,
+)
+from tileproof.source import Source, Span
+from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
+
+
+def version(text: str) -> int:
+    """``8.6`` as 806: versions compare as integers."""
+    major, minor = text.split(".")
+    return int(major) * 100 + int(minor)
+
+
+def _span(*items: Any) -> Span:
+    """From the first to the last of tokens and expressions."""
+    first, last = items[0], items[-1]
+    start = start_of(first) if isinstance(first, Token) else first.span.start
+    return Span(start, end_of(last) if isinstance(last, Token) else last.span.end)
+
+
+class _ExpressionBuilder(Transformer[Token, Any]):
+    """Reductions of grammar/expr.lark."""
+
+    def number(self, items: list[Token]) -> Number:
+        return Number(int(items[0]), _span(items[0]))
+
+    def version(self, items: list[Token]) -> Number:
+        return Number(version(items[0]), _span(items[0]))
+
+    def symbol(self, items: list[Token]) -> Symbol:
+        return Symbol(str(items[0]), _span(items[0]))
+
+    def fact(self, items: list[Token]) -> Fact:
+        return Fact(str(items[0]), _span(items[0]))
+
+    def negative(self, items: list[Expression]) -> Expression:
+        if isinstance(items[0], Number):
+            return Number(-items[0].value, items[0].span)
+        return Arithmetic("-", Number(0, items[0].span), items[0], items[0].span)
+
+    def call(self, items: list[Any]) -> Lookup:
+        column = str(items[-1])[1:] if len(items) > 1 and isinstance(items[-1], Token) else None
+        arguments = tuple(items[1 : len(items) - (column is not None)])
+        return Lookup(str(items[0]), arguments, column, _span(items[0], items[-1]))
+
+    def arithmetic(self, items: list[Any]) -> Arithmetic:
+        left, operator, right = items
+        return Arithmetic(str(operator), left, right, _span(left, right))
+
+    def comparison(self, items: list[Any]) -> Comparison:
+        left, operator, right = items
+        return Comparison(str(operator), left, right, _span(left, right))
+
+    def membership(self, items: list[Expression]) -> Membership:
+        return Membership(items[0], items[1], _span(*items))
+
+    def exclusion(self, items: list[Expression]) -> Not:
+        return Not(self.membership(items), _span(*items))
+
+    def members(self, items: list[Expression]) -> Members:
+        return Members(tuple(items), _span(*items) if items else Span(0, 0))
+
+    def range(self, items: list[Expression]) -> Range:
+        bounds = []
+        for item in items:
+            if not isinstance(item, Number):
+                raise SyntaxFault("the ends of a range are integers", *item.span)
+            bounds.append(item.value)
+        first, last, *step = bounds
+        if last < first or (step and step[0] <= 0):
+            raise SyntaxFault("a range runs upwards, by a positive step", *_span(*items))
+        return Range(first, last, step[0] if step else 1, _span(*items))
+
+    def negation(self, items: list[Expression]) -> Not:
+        return Not(items[0], items[0].span)
+
+    def conjunction(self, items: list[Expression]) -> Connective:
+        return Connective("and", tuple(items), _span(*items))
+
+    def disjunction(self, items: list[Expression]) -> Connective:
+        return Connective("or", tuple(items), _span(*items))
+
+
+class _Part(NamedTuple):
+    """A reduced clause on its way into a declaration."""
+
+    kind: str
+    value: Any
+
+
+class _FileBuilder(Transformer[Token, Any]):
+    """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.file = source
+
+    def start(self, items: list[Any]) -> list[Declaration]:
+        return [declaration for item in items for declaration in (item.value if isinstance(item, _Part) else (item,))]
+
+    # -- pieces
+
+    def _place(self, token: Token) -> Place:
+        return Place(self.file, Span(start_of(token), end_of(token)))
+
+    def number(self, items: list[Token]) -> int:
+        return int(items[0])
+
+    def version(self, items: list[Token]) -> int:
+        return version(items[0])
+
+    def text(self, items: list[Token]) -> str:
+        return _string(items)
+
+    def symbol(self, items: list[Token]) -> str:
+        return str(items[0])
+
+    def symbols(self, items: list[Token]) -> tuple[str, ...]:
+        return tuple(map(str, items))
+
+    def members(self, items: list[int | str]) -> frozenset[int | str]:
+        return frozenset(items)
+
+    def range(self, items: list[Token]) -> range:
+        first, last, *step = map(int, items)
+        return range(first, last + 1, *step)
+
+    def contract(self, items: list[Token]) -> _Part:
+        if items[0] not in CONTRACTS:
+            raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
+        return _Part("contract", str(items[0]))
+
+    def source(self, items: list[Token]) -> _Part:
+        return _Part("source", _string(items))
+
+    # -- enums, tables, schemas, atoms
+
+    def member(self, items: list[Token]) -> tuple[Token, tuple[str, ...]]:
+        return items[0], tuple(_string([item]) for item in items[1:])
+
+    def enum(self, items: list[Any]) -> Enum:
+        name, *members = items
+        return Enum(str(name), _unique(members, "member"), self._place(name))
+
+    def column(self, items: list[Token]) -> _Part:
+        return _Part("key", (str(items[0]), str(items[1])))
+
+    def row(self, items: list[Any]) -> _Part:
+        return _Part("row", items)
+
+    def table(self, items: list[Any]) -> Table:
+        name, *rest = items
+        parts = [part for part in rest if isinstance(part, _Part)]
+        columns = tuple(str(item) for item in rest if isinstance(item, Token))
+        keys = tuple(part.value for part in parts if part.kind == "key")
+        place, rows = self._place(name), dict[tuple[str, ...], tuple[Value, ...]]()
+        for part in parts:
+            if part.kind == "row":
+                self._add_row(rows, part.value, len(keys), len(columns), place)
+        return Table(str(name), keys, columns, _only("contract", parts), rows, _all("source", parts), place)
+
+    def _add_row(
+        self, rows: dict[tuple[str, ...], tuple[Value, ...]], cells: list[Any], keys: int, columns: int, place: Place
+    ) -> None:
+        if len(cells) != keys + columns:
+            raise SyntaxFault(f"a row of this table has {keys + columns} cells, not {len(cells)}", *place.span)
+        if not all(isinstance(cell, tuple) for cell in cells[:keys]):
+            raise SyntaxFault("the keys of a table are members of enums", *place.span)
+        values = tuple(cell[0] if isinstance(cell, tuple) else cell for cell in cells[keys:])
+        for key in product(*cells[:keys]):
+            if key in rows:
+                raise SyntaxFault(f"the table has two rows for {' '.join(key)}", *place.span)
+            rows[key] = values
+
+    def enumerated(self, items: list[Token]) -> Enumerated:
+        return Enumerated(str(items[0]))
+
+    def bounded(self, items: list[Token]) -> Bounded:
+        return Bounded(int(items[0]), int(items[1]))
+
+    def field(self, items: list[Any]) -> list[tuple[Token, tuple[Domain, int | str]]]:
+        *names, domain, value = items
+        return [(name, (domain, value)) for name in names]
+
+    def schema(self, items: list[Any]) -> Schema:
+        names = [item for item in items if isinstance(item, Token) and item.type == "NAME"]
+        title = next(item for item in items if isinstance(item, Token) and item.type == "STRING")
+        fields = _unique([pair for item in items if isinstance(item, list) for pair in item], "fact")
+        domains = {name: domain for name, (domain, _) in fields.items()}
+        instance = {name: value for name, (_, value) in fields.items()}
+        parent = str(names[1]) if len(names) > 1 else None
+        return Schema(str(names[0]), _string([title]), parent, domains, instance, self._place(names[0]))
+
+    def translation(self, items: list[Token]) -> tuple[str, str]:
+        return str(items[0]), str(items[1])
+
+    def binding(self, items: list[Any]) -> Binding:
+        tokens = [item for item in items if isinstance(item, Token)]
+        *facts, parameter = tokens
+        translation = tuple(item for item in items if isinstance(item, tuple))
+        default = tuple(item for item in items if isinstance(item, (int, str)) and not isinstance(item, Token))
+        chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
+        return Binding(tuple(map(str, facts)), chosen, translation, default or None)
+
+    def atom(self, items: list[Any]) -> Atom:
+        name, schema, *bindings = items
+        return Atom(str(name), str(schema), tuple(bindings), self._place(name))
+
+    # -- rules
+
+    def when(self, items: list[Expression]) -> _Part:
+        return _Part("when", items[0])
+
+    def require(self, items: list[Expression]) -> _Part:
+        return _Part("require", items[0])
+
+    def message(self, items: list[Token]) -> _Part:
+        return _Part("message", (Severity(str(items[0])), _string(items[1:])))
+
+    def hint(self, items: list[Token]) -> _Part:
+        return _Part("hint", _string(items))
+
+    def given(self, items: list[Any]) -> tuple[Token, int | str]:
+        return items[0], items[1]
+
+    def passing(self, items: list[Any]) -> _Part:
+        return _Part("passing", _unique(items, "fact"))
+
+    def failing(self, items: list[Any]) -> _Part:
+        return _Part("failing", _unique(items, "fact"))
+
+    def refines(self, items: list[Token]) -> _Part:
+        return _Part("refines", tuple(map(str, items)))
+
+    def _clauses(self, code: Token, parts: list[_Part]) -> dict[str, Any]:
+        place = self._place(code)
+        for kind in ("when", "require", "message", "hint"):
+            if sum(part.kind == kind for part in parts) > 1:
+                raise SyntaxFault(f"{code} has two '{kind}' clauses", *place.span)
+        message = _only("message", parts)
+        if message is None:
+            raise SyntaxFault(f"{code} needs an error, warning or note clause with its message", *place.span)
+        return {
+            "code": str(code),
+            "severity": message[0],
+            "message": message[1],
+            "hint": _only("hint", parts) or "",
+            "sources": _all("source", parts),
+            "place": place,
+        }
+
+    def rule(self, items: list[Any]) -> Rule:
+        code, name, schema, *parts = items
+        clauses = self._clauses(code, parts)
+        require = _only("require", parts)
+        if require is None:
+            raise SyntaxFault(f"{code} needs a require clause", *clauses["place"].span)
+
+        def examples(kind: str) -> tuple[Example, ...]:
+            return tuple(Example(facts, clauses["place"]) for facts in _all(kind, parts))
+
+        return Rule(
+            name=str(name),
+            schema=str(schema),
+            contract=_only("contract", parts),
+            refines=_only("refines", parts) or (),
+            when=_only("when", parts),
+            require=require,
+            passing=examples("passing"),
+            failing=examples("failing"),
+            **clauses,
+        )
+
+    def ladder(self, items: list[Any]) -> _Part:
+        """Each rule of a ladder refines all those above it: only the first violated one reports."""
+        _, *rules = items
+        above: tuple[str, ...] = ()
+        steps = []
+        for step in rules:
+            steps.append(replace(step, refines=(*step.refines, *above)))
+            above += (step.code,)
+        return _Part("ladder", tuple(steps))
+
+    def finding(self, items: list[Any]) -> Finding:
+        code, name, *parts = items
+        return Finding(name=str(name), **self._clauses(code, parts))
+
+
+def _string(tokens: Sequence[Token]) -> str:
+    """Adjacent strings are one, as in Python."""
+    return "".join(str(ast.literal_eval(str(token))) for token in tokens)
+
+
+def _all(kind: str, parts: list[_Part]) -> tuple[Any, ...]:
+    return tuple(part.value for part in parts if part.kind == kind)
+
+
+def _only(kind: str, parts: list[_Part]) -> Any:
+    return next((part.value for part in parts if part.kind == kind), None)
+
+
+def _unique(pairs: list[tuple[Token, Any]], what: str) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if str(key) in seen:
+            raise SyntaxFault(f"{what} '{key}' is declared twice", start_of(key), end_of(key))
+        seen[str(key)] = value
+    return seen
+
+
+@cache
+def _files() -> Lark:
+    return compile_grammar("rules", ["start"])
+
+
+@cache
+def _expressions() -> Lark:
+    return compile_grammar("expr", ["expression"], _ExpressionBuilder())
+
+
+def declarations(source: Source) -> list[Declaration]:
+    """The declarations of a rule file, names not yet resolved.
+
+    Raises:
+        SyntaxFault: the text is not in grammar/rules.lark, or a declaration is incomplete.
+    """
+    tree = run(_files(), source.text, "start")
+    builder: _FileBuilder = merge_transformers(_FileBuilder(source), expr=_ExpressionBuilder())  # type: ignore[no-untyped-call]
+    try:
+        found: list[Declaration] = builder.transform(tree)
+    except VisitError as error:
+        if isinstance(error.orig_exc, SyntaxFault):
+            raise error.orig_exc from None
+        raise
+    return found
+
+
+def expression(text: str) -> Expression:
+    """An expression, as it stands in a placeholder.
+
+    Raises:
+        SyntaxFault: the text is not in grammar/expr.lark.
+    """
+    found: Expression = run(_expressions(), text, "expression")
+    return found

@@ -1,0 +1,331 @@
+"""``check``: from a text to its diagnostics.
+
+A file is scanned; each distinct type in it is parsed once, its layouts with it; the atoms found there and the
+operations that use them become facts; the rules judge the facts. One cause gives one error: an atom is judged once a
+file, where it first occurs, and the uses of an illegal atom are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from tileproof import suppress, target
+from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.dialects.entities import field_set, memory, resolve
+from tileproof.dialects.types import Kind, Node
+from tileproof.evaluate import Judge
+from tileproof.facts import Facts, MalformedAtom, atom_facts
+from tileproof.ir import Alias, Operation
+from tileproof.message import render
+from tileproof.rule import Expression, Fact, Lookup, Rule, Rulebook, Scalar, parts
+from tileproof.scan import Scan, scan
+from tileproof.source import Source, Span
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
+from tileproof.syntax.types import type_tree
+from tileproof.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to check.
+
+    Attributes:
+        contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
+        target: ``sm_90a`` and the like; None to find it out.
+        select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
+    """
+
+    contract: str = "ptx"
+    target: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def reports(self, code: str, name: str) -> bool:
+        """Whether a rule's diagnostics are wanted."""
+
+        def named(items: tuple[str, ...]) -> bool:
+            return any(code.startswith(item) or name == item for item in items)
+
+        return (not self.select or named(self.select)) and not named(self.ignore)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What was found in one file. ``empty``: it holds no IR at all."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    target: Target | None
+    empty: bool = False
+
+
+@lru_cache(maxsize=64)
+def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
+    """The compiled rules of a schema."""
+    return Judge(book, contract, schema)
+
+
+def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
+    """Check one file."""
+    return _Check(book, source, options).report()
+
+
+@dataclass(frozen=True, slots=True)
+class _AtomUse:
+    """An atom where it first occurs."""
+
+    node: Node
+    offset: int
+    member: str  # of the enum `atom`
+
+
+class _Check:
+    """One run over one file."""
+
+    def __init__(self, book: Rulebook, source: Source, options: Options) -> None:
+        self.book = book
+        self.source = source
+        self.options = options
+        self.scan: Scan = scan(source)
+        self.aliases: dict[str, Alias] = self.scan.module.aliases
+        self.diagnostics: list[Diagnostic] = []
+        self.atoms: dict[str, _AtomUse] = {}
+        self.illegal: set[str] = set()
+
+    def report(self) -> FileReport:
+        if not self.scan.module.items:
+            return FileReport(self.source, (), None, empty=True)
+        for fault in self.scan.faults:
+            self.find("IR001", fault.span, fault.message)
+        self.read_types()
+        uses = dict(self.operations_with_needs())
+        needs = [self.needs("atom", use.member) for use in self.atoms.values()]
+        needs += [self.needs("operation", member) for member in uses]
+        asked = f".{self.options.target}" if self.options.target else None
+        chosen = target.choose(self.book, self.options.contract, self.source, needs, asked)
+        for text, use in self.atoms.items():
+            self.judge_atom(text, use, chosen)
+        if chosen is not None:
+            for member, operation in uses.items():
+                self.judge_operation(member, operation, chosen)
+        for operation in self.scan.module.walk():
+            if operation.name == "cute.gemm":
+                self.judge_gemm(operation)
+        return FileReport(self.source, self.finish(), chosen)
+
+    # -- reporting
+
+    def find(self, code: str, span: Span, message: str) -> None:
+        """Report a finding of the engine."""
+        finding = self.book.findings[code]
+        self.diagnostics.append(
+            Diagnostic(self.source, span, code, finding.name, finding.severity, message, finding.hint, finding.sources)
+        )
+
+    def judge(self, facts: Facts) -> bool:
+        """Report the rules that a configuration violates; whether none of them is an error."""
+        judge = judge_of(self.book, self.options.contract, facts.schema)
+        legal = True
+        for rule in judge.violated(facts.values):
+            legal = legal and rule.severity is not Severity.ERROR
+            message = render(judge, rule, rule.message, facts) or rule.message
+            hint = render(judge, rule, rule.hint, facts)
+            span = _span(rule, facts)
+            self.diagnostics.append(
+                Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+            )
+        return legal
+
+    def finish(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics that are wanted and not suppressed, in textual order, each once."""
+        wanted = [d for d in self.diagnostics if self.options.reports(d.code, d.name)]
+        comments = suppress.suppressions(self.source, self.scan.comments)
+        kept, unused = suppress.apply(wanted, comments)
+        documented = self.book.documented()
+        by_name = {item.name: item for item in documented.values()}
+        finding = self.book.findings["IR010"]
+        for suppression in unused:
+            item = documented.get(suppression.code) or by_name.get(suppression.code)
+            if item is not None and not self.options.reports(item.code, item.name):
+                continue
+            said = "suppresses nothing here" if item else "is no rule"
+            diagnostic = Diagnostic(
+                self.source,
+                suppression.span,
+                finding.code,
+                finding.name,
+                finding.severity,
+                f"'{suppression.code}' {said}",
+                finding.hint,
+                finding.sources,
+            )
+            if self.options.reports(finding.code, finding.name):
+                kept.append(diagnostic)
+        return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))
+
+    # -- types
+
+    def read_types(self) -> None:
+        """Parse each distinct dialect type and find the atoms in it."""
+        for text, offset in self.scan.module.types.items():
+            if text.startswith(("!cute.", "!cute_nvgpu.", "#cute.")):
+                self.read_type(text, offset)
+            elif text[0] == "!" and "." not in text and "<" not in text and text not in self.aliases:
+                self.find("IR005", Span(offset, offset + len(text)), f"no alias '{text}' is defined in this file")
+
+    def read_type(self, text: str, offset: int) -> None:
+        try:
+            tree = type_tree(text)
+        except SyntaxFault as fault:
+            self.find("IR002", Span(offset + fault.start, offset + fault.end), f"malformed type: {fault}")
+            return
+        atoms = self.book.enums["atom"].by_spelling
+        for node in tree.walk():
+            if node.kind is Kind.TEXT:
+                self.read_layout(node, offset)
+            elif node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])):
+                self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
+
+    def read_layout(self, node: Node, offset: int) -> None:
+        try:
+            parse_layout(node.text)
+        except SyntaxFault as fault:
+            start = offset + node.start
+            span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
+            self.find("IR003", span, f'malformed layout "{_short(node.text)}": {fault}')
+
+    # -- atoms and operations
+
+    def needs(self, table: str, member: str) -> str:
+        """The feature that an atom or an operation needs."""
+        need = self.book.tables[table, self.options.contract].rows[member,][0]
+        assert isinstance(need, str)
+        return need
+
+    def judge_atom(self, text: str, use: _AtomUse, chosen: Target | None) -> None:
+        name = Span(use.offset + use.node.start, use.offset + use.node.start + len(use.node.text))
+        if chosen is not None:
+            values: dict[str, Scalar] = {"target": chosen.name, "atom": use.member}
+            values["needs"] = self.needs("atom", use.member)
+            if not self.judge(Facts("atom", values, {"atom": use.node.text[1:]}, {}, name)):
+                self.illegal.add(text)
+                return
+        declaration = self.book.atoms.get(use.node.text[1:])
+        if declaration is None:
+            return
+        try:
+            facts = atom_facts(self.book, declaration, use.node, use.offset)
+        except MalformedAtom as fault:
+            self.find("IR004", fault.span, str(fault))
+            self.illegal.add(text)
+            return
+        if not self.judge(replace(facts, span=name)):
+            self.illegal.add(text)
+
+    @cached_property
+    def operation_kinds(self) -> list[tuple[str, str]]:
+        """Beginnings of operation names and the member each stands for, the longest first."""
+        spellings = self.book.enums["operation"].by_spelling
+        return sorted(spellings.items(), key=lambda item: -len(item[0]))
+
+    def operations_with_needs(self) -> Iterator[tuple[str, Operation]]:
+        """The first operation of each kind that needs something of the target, last kind first."""
+        seen: set[str] = set()
+        for operation in self.scan.module.walk():
+            for beginning, member in self.operation_kinds:
+                if operation.name.startswith(beginning):
+                    if member not in seen:
+                        seen.add(member)
+                        yield member, operation
+                    break
+
+    def judge_operation(self, member: str, operation: Operation, chosen: Target) -> None:
+        values: dict[str, Scalar] = {"target": chosen.name, "operation": member}
+        values["needs"] = self.needs("operation", member)
+        self.judge(Facts("operation", values, {"operation": operation.name}, {}, operation.name_span))
+
+    def judge_gemm(self, operation: Operation) -> None:
+        """Operands of ``cute.gemm(atom, d, a, b, c)``; a and b may come as lists with metadata or scale factors."""
+        groups = operation.input_groups
+        if len(groups) != 5 or any(not group for group in groups):
+            return
+        types = [resolve(group[0].text, self.aliases) for group in groups]
+        atom = self.atom_in(types[0])
+        if atom is None or atom[0] in self.illegal:
+            return
+        use = atom[1]
+        operands = {role: memory(types[i]) for role, i in (("d", 1), ("a", 2), ("b", 3))}
+        spaces = self.book.enums["residency"].by_spelling
+        values: dict[str, Scalar] = {}
+        spelled: dict[str, str] = {}
+        spans: dict[str, Span] = {}
+        for (role, operand), group in zip(operands.items(), groups[1:4], strict=True):
+            if operand is not None:
+                values[f"{role}.residency"] = spaces.get(operand.space, operand.space)
+                spelled[f"{role}.residency"] = operand.space
+                spans[f"{role}.residency"] = group[0].span
+        extras: dict[str, Scalar] = {
+            "a.extra": len(groups[2]) - 1 + ("sf_a" in self.fields_set),
+            "b.extra": len(groups[3]) - 1 + ("sf_b" in self.fields_set),
+        }
+        common: dict[str, Scalar] = {"atom": use.member, **values, **extras}
+        legal = self.judge(Facts("mma.use", common, {**spelled, "atom": use.node.text[1:]}, spans, operation.name_span))
+        declaration = self.book.atoms.get(use.node.text[1:])
+        schema = next((s for s in self.book.schemas.values() if declaration and s.parent == declaration.schema), None)
+        if not legal or declaration is None or schema is None:
+            return
+        facts = atom_facts(self.book, declaration, use.node, use.offset)
+        accumulator = operands["d"]
+        if accumulator is not None:
+            element = self.book.enums["element"].by_spelling.get(accumulator.element, accumulator.element)
+            values["d.element"], spelled["d.element"] = element, accumulator.element
+            spans["d.element"] = spans["d.values"] = groups[1][0].span
+            if (count := accumulator.first_mode) is not None:
+                values["d.values"] = count
+        self.judge(
+            Facts(
+                schema.name,
+                {**facts.values, **values},
+                {**facts.spelled, **spelled},
+                spans,
+                operation.name_span,
+            )
+        )
+
+    @cached_property
+    def fields_set(self) -> frozenset[str]:
+        """Fields that the file sets on atoms: scale factors may travel in the atom instead of beside the operand."""
+        return frozenset(filter(None, map(field_set, self.scan.module.walk())))
+
+    def atom_in(self, text: str) -> tuple[str, _AtomUse] | None:
+        """The MMA atom in a type, itself or inside a tiled one."""
+        try:
+            tree = type_tree(text)
+        except SyntaxFault:
+            return None
+        for node in tree.walk():
+            if (use := self.atoms.get(text[node.start : node.end])) is not None:
+                return text[node.start : node.end], use
+        return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _span(rule: Rule, facts: Facts) -> Span:
+    """The text to underline: the facts that the requirement compares, else the whole configuration."""
+    spans = [facts.spans[name] for name in _compared(rule.require) if name in facts.spans]
+    return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else facts.span
+
+
+def _compared(expression: Expression) -> Iterator[str]:
+    """Facts that an expression reads directly, not as the key of a table."""
+    if isinstance(expression, Fact):
+        yield expression.name
+    elif not isinstance(expression, Lookup):
+        for part in parts(expression):
+            yield from _compared(part)
