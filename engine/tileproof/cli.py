@@ -238,13 +238,12 @@ def rules() -> None:
 @_rule_options
 def list_rules(contract: str | None, form: str, folders: tuple[Path, ...]) -> None:
     """List all rules, one a line."""
-    from tileproof import explain  # noqa: PLC0415
+    from tileproof.documentation import as_json, contract_of, listing  # noqa: PLC0415
 
     book, _ = _load(folders)
-    chosen = [
-        item for item in book.documented().values() if contract is None or explain.contract(item) in (None, contract)
-    ]
-    click.echo(explain.as_json(book, chosen) if form == "json" else explain.listing(chosen))
+    documented = book.documented().values()
+    chosen = [item for item in documented if contract is None or contract_of(item) in (None, contract)]
+    click.echo(as_json(chosen) if form == "json" else listing(chosen))
 
 
 @rules.command("show")
@@ -252,10 +251,10 @@ def list_rules(contract: str | None, form: str, folders: tuple[Path, ...]) -> No
 @_rule_options
 def show_rule(code: str, folders: tuple[Path, ...]) -> None:
     """Show the text of a rule as it stands in its file."""
-    from tileproof import explain  # noqa: PLC0415
+    from tileproof.documentation import text_of  # noqa: PLC0415
 
     book, _ = _load(folders)
-    click.echo(explain.text_of(_find(book, code)))
+    click.echo(text_of(_find(book, code)))
 
 
 @rules.command("check")
@@ -303,10 +302,10 @@ def diff_rules(accepting: str, rejecting: str, timeout: float, folders: tuple[Pa
 @_rule_options
 def explain(code: str, folders: tuple[Path, ...]) -> None:
     """Explain a rule by its code or name: what it demands, why, where that is written, and examples."""
-    from tileproof import explain as explaining  # noqa: PLC0415
+    from tileproof.documentation import explanation  # noqa: PLC0415
 
     book, _ = _load(folders)
-    click.echo(explaining.explanation(book, _find(book, code)))
+    click.echo(explanation(book, _find(book, code)))
 
 
 def _find(book: Rulebook, code: str) -> Rule | Finding:

@@ -42,4 +42,6 @@ def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int
             raise CannotRun(f"{command[0]}: {error.strerror or error}") from None
         # A process that a signal ended counts as a shell counts it.
         status = 128 - status if status < 0 else status
-        yield status, sorted(set(folder.rglob("*.mlir")) - before)
+        found: list[Path | Source] = []
+        found += sorted(set(folder.rglob("*.mlir")) - before)
+        yield status, found

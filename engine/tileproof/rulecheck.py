@@ -1,0 +1,218 @@
+"""Checks of the rule base itself: what only examples, a solver or an enumeration can tell.
+
+For every rule, in every contract it stands in:
+
+- it has a source, a passing and a failing example, and they behave as they say;
+- it can hold and it can fail (a rule that cannot fail checks nothing; one that cannot hold forbids its whole schema);
+- the other rules do not already imply it;
+- its two readings agree on every configuration of the facts it reads. The Python function is run over the product of
+  their domains. For each choice of the enumerated facts that gives three sets of integer points (kept, violated,
+  silent), and Z3 is asked for a point where its formula differs from the set: the comparison is complete, and it costs
+  a few questions a rule instead of one for each of a million points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from tileproof.diagnostic import Severity
+from tileproof.evaluate import Check, Judge
+from tileproof.rule import CONTRACTS, Bounded, Rule, Rulebook, Scalar
+from tileproof.rulebook import RuleFault
+from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points, truth
+
+LARGEST_LATTICE = 4_000_000
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the checks found, and how much they looked at."""
+
+    faults: list[RuleFault] = field(default_factory=list)
+    unknown: list[RuleFault] = field(default_factory=list)
+    questions: int = 0
+    configurations: int = 0
+
+
+def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda: None) -> Outcome:
+    """Check all rules of a book; ``step`` is called after each rule."""
+    outcome = Outcome()
+    for contract in CONTRACTS:
+        for schema in book.schemas:
+            judge = Judge(book, contract, schema)
+            for broken in judge.violated(book.schemas[schema].instance):
+                if broken.severity is Severity.ERROR:
+                    place = book.schemas[schema].place
+                    outcome.faults.append(
+                        RuleFault(place, f"the instance of '{schema}' violates {broken.code} in {contract}")
+                    )
+    for rule in book.rules.values():
+        for contract in (rule.contract,) if rule.contract else CONTRACTS:
+            _RuleCheck(book, contract, rule, seconds, outcome).run()
+        step()
+    return outcome
+
+
+class _RuleCheck:
+    """The checks of one rule in one contract."""
+
+    def __init__(self, book: Rulebook, contract: str, rule: Rule, seconds: float, outcome: Outcome) -> None:
+        self.book = book
+        self.contract = contract
+        self.rule = rule
+        self.outcome = outcome
+        self.judge = Judge(book, contract, rule.schema)
+        self.check = Check(book, contract, rule)
+        self.encoder = Encoder(book, contract, rule.schema)
+        self.reading = self.encoder.reading(rule)
+        self.question = Question(self.encoder, seconds)
+
+    def fault(self, message: str) -> None:
+        self.outcome.faults.append(RuleFault(self.rule.place, f"{self.rule.code} in {self.contract}: {message}"))
+
+    def unknown(self, message: str) -> None:
+        self.outcome.unknown.append(RuleFault(self.rule.place, f"{self.rule.code} in {self.contract}: {message}"))
+
+    def run(self) -> None:
+        self.documented()
+        self.examples()
+        self.can(self.reading.holds, "can never hold where it applies")
+        self.can(self.reading.violated, "can never be violated")
+        self.needed()
+        self.agree()
+
+    def documented(self) -> None:
+        if not self.rule.sources:
+            self.fault("has no source")
+        if not self.rule.passing or not self.rule.failing:
+            self.fault("needs a passing and a failing example")
+
+    def examples(self) -> None:
+        instance = self.book.schemas[self.rule.schema].instance
+        for example in self.rule.passing:
+            facts = {**instance, **example.facts}
+            if self.check(facts) is not True:
+                self.fault(f"the passing example {_shown(example.facts)} does not pass")
+            errors = [r.code for r in self.judge.violated(facts) if r.severity is Severity.ERROR]
+            if errors and self.rule.severity is Severity.ERROR:
+                self.fault(f"the passing example {_shown(example.facts)} violates {', '.join(errors)}")
+        for example in self.rule.failing:
+            if self.rule not in self.judge.violated({**instance, **example.facts}):
+                self.fault(f"the failing example {_shown(example.facts)} is not reported")
+
+    def ask(self, *constraints: Formula, named: dict[str, Formula] | None = None) -> Solved:
+        self.outcome.questions += 1
+        return self.question.ask(*constraints, named=named)
+
+    def can(self, formula: Formula, otherwise: str) -> None:
+        answer = self.ask(formula).answer
+        if answer is Answer.UNSATISFIABLE:
+            self.fault(otherwise)
+        elif answer is Answer.UNKNOWN:
+            self.unknown(f"Z3 could not tell in time whether it {otherwise}")
+
+    def needed(self) -> None:
+        """That the other errors of the contract do not imply this one."""
+        if self.rule.severity is not Severity.ERROR:
+            return
+        others = {
+            check.rule.code: self.encoder.reading(check.rule).kept
+            for check in self.judge.checks
+            if check.rule is not self.rule and check.rule.severity is Severity.ERROR
+        }
+        if not others:
+            return
+        solved = self.ask(self.reading.violated, named=others)
+        if solved.answer is Answer.UNSATISFIABLE:
+            self.fault(f"is implied by {', '.join(solved.core)}")
+        elif solved.answer is Answer.UNKNOWN:
+            self.unknown("Z3 could not tell in time whether the other rules imply it")
+
+    def agree(self) -> None:
+        """That the Python function and the formula say the same everywhere."""
+        names = sorted(self.rule.facts)
+        fields = self.encoder.schema.fields
+        integers = tuple(name for name in names if isinstance(fields[name], Bounded))
+        enumerated = tuple(name for name in names if name not in integers)
+        size = prod(len(self.book.domain(self.rule.schema, name)) for name in names)
+        if size > LARGEST_LATTICE:
+            self.unknown(f"its {size} configurations are too many to compare the two readings")
+            return
+        self.outcome.configurations += size
+        domains = [self.book.domain(self.rule.schema, name) for name in enumerated]
+        for chosen in product(*domains):
+            facts = dict(zip(enumerated, chosen, strict=True))
+            found = self.compare(facts, integers) if integers else self.compare_one(facts)
+            if found is not None:
+                self.fault(f"its two readings differ at {_shown(found)}")
+                return
+
+    def compare_one(self, facts: dict[str, Scalar]) -> dict[str, Scalar] | None:
+        python = self.check(facts)
+        applies = truth(self.reading.applies, self.encoder, facts)
+        violated = truth(self.reading.violated, self.encoder, facts)
+        same = applies is (python is not None) and violated is (python is False)
+        return None if same else facts
+
+    def compare(self, facts: dict[str, Scalar], integers: tuple[str, ...]) -> dict[str, Scalar] | None:
+        sets: dict[bool | None, list[tuple[int, ...]]] = {True: [], False: [], None: []}
+        trial = dict(facts)
+        for point in product(*(self.integers(name) for name in integers)):
+            trial.update(zip(integers, point, strict=True))
+            sets[self.check(trial)].append(point)
+        formulas = {True: self.reading.holds, False: self.reading.violated, None: self.reading.silent}
+        assigned = self.encoder.assigned(facts)
+        # The three sets and the three formulas each divide the domain: two equalities give the third, the largest one.
+        for verdict, members in sorted(sets.items(), key=lambda item: len(item[1]))[:2]:
+            solved = self.ask(assigned, differ(formulas[verdict], points(self.encoder, integers, members)))
+            if solved.answer is Answer.SATISFIABLE:
+                return {**facts, **{name: solved.model[name] for name in integers}}
+            if solved.answer is Answer.UNKNOWN:
+                self.unknown(f"Z3 could not compare the two readings in time at {_shown(facts)}")
+        return None
+
+    def integers(self, name: str) -> range:
+        domain = self.encoder.schema.fields[name]
+        assert isinstance(domain, Bounded), "the caller chose the integer facts"
+        return range(domain.first, domain.last + 1)
+
+
+def differences(book: Rulebook, accepting: str, rejecting: str, seconds: float) -> Iterator[str]:
+    """For each error rule of one contract, a configuration that it rejects and the other contract accepts."""
+    for schema in book.schemas:
+        encoder = Encoder(book, rejecting, schema)
+        other = Encoder(book, accepting, schema)
+        accepted = [
+            other.reading(rule).kept for rule in book.rules_on(schema, accepting) if rule.severity is Severity.ERROR
+        ]
+        question = Question(encoder, seconds)
+        for rule in book.rules_on(schema, rejecting):
+            if rule.severity is not Severity.ERROR:
+                continue
+            wanted = [*accepted, encoder.reading(rule).violated]
+            solved = question.ask(*wanted)
+            if solved.answer is Answer.UNKNOWN:
+                yield f"{schema}: {rule.code} {rule.name}: Z3 found no answer in time"
+            elif solved.answer is Answer.SATISFIABLE:
+                facts = _plainest(question, encoder, wanted, book.schemas[schema].instance)
+                yield f"{schema}: {rule.code} {rule.name} rejects what {accepting} accepts: {_shown(facts)}"
+
+
+def _plainest(
+    question: Question, encoder: Encoder, wanted: list[Formula], instance: dict[str, Scalar]
+) -> dict[str, Scalar]:
+    """A solution that differs from the schema's instance in as few facts as a greedy search finds; those facts."""
+    kept: dict[str, Scalar] = {}
+    for name, value in instance.items():
+        trial = {**kept, name: value}
+        if question.ask(*wanted, encoder.assigned(trial)).answer is Answer.SATISFIABLE:
+            kept = trial
+    model = question.ask(*wanted, encoder.assigned(kept)).model
+    return {name: value for name, value in model.items() if name not in kept}
+
+
+def _shown(facts: dict[str, Scalar]) -> str:
+    return "{" + ", ".join(f"{name} = {value}" for name, value in facts.items()) + "}"
