@@ -16,16 +16,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileproof.api import check, parse, rulebook
+    from tileproof.api import check, load_rules, parse
     from tileproof.report.values import Report
 
 __version__ = "0.1.0"
-__all__ = ["Report", "__version__", "check", "parse", "rulebook"]
+__all__ = ["Report", "__version__", "check", "load_rules", "parse"]
 
 _HOMES = {
     "check": "tileproof.api",
     "parse": "tileproof.api",
-    "rulebook": "tileproof.api",
+    "load_rules": "tileproof.api",
     "Report": "tileproof.report.values",
 }
 

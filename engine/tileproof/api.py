@@ -21,7 +21,7 @@ def parse(text: str, name: str = "<text>") -> Scan:
     return scan(Source(name, text))
 
 
-def rulebook(folders: Iterable[Path] = ()) -> Rulebook:
+def load_rules(folders: Iterable[Path] = ()) -> Rulebook:
     """Our rules and those in more folders.
 
     Raises:
@@ -56,7 +56,7 @@ def check(
         RuleError: a rule file is wrong.
         ValueError: no such contract or target.
     """
-    book = rulebook(rules)
+    book = load_rules(rules)
     options = Options(contract, target, tuple(select), tuple(ignore))
     validate(book, options)
     jobs: list[Path | Source] = []

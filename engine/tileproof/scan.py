@@ -161,10 +161,15 @@ def _match_brackets(tokens: _Tokens) -> None:
         unclosed(left)
 
 
-def _starts_statement(tokens: _Tokens, i: int, inside: bool = False) -> bool:
-    """Whether token ``i``, the first of its line, starts a statement; ``inside`` brackets less is sure."""
+def _starts_statement(tokens: _Tokens, i: int, inside: bool = False, after_fault: bool = False) -> bool:
+    """Whether token ``i``, the first of its line, starts a statement.
+
+    Args:
+        inside: within brackets, where less is sure.
+        after_fault: behind a broken statement, whose last token says nothing about what follows.
+    """
     kinds, words = tokens.kinds, tokens.words
-    if i and words[i - 1] in _GOES_ON:
+    if i and words[i - 1] in _GOES_ON and not after_fault:
         return False
     kind, count = kinds[i], len(kinds)
     if kind == VALUE:
@@ -250,11 +255,11 @@ class _Reader:
         i = min(i, len(self.kinds) - 1)
         self.tokens.faults.append(Fault(message, Span(self.starts[i], self.ends[i])))
 
-    def statement_end(self, i: int, stop: int) -> int:
+    def statement_end(self, i: int, stop: int, after_fault: bool = False) -> int:
         """The token after the statement that token ``i`` is in, by line breaks and brackets alone."""
         i += 1
         while i < stop:
-            if self.leads[i] and _starts_statement(self.tokens, i):
+            if self.leads[i] and _starts_statement(self.tokens, i, after_fault=after_fault):
                 break
             i = self.match.get(i, i) + 1 if self.kinds[i] == OPEN else i + 1
         return min(i, stop)
@@ -265,7 +270,7 @@ class _Reader:
             return self.read(i, stop, depth, dialect)
         except _Fault as fault:
             self.fault(str(fault), fault.token)
-            return None, self.statement_end(i, stop)
+            return None, self.statement_end(i, stop, after_fault=True)
 
     def read(self, first: int, stop: int, depth: int, dialect: str) -> tuple[Operation, int]:
         kinds, words = self.kinds, self.words
@@ -285,8 +290,8 @@ class _Reader:
                 raise _Fault("expected '=' and an operation", min(i, stop - 1))
             i += 1
             break
-        if i >= stop:
-            raise _Fault("expected an operation", stop - 1)
+        if i >= stop or (results and kinds[i] == VALUE):
+            raise _Fault("expected an operation", i - 1)
         if kinds[i] == STRING:
             return self.generic(first, i, stop, depth, tuple(results))
         if kinds[i] == WORD:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tileproof
-from conftest import corpus
+from conftest import corpus, corpus_files
 from tileproof.dialects.structure import with_terminators
 from tileproof.dialects.types import Kind
 from tileproof.ir import Module, Operation, print_module
@@ -61,8 +61,6 @@ def outline_of(module: Module) -> list[Outline]:
 
 @pytest.mark.parametrize("pattern", [pytest.param(KERNELS, id="kernels"), pytest.param(SNIPPETS, id="snippets")])
 def test_scanner_and_grammar_see_the_same_operations(pattern: str):
-    from conftest import corpus_files
-
     files = corpus_files(pattern)
     if not files:
         pytest.skip("no ../shared beside this checkout")

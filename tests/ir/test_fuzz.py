@@ -1,0 +1,57 @@
+"""Random edits of real text: `check` answers each with diagnostics inside the text, and never with an exception."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tileproof
+from conftest import EXAMPLES, corpus_files
+from tileproof.ir import print_module
+
+KERNEL = (EXAMPLES / "hopper_gemm.mlir").read_text(encoding="utf-8")
+PIECES = [
+    "{", "}", "(", ")", "<", ">", "[", "]", '"', "->", ":", "=", ",", "%x", "!a", "#b", "^c", "@d", "//", "\n", "\0",
+    "9" * 50, "é", "64x0x16", "S<3,4,3>", "!cute.layout<\"(\">", "module", "{-#", "\\",
+]  # fmt: skip
+
+
+def excerpts() -> list[str]:
+    """Stretches of whole lines of real kernels: small enough to run many."""
+    texts = [KERNEL, *(path.read_text(encoding="utf-8") for path in corpus_files("corpus/sm_1*/prim_*.mlir"))]
+    found = []
+    for text in texts:
+        lines = text.splitlines(keepends=True)
+        found += ["".join(lines[i : i + 60]) for i in range(0, len(lines), 60)]
+    return found
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> str:
+    text = draw(st.sampled_from(excerpts()))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 40)))
+        text = text[:start] + draw(st.sampled_from([*PIECES, ""])) + text[end:]
+    return text
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(edited())
+def test_edited_kernels_are_answered_with_diagnostics(text: str):
+    report = tileproof.check(text + "\n")
+    for diagnostic in report.diagnostics:
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text) + 1
+        assert diagnostic.message
+        diagnostic.source.position(diagnostic.span.start)
+    assert report.exit_status() in (0, 1, 2)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(edited())
+def test_what_was_read_of_an_edited_kernel_survives_printing(text: str):
+    scan = tileproof.parse(text)
+    if not scan.faults:
+        again = tileproof.parse(print_module(scan.module))
+        assert again.faults == ()
+        assert again.module == scan.module

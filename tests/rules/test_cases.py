@@ -1,0 +1,66 @@
+"""The rules at work on IR: cases are data (cases/*.toml), this is their one runner.
+
+A case fills the placeholders of its file's ``atom_type`` (an atom, wrapped into a file) or ``op`` (the body of a file)
+and lists the codes that must be reported, in textual order, nothing more.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tileproof
+from tileproof.rule import Rule
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
+SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "name"}
+
+
+def load() -> list[Any]:
+    found = []
+    for path in CASES:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        for number, case in enumerate(data["case"]):
+            merged = {**data["defaults"], **case}
+            label = merged.get("name") or "+".join(merged["expect"]) or "legal"
+            found.append(pytest.param(merged, id=f"{path.stem}-{number}-{label}"))
+    return found
+
+
+def text_of(case: dict[str, Any]) -> str:
+    holes = {name: value for name, value in case.items() if name not in SETTINGS and isinstance(value, str)}
+    template = holes.pop("op", None)
+    atom = holes.pop("atom_type", None)
+    if template is None:
+        template = f'%0 = "test.use"() : () -> !{atom}'
+    for _ in range(2):  # a value may itself hold a placeholder
+        for name, value in holes.items():
+            template = template.replace("{" + name + "}", value)
+    return f"func.func @case() {{\n  {template.strip()}\n  return\n}}\n"
+
+
+@pytest.mark.parametrize("case", load())
+def test_case(case: dict[str, Any]):
+    text = text_of(case)
+    report = tileproof.check(text, contract=case.get("contract", "ptx"), target=case.get("target"))
+    found = report.diagnostics
+    assert sorted(d.code for d in found) == sorted(case["expect"]), text
+    if "under" in case:
+        assert text[found[0].span.start : found[0].span.end] == case["under"]
+    if "hint" in case:
+        assert case["hint"] in found[0].hint
+    if "message" in case:
+        assert any(case["message"] in d.message for d in found)
+    for diagnostic in found:
+        assert diagnostic.sources
+        assert "{" not in diagnostic.message + diagnostic.hint, "a placeholder was left open"
+
+
+def test_every_rule_that_ir_can_violate_has_a_case_that_violates_it():
+    reported = {code for case in load() for code in case.values[0]["expect"]}
+    from_registers = {"WG133", "WG292"}  # register counts come with PTX and NVVM operations, not with IR atoms
+    rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
+    assert rules - reported == from_registers

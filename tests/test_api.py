@@ -1,0 +1,104 @@
+"""The package as a library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from conftest import EXAMPLES
+
+
+def test_check_takes_paths_and_text():
+    path = EXAMPLES / "hopper_gemm_broken.mlir"
+    by_path = tileproof.check(path)
+    by_name = tileproof.check(str(path))
+    by_text = tileproof.check(path.read_text(encoding="utf-8"))
+    for report in (by_path, by_name, by_text):
+        assert [d.code for d in report.diagnostics] == ["WG101"]
+        assert report.exit_status() == 1
+    assert by_text.diagnostics[0].source.name == "<text>"
+
+
+def test_check_takes_directories(tmp_path: Path):
+    (tmp_path / "deep").mkdir()
+    for name in ("b.mlir", "deep/a.mlir", "notes.txt"):
+        (tmp_path / name).write_text("module {\n}\n", encoding="utf-8")
+    report = tileproof.check(tmp_path)
+    assert [Path(file.source.name).name for file in report.files] == ["b.mlir", "a.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"contract": "cuda"}, "no contract is called 'cuda'"),
+        ({"target": "sm_91"}, "no target is called 'sm_91'"),
+        ({"select": ["XY1"]}, "no rule has the code or name 'XY1'"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_does(options: dict, message: str):
+    with pytest.raises(ValueError, match=message):
+        tileproof.check("module {\n}\n", **options)
+
+
+def test_a_projects_own_rules_are_checked_like_ours(tmp_path: Path):
+    (tmp_path / "house.rule").write_text(
+        """
+        rule HOUSE1 house-wide-tiles on wgmma.mma_async {
+          require N >= 64
+          warning "N = {N}: this house uses wide tiles"
+          hint    "nearest: {nearest(N)}"
+          source  "our style guide"
+          pass    { N = 64 }
+          fail    { N = 32 }
+        }
+        """,
+        encoding="utf-8",
+    )
+    atom = "!cute_nvgpu.sm90.mma<64x32x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>"
+    report = tileproof.check(f'"a.b"() : () -> {atom}\n', rules=[tmp_path])
+    assert [(d.code, d.severity.value) for d in report.diagnostics] == [("HOUSE1", "warning")]
+    assert report.exit_status() == 0
+
+
+def test_parse_gives_operations_types_and_places():
+    scan = tileproof.parse((EXAMPLES / "hopper_gemm.mlir").read_text(encoding="utf-8"))
+    assert scan.faults == ()
+    module = scan.module
+    gemm = next(op for op in module.walk() if op.name == "cute.gemm")
+    assert module.source is not None
+    assert module.source.text[gemm.span.start : gemm.span.end].startswith("cute.gemm(")
+    assert len(gemm.input_groups) == 5
+
+
+def imported_by(*arguments: str) -> set[str]:
+    code = "import sys, tileproof.cli\nsys.argv = ['tileproof', *sys.argv[1:]]\n"
+    code += "try:\n    tileproof.cli.main()\nexcept SystemExit:\n    pass\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines())
+
+
+def test_start_up_imports_nothing_heavy():
+    """Start-up time is a feature: each command pays only for what it uses."""
+    version = imported_by("--version")
+    assert version.isdisjoint({"lark", "z3", "networkx", "rich", "tileproof.api"})
+    check = imported_by("check", str(EXAMPLES / "hopper_gemm.mlir"))
+    assert "lark" in check
+    assert check.isdisjoint({"z3", "networkx", "rich", "tomllib", "concurrent.futures"})
+
+
+def test_only_one_module_imports_each_of_lark_and_z3():
+    package = Path(tileproof.__file__).parent
+    importing = {
+        library: sorted(
+            path.relative_to(package).as_posix()
+            for path in package.rglob("*.py")
+            if f"import {library}\n" in (text := path.read_text(encoding="utf-8")) or f"from {library}" in text
+        )
+        for library in ("lark", "z3")
+    }
+    assert importing["z3"] == ["smt.py"]
+    assert all(name.startswith("syntax/") for name in importing["lark"])
