@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,13 @@ def find() -> Path | None:
     return None
 
 
-needs_ptxas = pytest.mark.skipif(find() is None, reason="ptxas is not installed (pip install 'tileproof[oracle]')")
+_installed = pytest.mark.skipif(find() is None, reason="ptxas is not installed (pip install 'tileproof[oracle]')")
+
+
+def needs_ptxas(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that asks ptxas: one of the oracle's, skipped where ptxas is missing."""
+    return pytest.mark.oracle(_installed(test))
+
 
 _HEADER = """.version {ptx}
 .target {target}

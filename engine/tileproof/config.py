@@ -40,7 +40,7 @@ def find(folder: Path) -> Config:
         path = parent / "pyproject.toml"
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            return _read(path, text) if "tileproof" in text else Config()
+            return _read(path, text) if "tool.tileproof" in text else Config()
     return Config()
 
 

@@ -90,7 +90,7 @@ def test_a_rule_says_yes_no_or_nothing(body: str, facts: dict[str, int | str], e
         (RULE.format(body="require N == 8").replace("N = 9", "N = 99"), "XX1: 99 is no value of 'N'"),
         (RULE.format(body="require N == 8").replace("on thing", "on nothing"), "no schema is called 'nothing'"),
         (RULE.format(body="require N == 8").replace("on thing", "on thing in cuda"), "no contract is called 'cuda'"),
-        (RULE.format(body="require N == 8").replace("thing {", "thing refines XX2 {"), "refines 'XX2', which is no rule"),
+        (RULE.format(body="require N == 8").replace("thing {", "thing refines XX2 {"), "refines 'XX2'"),
         (RULE.format(body="require N == 8") * 2, "code 'XX1' is declared twice, first at test.rule:7:6"),
         (RULE.format(body="when N == 1"), "XX1 needs a require clause"),
         (RULE.format(body="require N == 8 require M == 1"), "XX1 has two 'require' clauses"),
