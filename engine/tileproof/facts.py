@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tileproof.dialects.types import Kind, Node
 from tileproof.rule import Atom, Binding, Bounded, Enumerated, Rulebook, Scalar
 from tileproof.source import Span
+from tileproof.syntax import MAX_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,10 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
         span = Span(offset + start, offset + end)
         match schema.fields[fact]:
             case Bounded():
-                if not text.lstrip("-").isdigit():
+                if not text.removeprefix("-").isdecimal():
                     raise MalformedAtom(f"'{text}' in {what} of {name} is no integer", span)
+                if len(text) > MAX_DIGITS:
+                    raise MalformedAtom(f"an integer in {what} of {name} does not fit in 64 bits", span)
                 found.values[fact] = int(text)
             case Enumerated(enum):
                 # An unknown word stays as it is: no set of any rule contains it, so the rules reject it by name.

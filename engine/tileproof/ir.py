@@ -156,6 +156,11 @@ class Module:
         """The module with other contents; it no longer stands for a source text."""
         return replace(self, items=items, source=None, types={})
 
+    @property
+    def text(self) -> str:
+        """The source text; empty where the module no longer stands for one."""
+        return self.source.text if self.source is not None else ""
+
     def __str__(self) -> str:
         """The text: byte for byte the source where nothing was changed, canonical otherwise."""
         return self.source.text if self.source is not None else print_module(self)

@@ -22,6 +22,9 @@ from tileproof.ir import Alias, Argument, Attribute, Block, Module, Operation, R
 from tileproof.source import Source, Span
 
 MAX_REGION_NESTING = 120
+MAX_FAULTS = 100
+
+_OPERATION = re.compile(r'^[ \t]*+(?:%[\w:, %]++=[ \t]*+)?+"?+(?:[a-z_]\w*+\.[a-z_]|(?:builtin\.)?module\b)', re.M)
 
 # ---------------------------------------------------------------------------------------------------------- tokens
 
@@ -58,6 +61,7 @@ _GOES_ON = {",", ":", "=", "->", "(", "[", "<", "to", "into"}
 _CONTINUES = {"to", "into", "attributes", "step", "iter_args", "from", "in", "do", "else", "loc", "outs", "ins"}
 # Operations whose braces hold a region even when these are empty.
 _HAS_REGION = re.compile(r"(builtin\.)?module|gpu\.(module|func)|cuda\.kernel|scf\.|affine\.|[a-z_]+\.func$|func$")
+_BUILTIN = {"module", "unrealized_conversion_cast"}
 # Operations inside whose region the dialect prefix of their own dialect may be left out.
 _NAMES_DIALECT = re.compile(r"[\w$]+\.func$|cuda\.kernel$")
 
@@ -78,11 +82,23 @@ class Scan:
     faults: tuple[Fault, ...]
     comments: tuple[tuple[int, str], ...]
 
+    @property
+    def holds_ir(self) -> bool:
+        """Whether something was read, or a line at least begins as an operation of some dialect does."""
+        return bool(self.module.items) or _OPERATION.search(self.module.text) is not None
+
 
 class _Fault(Exception):
     def __init__(self, message: str, token: int) -> None:
         super().__init__(message)
         self.token = token
+
+
+class _Unclosed(_Fault):
+    """A bracket without partner, which was reported when brackets were matched."""
+
+    def __init__(self, token: int) -> None:
+        super().__init__("", token)
 
 
 @dataclass(slots=True)
@@ -112,7 +128,11 @@ def _tokenise(text: str) -> _Tokens:
             elif kind == _COMMENT:
                 tokens.comments.append((found.start(kind), found[kind]))
             elif kind == _BAD:
-                tokens.faults.append(Fault(_bad_character(found[kind]), Span(*found.span(kind))))
+                bad = found.span(kind)
+                if tokens.faults and tokens.faults[-1].span.end == bad[0]:  # one fault for a run of them
+                    tokens.faults[-1] = Fault(tokens.faults[-1].message, Span(tokens.faults[-1].span.start, bad[1]))
+                else:
+                    tokens.faults.append(Fault(_bad_character(found[kind]), Span(*bad)))
             continue
         start, end = found.span(kind)
         word = found[kind]
@@ -157,8 +177,10 @@ def _match_brackets(tokens: _Tokens) -> None:
             else:
                 span = Span(tokens.starts[i], tokens.ends[i])
                 tokens.faults.append(Fault(f"'{words[i]}' closes nothing", span))
-    for left in stack:
-        unclosed(left)
+    if stack:  # one cause: the text ends too early
+        around = f", nor are {len(stack) - 1} around it" if len(stack) > 1 else ""
+        span = Span(tokens.starts[stack[-1]], tokens.ends[stack[-1]])
+        tokens.faults.append(Fault(f"'{words[stack[-1]]}' is never closed{around}", span))
 
 
 def _starts_statement(tokens: _Tokens, i: int, inside: bool = False, after_fault: bool = False) -> bool:
@@ -269,7 +291,8 @@ class _Reader:
         try:
             return self.read(i, stop, depth, dialect)
         except _Fault as fault:
-            self.fault(str(fault), fault.token)
+            if not isinstance(fault, _Unclosed):
+                self.fault(str(fault), fault.token)
             return None, self.statement_end(i, stop, after_fault=True)
 
     def read(self, first: int, stop: int, depth: int, dialect: str) -> tuple[Operation, int]:
@@ -330,7 +353,7 @@ class _Reader:
     def close(self, i: int) -> int:
         close = self.match.get(i)
         if close is None:
-            raise _Fault(f"'{self.words[i]}' is never closed", i)
+            raise _Unclosed(i)
         return close
 
     def arguments(self, i: int, stop: int) -> tuple[Argument, ...]:
@@ -497,6 +520,8 @@ class _Reader:
         kinds, words, leads = self.kinds, self.words, self.leads
         written = words[name].partition("<")[0]
         op = written if "." in written else f"{dialect}.{written}"
+        if op == f"builtin.{written}" and written not in _BUILTIN:
+            raise _Fault(f"'{written}' is no operation: expected its dialect, a dot and its name", name)
         i = name + 1
         operands: list[str] = []
         arguments: list[Argument] = []
@@ -624,4 +649,6 @@ def scan(source: Source) -> Scan:
     reader = _Reader(tokens)
     items = reader.items()
     faults = sorted(dict.fromkeys(tokens.faults), key=lambda f: f.span)
+    if len(faults) > MAX_FAULTS:
+        faults[MAX_FAULTS:] = [Fault(f"{len(faults) - MAX_FAULTS} more faults from here on", faults[MAX_FAULTS].span)]
     return Scan(Module(items, source, tokens.types), tuple(faults), tuple(tokens.comments))

@@ -104,11 +104,11 @@ def test_aliases_comments_and_symbols():
         "// a comment\n"
         '!m = !cute.memref<f16, smem, align<16>, S<3,4,3>, "(8,64):(64,1)"> // another\n'
         "#map = affine_map<(d0) -> (d0)>\n"
-        'gpu.module @k {\n  call @a::@"b c"() : () -> ()\n}\n'
+        'func.func @k() {\n  call @a::@"b c"() : () -> ()\n}\n'
     )
     assert list(scan.module.aliases) == ["!m", "#map"]
     assert [text for _, text in scan.comments] == ["// a comment", "// another"]
-    assert [op.name for op in scan.module.walk()] == ["gpu.module", "builtin.call"]
+    assert [op.name for op in scan.module.walk()] == ["func.func", "func.call"]
 
 
 def test_strings_hold_anything():
@@ -168,6 +168,10 @@ BROKEN = [
     ('a.b "open\n', "a string is not closed on its line"),
     ("a.b \\ : i32\n", "unexpected character '\\\\'"),
     ("!m =\n", "an alias needs a right-hand side"),
+    ("hello world\n", "'hello' is no operation"),
+    ("a.b " + "%" * 50, "unexpected character '%'"),
+    ("a.b (" * 500, "'(' is never closed, nor are 499 around it"),
+    ("a.b )\n" * 500, "more faults from here on"),
 ]
 
 

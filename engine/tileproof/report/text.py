@@ -29,7 +29,8 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         yield from _diagnostic(diagnostic, style)
         yield ""
-    yield _summary(report, style)
+    if report.files:
+        yield _summary(report, style)
 
 
 def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:

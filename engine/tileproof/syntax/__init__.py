@@ -14,11 +14,13 @@ from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken, VisitEr
 
 from tileproof import cache, resources
 
+MAX_LENGTH = 4_000_000
 MAX_NESTING = 64
 MAX_DIGITS = 19  # of a 64-bit integer
 
-_BRACKET = re.compile(r"[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
-_LONG_INTEGER = re.compile(rf"(?<![\w.])[0-9]{{{MAX_DIGITS + 1},}}")
+# Brackets that nest, quoted text passed over: what is inside it is parsed by itself. `<=` and a lone `>` are operators.
+_BRACKET = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
+_LONG_INTEGER = re.compile(rf"\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([0-9]{{{MAX_DIGITS + 1},}})")
 
 
 class SyntaxFault(ValueError):
@@ -35,13 +37,18 @@ class SyntaxFault(ValueError):
 
 
 def _guard(text: str) -> None:
+    if len(text) > MAX_LENGTH:
+        raise SyntaxFault(f"the text is longer than {MAX_LENGTH} characters", 0, 1)
     depth = 0
     for bracket in _BRACKET.finditer(text):
+        if bracket[0][0] == '"':
+            continue
         depth += 1 if bracket[0] in "([{<" else -1
         if depth > MAX_NESTING:
             raise SyntaxFault(f"brackets nest deeper than {MAX_NESTING}", bracket.start(), bracket.end())
-    if number := _LONG_INTEGER.search(text):
-        raise SyntaxFault("an integer does not fit in 64 bits", number.start(), number.end())
+    for number in _LONG_INTEGER.finditer(text):
+        if number[1]:
+            raise SyntaxFault("an integer does not fit in 64 bits", number.start(), number.end())
 
 
 def run(parser: Lark, text: str, start: str) -> Any:

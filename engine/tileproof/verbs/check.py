@@ -27,6 +27,8 @@ from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
 from tileproof.target import Target
 
+MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -96,7 +98,7 @@ class _Check:
         self.illegal: set[str] = set()
 
     def report(self) -> FileReport:
-        if not self.scan.module.items:
+        if not self.scan.holds_ir:
             return FileReport(self.source, (), None, empty=True)
         for fault in self.scan.faults:
             self.find("IR001", fault.span, fault.message)
@@ -191,6 +193,8 @@ class _Check:
 
     def read_layout(self, node: Node, offset: int) -> None:
         try:
+            if len(node.text) > MAX_LAYOUT:
+                raise SyntaxFault(f"longer than {MAX_LAYOUT} characters", 0, 1)
             parse_layout(node.text)
         except SyntaxFault as fault:
             start = offset + node.start
