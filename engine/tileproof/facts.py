@@ -55,7 +55,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
         offset: where the text of the type that holds it starts.
 
     Raises:
-        MalformedAtom: a parameter is missing, superfluous or no number where the schema wants one.
+        MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
     """
     found = _Collected()
     for binding in atom.bindings:
@@ -95,8 +95,11 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
                     raise MalformedAtom(f"an integer in {what} of {name} does not fit in 64 bits", span)
                 found.values[fact] = int(text)
             case Enumerated(enum):
-                # An unknown word stays as it is: no set of any rule contains it, so the rules reject it by name.
-                found.values[fact] = translation.get(text) or book.enums[enum].by_spelling.get(text, text)
+                known = translation or book.enums[enum].by_spelling
+                if text not in known:
+                    listed = ", ".join(known)
+                    raise MalformedAtom(f"'{text}' in {what} of {name} is none of {listed}", span)
+                found.values[fact] = known[text]
         found.spelled[fact] = text
         found.spans[fact] = span
 

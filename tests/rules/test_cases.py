@@ -56,7 +56,8 @@ def test_case(case: dict[str, Any]):
         assert any(case["message"] in d.message for d in found)
     for diagnostic in found:
         assert diagnostic.sources
-        assert "{" not in diagnostic.message + diagnostic.hint, "a placeholder was left open"
+        if diagnostic.code[:2] != "IR":  # those quote the file, braces and all
+            assert "{" not in diagnostic.message + diagnostic.hint, "a placeholder was left open"
 
 
 def test_every_rule_that_ir_can_violate_has_a_case_that_violates_it():

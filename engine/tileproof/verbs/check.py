@@ -272,8 +272,8 @@ class _Check:
                 spelled[f"{role}.residency"] = operand.space
                 spans[f"{role}.residency"] = group[0].span
         extras: dict[str, Scalar] = {
-            "a.extra": len(groups[2]) - 1 + ("sf_a" in self.fields_set),
-            "b.extra": len(groups[3]) - 1 + ("sf_b" in self.fields_set),
+            "a.extra": len(groups[2]) - 1 + len(self.fields_set & {"sf_a", "metadata"}),
+            "b.extra": len(groups[3]) - 1 + len(self.fields_set & {"sf_b"}),
         }
         common: dict[str, Scalar] = {"atom": use.member, **values, **extras}
         legal = self.judge(Facts("mma.use", common, {**spelled, "atom": use.node.text[1:]}, spans, operation.name_span))
@@ -301,7 +301,7 @@ class _Check:
 
     @cached_property
     def fields_set(self) -> frozenset[str]:
-        """Fields that the file sets on atoms: scale factors may travel in the atom instead of beside the operand."""
+        """Fields that the file sets on atoms: these may carry scale factors and metadata instead of the operands."""
         return frozenset(filter(None, map(field_set, self.scan.module.walk())))
 
     def atom_in(self, text: str) -> tuple[str, _AtomUse] | None:
