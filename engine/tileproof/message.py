@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from tileproof.evaluate import Judge, function
 from tileproof.facts import Facts
+from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, Kind, Scope, SetOf
 from tileproof.rule import Expression, Fact, Lookup, Rule, Scalar
-from tileproof.rulebook import MESSAGE_FUNCTIONS, PLACEHOLDER, Kind, Scope, SetOf
 from tileproof.syntax import rules as syntax
 
 MOST = 8  # values that a list names before it is cut
