@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,8 @@ def check(
     validate(book, options)
     jobs: list[Path | Source] = []
     for item in inputs:
-        if isinstance(item, str) and ("\n" in item or not Path(item).exists()):
+        # Not Path.exists(), which raises where a text is too long for a path.
+        if isinstance(item, str) and ("\n" in item or not os.path.exists(item)):  # noqa: PTH110
             jobs.append(Source("<text>", item))
         else:
             jobs += expand(Path(item))
@@ -84,9 +86,9 @@ def validate(book: Rulebook, options: Options) -> None:
 
 def expand(path: Path) -> list[Path]:
     """A file itself; of a directory the IR files below it, sorted."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112  False where the name is too long for a path; Path.is_dir() raises
         return [path]
-    return sorted(found for suffix in IR_SUFFIXES for found in path.rglob(f"*{suffix}")) or [path]
+    return sorted(found for suffix in IR_SUFFIXES for found in path.rglob(f"*{suffix}") if not found.is_dir()) or [path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,10 @@ class _Job:
         return check_one(load(self.files), path, self.options)
 
 
-def check_one(book: Rulebook, item: Path | Source, options: Options) -> FileReport | Unread:
-    """Check one file or text."""
+def check_one(book: Rulebook, item: Path | Source | Unread, options: Options) -> FileReport | Unread:
+    """Check one file or text; what could not even be read stays so."""
+    if isinstance(item, Unread):
+        return item
     name = item.name if isinstance(item, Source) else str(item)
     try:
         source = item if isinstance(item, Source) else Source(name, item.read_bytes().decode("utf-8"))
@@ -117,7 +121,7 @@ def check_one(book: Rulebook, item: Path | Source, options: Options) -> FileRepo
 
 def check_all(
     book: Rulebook,
-    items: Sequence[Path | Source],
+    items: Sequence[Path | Source | Unread],
     options: Options,
     jobs: int = 1,
     files: tuple[Source, ...] = (),

@@ -42,9 +42,19 @@ def rule_files(folder: Path) -> tuple[Source, ...]:
 
     Raises:
         OSError: a file cannot be read.
-        UnicodeDecodeError: a file is not UTF-8.
+        RuleError: a file is not UTF-8.
     """
-    return tuple(Source(str(path), path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.rule")))
+    return tuple(map(_rule_file, sorted(folder.rglob("*.rule"))))
+
+
+def _rule_file(path: Path) -> Source:
+    content = path.read_bytes()
+    try:
+        return Source(str(path), content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        at = len(content[: error.start].decode("utf-8"))
+        place = Place(Source(str(path), content.decode("utf-8", "replace")), Span(at, at + 1))
+        raise RuleError([RuleFault(place, "this is not UTF-8 text")]) from None
 
 
 @lru_cache(maxsize=1)
