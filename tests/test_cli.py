@@ -480,3 +480,13 @@ def test_help_and_version_name_the_program():
     runner = CliRunner()
     assert runner.invoke(main, ["--version"]).stdout.startswith("tileproof ")
     assert "Exit status" in runner.invoke(main, ["check", "--help"]).stdout
+
+
+def test_a_file_is_reported_under_the_name_it_was_given_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "k.mlir").write_text("a.b )\n", encoding="utf-8")
+    names = {"./sub/k.mlir": "./sub/k.mlir", "sub//k.mlir": "sub//k.mlir", "./sub": "./sub/k.mlir"}
+    for given, reported in names.items():
+        result = CliRunner().invoke(main, ["check", "--format", "json", given])
+        assert [d["file"] for d in json.loads(result.stdout)["diagnostics"]] == [reported]

@@ -132,7 +132,7 @@ def _listed(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(item for value in values for item in value.replace(",", " ").split())
 
 
-def _inputs(name: str) -> list[Path | Source | Unread]:
+def _inputs(name: str) -> list[str | Source | Unread]:
     """What an argument stands for: standard input, a file, the IR below a directory, or the matches of a glob."""
     from tileproof import api  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
@@ -147,15 +147,16 @@ def _inputs(name: str) -> list[Path | Source | Unread]:
         from glob import glob  # noqa: PLC0415
 
         if matches := sorted(glob(name, recursive=True)):  # noqa: PTH207  Path.glob() raises on some patterns
-            return [item for match in matches for item in api.expand(Path(match))]
-    return list(api.expand(Path(name)))
+            return [item for match in matches for item in api.expand(match)]
+    return list(api.expand(name))
 
 
-def _processes(jobs: int | None, items: list[Path | Source | Unread]) -> int:
+def _processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
     cores = os.cpu_count() or 1
     if jobs is not None:
         return jobs or cores
-    size = sum(item.stat().st_size for item in items if isinstance(item, Path) and os.path.isfile(item))  # noqa: PTH113
+    names = [item for item in items if isinstance(item, str)]
+    size = sum(os.stat(name).st_size for name in names if os.path.isfile(name))  # noqa: PTH113, PTH116  as given
     return cores if size > PARALLEL_BYTES else 1
 
 

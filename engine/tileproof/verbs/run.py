@@ -25,7 +25,7 @@ class CannotRun(ValueError):
 
 
 @contextmanager
-def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int, list[Path | Source]]]:
+def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int, list[str | Source]]]:
     """Run a command and give its exit status and the IR that CuTe DSL dumped, sorted by name.
 
     The IR is files where they stay, and texts with the bare names of the files where they go away.
@@ -60,7 +60,7 @@ def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int
         # A process that a signal ended counts as a shell counts it.
         status = process.returncode if process.returncode >= 0 else 128 - process.returncode
         files = dumps.files()
-        yield status, [path if asked else Source(path.name, path.read_text(encoding="utf-8")) for path in files]
+        yield status, [str(path) if asked else Source(path.name, path.read_text(encoding="utf-8")) for path in files]
 
 
 def environment(variables: Mapping[str, str], folder: Path) -> dict[str, str]:
