@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -122,10 +124,20 @@ def check(
     except ValueError as error:
         fail(str(error))
     items = [item for name in files for item in _inputs(name)]
-    with _progress(len(items)) as step:
+    with _progress(len(items)) as step, _no_garbage_collection():
         report = api.check_all(book, items, options, _processes(jobs, items), rules, step)
     _write(report, form, colourless)
     sys.exit(report.exit_status(Severity(threshold)))
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Reading IR makes many small values and no cycles: looking for cycles takes a third of the time and finds none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _listed(values: Iterable[str]) -> tuple[str, ...]:
