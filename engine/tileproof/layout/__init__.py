@@ -11,6 +11,8 @@ from tileproof.layout.basics import (
     get,
     get_shape,
     group_modes,
+    has_scaled_basis,
+    is_static_layout,
     make_layout,
     prepend_to_rank,
     rank,

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.leaves import Integer, absolute, add_integers, integer, is_zero, multiply_integers, scale
+from tileproof.layout.leaves import (
+    Integer,
+    absolute,
+    add_integers,
+    integer,
+    is_static,
+    is_zero,
+    multiply_integers,
+    scale,
+)
 from tileproof.layout.tuples import (
     compact,
     congruent,
@@ -183,23 +192,23 @@ def _tilers(tile: Tile) -> Iterator[Layout | Tile | Tuple]:
 def coalesce_modes(flat: list[tuple[Integer, Leaf]]) -> list[tuple[Integer, Leaf]]:
     """Merge neighbours that count on: ``s:d`` and ``t:s*d`` become ``s*t:d``; modes of extent one vanish.
 
-    Neighbours merge where that is known statically: equal dynamic strides may come from different values.
+    Only static neighbours merge, as in the dialect: a dynamic leaf stays an operand of its own.
     """
     result: list[tuple[Integer, Leaf]] = []
     for extent, stride in reversed(flat):
         if extent == 1:
             continue
-        if result and isinstance(extent, int) and _continues(extent, stride, *result[-1]):
+        if result and _continues(extent, stride, *result[-1]):
             result[-1] = (multiply_integers(extent, result[-1][0]), stride)
         else:
             result.append((extent, stride))
     return result[::-1]
 
 
-def _continues(extent: int, stride: Leaf, _next_extent: Integer, next_stride: Leaf) -> bool:
-    if any(isinstance(d.value if isinstance(d, Basis) else d, Dynamic) for d in (stride, next_stride)):
+def _continues(extent: Integer, stride: Leaf, next_extent: Integer, next_stride: Leaf) -> bool:
+    if not all(map(is_static, (extent, stride, next_extent, next_stride))):
         return False
-    return scale(stride, extent) == next_stride
+    return scale(stride, integer(extent)) == next_stride
 
 
 def from_flat(flat: list[tuple[Integer, Leaf]]) -> Layout:
@@ -225,7 +234,7 @@ def coalesce_layout(layout: Layout, profile: Tuple | None = None, path: tuple[in
     """``coalesce`` of a plain layout."""
     if isinstance(profile, tuple):
         parts = modes(layout)
-        if len(profile) > len(parts) or (path and not isinstance(layout.shape, tuple) and len(profile) > 0):
+        if len(profile) > len(parts):
             place = f" at mode path [{', '.join(map(str, path))}]" if path else ""
             raise LayoutError(
                 f"expects target_profile rank ({len(profile)}) to not exceed the layout rank ({len(parts)}){place}"
@@ -328,6 +337,8 @@ def group_modes(value: Moded, begin: int, end: int) -> Moded:
         raise LayoutError(f"expects begin < end, but got begin={begin}, end={end}")
     if end > rank(value):
         raise LayoutError(f"expects end <= rank(input)={rank(value)}, but got end={end}")
+    if depth(value) == 0:
+        return select(value, [0])
     return _rearranged(value, lambda parts: (*parts[:begin], parts[begin:end], *parts[end:]))
 
 

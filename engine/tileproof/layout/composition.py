@@ -85,7 +85,16 @@ def compose(lhs: Layout, rhs: Tiler) -> Layout:
                 f"the tiler has {len(tilers)} modes, but {lhs} only {len(parts)} for it to apply to", REFUSAL
             )
         return concatenate([compose(part, tiler) for part, tiler in zip(parts, tilers, strict=False)])
-    return compose(lhs, Layout(integer(rhs, "an extent, a layout or a wildcard as tiler"), 1))
+    return compose(lhs, column(rhs))
+
+
+def column(extent: Tuple) -> Layout:
+    """The tiler of a bare extent: neighbours in a row. A single element moves nowhere.
+
+    Raises:
+        LayoutError: it is not an integer.
+    """
+    return Layout(integer(extent, "an extent, a layout or a wildcard as tiler"), 0 if extent == 1 else 1)
 
 
 def _coprofile(strides: Tuple) -> dict[int, list[Leaf]] | None:
@@ -152,12 +161,14 @@ def _walk(lhs: Layout, extent: Integer, stride: Integer, path: tuple[int, ...]) 
     placed: list[tuple[Integer, Leaf]] = []
     rest, step = extent, stride
     for mode, (available, mode_stride) in enumerate(before):
+        if placed and rest == 1:
+            break
         _check_stride(lhs, mode, available, step, extent, stride, path)
         offered = ceil_divide_integers(available, absolute(step))
         skipped = multiply_integers(ceil_divide_integers(absolute(step), available), sign(step))
         if offered != 1 and rest != 1:
             taken = smaller(offered, rest)
-            if isinstance(rest, int) and isinstance(taken, int) and rest % taken:
+            if isinstance(rest, int) and isinstance(taken, int) and (taken == 0 or rest % taken):
                 raise LayoutError(
                     f"composition: {_mode_name(path)} {extent}:{stride} of the right side needs {rest} more elements, "
                     f"which mode {mode} of {lhs} offers in runs of {taken}, and {taken} does not divide {rest}",
@@ -176,7 +187,7 @@ def _check_stride(
 ) -> None:
     if isinstance(available, Dynamic) or isinstance(step, Dynamic):
         return
-    if abs(step) > available and step % available:
+    if available == 0 or (abs(step) > available and step % available):
         raise LayoutError(
             f"composition: {_mode_name(path)} {extent}:{stride} of the right side enters mode {mode} of {lhs} "
             f"with step {abs(step)}, and the extent {available} does not divide {abs(step)}",

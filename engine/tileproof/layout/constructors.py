@@ -7,20 +7,16 @@ from tileproof.layout.basics import (
     AnyLayout,
     append_to_rank,
     concatenate,
-    cosize,
     flat_modes,
     make_layout,
     modes,
     on_outer,
     outer,
     rank,
-    size,
 )
-from tileproof.layout.composition import compose
 from tileproof.layout.coordinates import slice_and_offset
 from tileproof.layout.divide import tilers_of, zipped_divide
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.inverse import complement
 from tileproof.layout.leaves import (
     Integer,
     add_integers,
@@ -30,6 +26,7 @@ from tileproof.layout.leaves import (
     modulo_integers,
     multiply_integers,
 )
+from tileproof.layout.product import blocked
 from tileproof.layout.tuples import (
     ceil_div,
     compact,
@@ -40,6 +37,7 @@ from tileproof.layout.tuples import (
     transform,
     weakly_congruent,
 )
+from tileproof.layout.product import blocked
 from tileproof.layout.tuples import (
     modes as tuple_modes,
 )
@@ -161,10 +159,7 @@ def tile_to_shape(block: AnyLayout, shape: Tuple, order: Tuple) -> AnyLayout:
     def tile(part: Layout) -> Layout:
         padded = append_to_rank(part, wanted, UNIT)
         counts = ceil_div(product_each(shape), product_each(padded.shape))
-        copies = make_ordered_layout(counts, order)
-        rest = complement(padded, multiply_integers(size(padded), cosize(copies)))
-        placed = compose(rest, copies)
-        return concatenate([concatenate(pair) for pair in zip(modes(padded), modes(placed), strict=True)])
+        return blocked(padded, make_ordered_layout(counts, order))
 
     return on_outer(tile, block)
 

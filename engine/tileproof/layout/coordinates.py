@@ -82,7 +82,7 @@ def _offset(coord: Tuple, shape: Tuple, stride: Tuple) -> Tuple:
             total = add(total, part)
         return total
     if coord is Wildcard.ALL:
-        return 0
+        coord = 0
     if isinstance(shape, tuple):
         return _offset(idx2crd(coord, shape), shape, stride) if shape else 0
     if isinstance(stride, tuple):

@@ -10,13 +10,13 @@ The first mode of the result runs within one tile, the second over the tiles. Th
 
 from __future__ import annotations
 
-from tileproof.layout.basics import AnyLayout, coalesce_layout, concatenate, modes, on_outer, size
-from tileproof.layout.composition import Tiler, compose
+from tileproof.layout.basics import AnyLayout, coalesce_layout, concatenate, modes, on_outer
+from tileproof.layout.composition import Tiler, column, compose
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import complement
-from tileproof.layout.leaves import integer, is_wildcard
+from tileproof.layout.leaves import is_wildcard
 from tileproof.layout.tuples import has_basis, is_static_tuple, rank
-from tileproof.layout.values import Layout, Tile, Tuple, show_value
+from tileproof.layout.values import Layout, Tile, show_value
 
 
 def tilers_of(tiler: Tiler) -> tuple[Tiler, ...] | None:
@@ -73,20 +73,15 @@ def _divided(layout: Layout, tiler: Tiler) -> Layout:
         done = [_divided(part, mode) for part, mode in zip(parts, tilers, strict=False)]
         return concatenate([*done, *parts[len(tilers) :]])
     if not isinstance(tiler, Layout):
-        tiler = Layout(integer(tiler, "an extent, a layout or a wildcard as tiler"), 1)
+        tiler = column(tiler)
     try:
-        target: Tuple = (
-            coalesce_layout(layout, _basis_profile(layout, tiler)).shape if has_basis(tiler.stride) else size(layout)
-        )
+        # A basis in the tiler names a mode at the top, so those stay apart.
+        by_mode = (1,) * len(modes(layout)) if has_basis(tiler.stride) else None
+        target = coalesce_layout(layout, by_mode).shape
         rest = complement(tiler, target)
         return compose(layout, concatenate([tiler, rest]))
     except LayoutError as fault:
         raise LayoutError(f"cannot divide {layout} by {tiler}: {fault}", _wording(layout, tiler)) from None
-
-
-def _basis_profile(layout: Layout, _tiler: Layout) -> Tuple:
-    """Modes at the top stay apart: a basis names them."""
-    return (1,) * len(modes(layout))
 
 
 def _wording(layout: Layout, tiler: Tiler) -> str:

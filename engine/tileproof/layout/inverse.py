@@ -9,16 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tileproof.layout.basics import coalesce_layout, coalesce_modes, concatenate, cosize, filter, flat_modes, from_flat, rank
+from tileproof.layout.basics import (
+    coalesce_layout,
+    coalesce_modes,
+    concatenate,
+    cosize,
+    filter,
+    flat_modes,
+    from_flat,
+    rank,
+)
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
+    ceil_divide_integers,
     divide_integers,
+    divisor,
+    dynamic,
     integer,
     is_zero,
     multiply_integers,
 )
-from tileproof.layout.tuples import ceil_div, compact, flatten, has_basis, is_static_tuple, modes
+from tileproof.layout.tuples import compact, has_basis, is_static_tuple, leaves, modes
 from tileproof.layout.values import Basis, Dynamic, Layout, Leaf, Tuple
 
 Strided = tuple[Integer, Integer, Integer]
@@ -32,20 +44,28 @@ class _Codomain:
     steps: list[Strided] = field(default_factory=list)
     parts: dict[int, _Codomain] = field(default_factory=dict)
 
+    def at(self, path: tuple[int, ...]) -> _Codomain:
+        """The mode at the end of a basis's path, which reads outward."""
+        node = self
+        for index in reversed(path):
+            node = node.parts.setdefault(index, _Codomain())
+        return node
+
 
 def _by_codomain(layout: Layout, operation: str) -> _Codomain:
     """The modes of a layout with scaled-basis strides, by the mode of the coordinate that each steps along."""
     root = _Codomain()
     position: Integer = 1
+    for leaf in leaves(layout.stride):
+        if isinstance(leaf, Basis):
+            root.at(leaf.path)
     for extent, stride in coalesce_modes(flat_modes(layout)):
         if not isinstance(stride, Basis):
+            # A broadcast mode moves nowhere, but the modes after it count past it.
             if not is_zero(stride):
                 raise LayoutError(f"{operation} of {layout}: integer strides and scaled bases do not mix")
-            # A broadcast mode moves nowhere, but the modes after it count past it.
         else:
-            node = root
-            for index in reversed(stride.path):
-                node = node.parts.setdefault(index, _Codomain())
+            node = root.at(stride.path)
             if not isinstance(stride.value, int) or not isinstance(extent, int) or stride.value < 0:
                 raise LayoutError(f"{operation} of {layout}: expects static, whole, non-negative steps, got {stride}")
             if stride.value:
@@ -84,34 +104,58 @@ def complement(layout: Layout, cotarget: Tuple | None = None) -> Layout:
             "expects input with static strides for layouts with more than one mode, "
             f"but '!cute.layout<\"{layout}\">' has dynamic strides with rank {rank(layout)}",
         )
+    return _without_overlap(complement_unchecked(layout, cotarget), layout)
+
+
+def _without_overlap(filled: Layout, layout: Layout) -> Layout:
+    for gap, stride in flat_modes(filled):
+        if isinstance(gap, int) and gap <= 0:
+            raise LayoutError(
+                f"complement of {layout}: the offsets of its modes interleave or coincide, "
+                f"a mode starts inside the {stride} elements that smaller strides span"
+            )
+    return filled
+
+
+def complement_unchecked(layout: Layout, cotarget: Tuple) -> Layout:
+    """``complement``, but with an extent of zero for a gap that is not there, as the dialect has it."""
     kept = filter(layout)
     assert isinstance(kept, Layout)
-    steps = [(integer(stride), extent, 1) for extent, stride in flat_modes(kept) if not is_zero(stride)]
-    return _complement_steps(steps, cotarget, layout)
+    steps: list[Strided] = [(integer(stride), extent, 1) for extent, stride in flat_modes(kept) if not is_zero(stride)]
+    return _complement_steps(steps, cotarget)
 
 
-def _complement_steps(steps: list[Strided], cotarget: Tuple, layout: Layout) -> Layout:
+def _complement_steps(steps: list[Strided], cotarget: Tuple) -> Layout:
     """The gaps between the steps, in increasing order, and the rest up to the cotarget."""
     gaps: list[tuple[Integer, Leaf]] = []
     reached: Integer = 1
     for stride, extent, _ in sorted(steps, key=lambda step: step[0] if isinstance(step[0], int) else 0):
-        gap = divide_integers(stride, reached)
-        if isinstance(gap, int) and gap <= 0:
-            raise LayoutError(
-                f"complement of {layout}: it is not injective, mode {extent}:{stride} starts inside the {reached} "
-                f"elements that smaller strides span"
-            )
-        gaps.append((gap, reached))
+        gaps.append((divide_integers(stride, reached), reached))
         reached = multiply_integers(stride, extent)
-    rest = flatten(ceil_div(cotarget, reached))
-    strides = [multiply_integers(reached, integer(d)) for d in modes(compact(rest))] if rest != () else []
-    gaps += coalesce_modes(list(zip(map(integer, modes(rest)), strides, strict=True)))
-    return from_flat(coalesce_modes(gaps))
+    rest = _tiles(cotarget, reached)
+    strides = [multiply_integers(reached, integer(d)) for d in modes(compact(rest))]
+    return from_flat(coalesce_modes([*gaps, *zip(rest, strides, strict=True)]))
+
+
+def _tiles(cotarget: Tuple, tile: Integer) -> tuple[Integer, ...]:
+    """How often a tile fits the modes of a shape, one after another; from the first dynamic mode on, taken together."""
+    extents = [integer(extent) for extent in leaves(cotarget)]
+    if tile == 1:
+        return tuple(extents)
+    counts: list[Integer] = []
+    for place, extent in enumerate(extents):
+        if isinstance(extent, Dynamic) or isinstance(tile, Dynamic):
+            # The divisor of the first one holds for the product; the dialect keeps no more.
+            first = ceil_divide_integers(extent, tile)
+            return (*counts, dynamic(tile, *extents[place:], div=divisor(first)))
+        counts.append(ceil_divide_integers(extent, tile))
+        tile = ceil_divide_integers(tile, extent)
+    return tuple(counts)
 
 
 def _complement_codomain(node: _Codomain, cotarget: Tuple, path: tuple[int, ...], layout: Layout) -> Layout:
     if not node.parts and (node.steps or not isinstance(cotarget, tuple)):
-        plain = _complement_steps(node.steps, cotarget, layout)
+        plain = _without_overlap(_complement_steps(node.steps, cotarget), layout)
         return _along(plain, path) if plain != Layout(1, 0) else Layout(1, Basis(_reach(node.steps), path))
     if node.steps:
         raise LayoutError(f"the bases of {layout} step both along a mode and along a mode inside it")

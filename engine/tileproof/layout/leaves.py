@@ -53,8 +53,12 @@ def divisor(leaf: Integer) -> int:
 
 def dynamic(*operands: Integer, div: int = 1) -> Dynamic:
     """The dynamic result of an operation on these operands: as wide as the widest, divisible by ``div``."""
-    widths = [leaf.width for leaf in operands if isinstance(leaf, Dynamic)]
-    return Dynamic(max(widths, default=32), static(div) or 1)
+    return Dynamic(max(map(_width, operands), default=32), static(div) or 1)
+
+
+def _width(leaf: Integer) -> int:
+    """Bits that hold the leaf: a static one takes 32, or 64 where it must."""
+    return leaf.width if isinstance(leaf, Dynamic) else 32 if -(2**31) <= leaf < 2**31 else 64
 
 
 def add_integers(a: Integer, b: Integer) -> Integer:

@@ -27,9 +27,9 @@ from tileproof.layout.basics import (
 )
 from tileproof.layout.composition import compose
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.inverse import complement
-from tileproof.layout.leaves import multiply_integers
-from tileproof.layout.tuples import has_basis
+from tileproof.layout.inverse import complement, complement_unchecked
+from tileproof.layout.leaves import is_zero, multiply_integers
+from tileproof.layout.tuples import has_basis, leaves
 from tileproof.layout.values import Layout
 
 
@@ -55,16 +55,19 @@ def _copies(block: Layout, tiler: Layout) -> Layout:
             "expects rhs stride to be integer-only (scaled-basis strides like `N@M` are not supported), "
             f"but got '!cute.layout<\"{tiler}\">'",
         )
+    if tiler.shape == () or all(map(is_zero, leaves(tiler.stride))):
+        return tiler  # no copy lies anywhere else
     if has_basis(block.stride) and not is_static_layout(tiler):
         raise LayoutError(
             f"a block with scaled-basis strides needs a static tiler, but got {tiler}",
             "expects rhs to be static when lhs has scaled-basis strides (`N@M`), "
             f"but got rhs '!cute.layout<\"{tiler}\">'",
         )
-    if tiler.shape == ():
-        return tiler
     try:
-        return compose(complement(block, multiply_integers(size(block), cosize(tiler))), tiler)
+        target = multiply_integers(size(block), cosize(tiler))
+        # A block whose modes interleave may still have room for these copies.
+        gaps = complement(block, target) if has_basis(block.stride) else complement_unchecked(block, target)
+        return compose(gaps, tiler)
     except LayoutError as fault:
         raise LayoutError(f"cannot repeat {block} as {tiler}: {fault}") from None
 
@@ -86,7 +89,12 @@ def flat_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
 
 def blocked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
     """``((block m, copies m), ...)``: whole blocks side by side. Raises as ``logical_product``."""
-    return on_outer(lambda part: _paired(part, tiler, first="block"), block)
+    return on_outer(lambda part: blocked(part, tiler), block)
+
+
+def blocked(block: Layout, tiler: Layout) -> Layout:
+    """``blocked_product`` of plain layouts."""
+    return _paired(block, tiler, first="block")
 
 
 def raked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
@@ -103,5 +111,11 @@ def _paired(block: Layout, tiler: Layout, first: str) -> Layout:
     """Mode by mode (block, copies) or (copies, block), both padded to one rank."""
     wanted = max(rank(block), rank(tiler))
     padded, copies = append_to_rank(block, wanted, UNIT), append_to_rank(tiler, wanted, UNIT)
-    pairs = zip(modes(padded), modes(_copies(padded, copies)), strict=True)
-    return concatenate([concatenate(pair if first == "block" else pair[::-1]) for pair in pairs])
+    pair = (padded, _copies(padded, copies))
+    major, minor = pair if first == "block" else pair[::-1]
+    # As in the dialect, a lone leaf takes the whole of its partner; otherwise modes pair up one by one.
+    if not isinstance(major.shape, tuple):
+        return concatenate([concatenate([major, minor])])
+    if not isinstance(minor.shape, tuple) or rank(major) != rank(minor):
+        raise LayoutError(f"the modes of {pair[0]} and of its copies {pair[1]} do not pair up")
+    return concatenate([concatenate(both) for both in zip(modes(major), modes(minor), strict=True)])

@@ -15,6 +15,7 @@ from tileproof.layout.leaves import (
     add_integers,
     ceil_divide_integers,
     divide_integers,
+    divisor,
     dynamic,
     integer,
     is_static,
@@ -159,6 +160,8 @@ def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: T
             return (*paired, *a[len(b) :], *b[len(a) :])
         if isinstance(a, tuple):
             if b == 0:
+                if function in (divide_integers, modulo_integers):
+                    function(1, 0)
                 return a
         elif isinstance(b, tuple):
             if a == 0:
@@ -280,14 +283,15 @@ def increment_coord(coord: Tuple, shape: Tuple) -> Tuple:
     carry: Integer = 1
     for place, (leaf, extent) in enumerate(zip(leaves(coord), extents, strict=True)):
         digit = add_integers(integer(leaf), carry)
-        if carry == 0 or place == len(extents) - 1:
+        if place == len(extents) - 1:
             result.append(digit)
         elif isinstance(digit, int) and isinstance(extent, int):
             result.append(digit if digit < extent else 0)
             carry = int(digit >= extent)
         else:
-            result.append(dynamic(digit, integer(extent), div=abs(digit) if isinstance(digit, int) else digit.div))
-            carry = dynamic(digit, integer(extent))
+            # Either the digit or zero: what divides the digit divides both. The carry is a 32-bit comparison.
+            result.append(0 if extent == 1 else dynamic(digit, div=divisor(digit)))
+            carry = Dynamic()
     return _rebuild(coord, iter(result))
 
 
