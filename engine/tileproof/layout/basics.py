@@ -13,6 +13,7 @@ from tileproof.layout.leaves import (
     Integer,
     absolute,
     add_integers,
+    dynamic,
     integer,
     is_static,
     is_zero,
@@ -159,6 +160,9 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
     result: Integer = 1
     for last in spans.values():
         result = multiply_integers(result, add_integers(last, 1))
+    if isinstance(result, Dynamic):
+        # A broadcast mode adds nothing, but the index that counts through it is as wide as its extent.
+        return dynamic(result, *(extent for extent, _ in flat_modes(layout)), div=result.div)
     return result
 
 

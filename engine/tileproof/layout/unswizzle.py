@@ -13,7 +13,7 @@ from tileproof.layout.basics import AnyLayout, is_static_layout, size
 from tileproof.layout.composition import compose
 from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.leaves import Integer, add_integers, integer, modulo_integers
+from tileproof.layout.leaves import Integer, add_integers, integer, modulo_integers, subtract_integers
 from tileproof.layout.swizzle import apply_swizzle, change_mask, check_swizzle, read_mask
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle
 
@@ -35,9 +35,11 @@ def slice_swizzled(swizzle: Swizzle, offset: Integer, rest: Layout, start: Integ
     last = integer(crd2idx(add_integers(size(rest), -1), compose(mixed, rest)))
     active = last if isinstance(last, int) else 0
     if active & read_mask(swizzle) and active & ~int(integer(apply_swizzle(swizzle, active))):  # type: ignore[arg-type]
+        # Only what the swizzle can see of the start stays inside; the rest moves the pointer.
         window = 1 << (base + distance + bits)
-        kept = modulo_integers(fixed, window)
-        beyond = add_integers(fixed, -kept) if isinstance(kept, int) else 0
+        seen = start & (change_mask(swizzle) | read_mask(swizzle)) if isinstance(start, int) else start
+        kept = modulo_integers(add_integers(offset, seen), window)
+        beyond = subtract_integers(fixed, kept) if isinstance(kept, int) else 0
         return ComposedLayout(swizzle, kept, rest), beyond
     return compose(_unmixed(swizzle, fixed), rest), apply_swizzle(swizzle, fixed)
 
