@@ -7,12 +7,14 @@ size of integers are limited before Lark sees the text: hostile input ends in a 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken
+from lark.visitors import merge_transformers
 
 from tileproof import resources
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, Wildcard
@@ -143,3 +145,37 @@ def layout(text: str) -> Value:
     """
     value: Value = run(_layouts(), text, "value")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the layout algebra and its arguments, with the place of its name in the text."""
+
+    name: str
+    arguments: tuple[Call | Value, ...]
+    start: int
+    end: int
+
+
+class _ExpressionBuilder(Transformer[Token, Any]):
+    """Reductions of grammar/expression.lark; those of layout.lark are merged in."""
+
+    def call(self, items: list[Any]) -> Call:
+        name, *arguments = items
+        return Call(str(name), tuple(arguments), name.start_pos or 0, name.end_pos or 0)
+
+
+@cache
+def _expressions() -> Lark:
+    builder: Transformer[Token, Any] = merge_transformers(_ExpressionBuilder(), layout=_LayoutBuilder())  # type: ignore[no-untyped-call]
+    return compile_grammar("expression", ["expression"], builder)
+
+
+def expression(text: str) -> Call | Value:
+    """A call of the layout algebra, or the value that the text denotes.
+
+    Raises:
+        SyntaxFault: the text is not in grammar/expression.lark.
+    """
+    tree: Call | Value = run(_expressions(), text, "expression")
+    return tree

@@ -153,16 +153,15 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
     spans: dict[tuple[int, ...], Integer] = {}
     for extent, stride in flat_modes(layout):
         path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
-        steps = scale(step, add_integers(extent, -1))
+        # A dynamic extent leaves the span dynamic, even where its stride is zero: so the dialect has it.
+        broadcast = step == 0 and isinstance(extent, Dynamic)
+        steps = dynamic(extent) if broadcast else scale(step, add_integers(extent, -1))
         if not isinstance(steps, int | Dynamic):
             raise LayoutError(f"no cosize: the last offset of {layout} is not whole")
         spans[path] = add_integers(spans.get(path, 0), absolute(steps))
     result: Integer = 1
     for last in spans.values():
         result = multiply_integers(result, add_integers(last, 1))
-    if isinstance(result, Dynamic):
-        # A broadcast mode adds nothing, but the index that counts through it is as wide as its extent.
-        return dynamic(result, *(extent for extent, _ in flat_modes(layout)), div=result.div)
     return result
 
 
@@ -243,7 +242,8 @@ def coalesce_layout(layout: Layout, profile: Tuple | None = None, path: tuple[in
             raise LayoutError(
                 f"expects target_profile rank ({len(profile)}) to not exceed the layout rank ({len(parts)}){place}"
             )
-        done = [coalesce_layout(part, leaf, (*path, i)) for i, (part, leaf) in enumerate(zip(parts, profile))]  # noqa: B905
+        pairs = enumerate(zip(parts, profile, strict=False))
+        done = [coalesce_layout(part, leaf, (*path, i)) for i, (part, leaf) in pairs]
         return concatenate([*done, *parts[len(profile) :]])
     if layout.shape == ():
         return layout
@@ -313,7 +313,7 @@ def _rearranged(value: Moded, arrange: Callable[[tuple[Tuple, ...]], Tuple]) -> 
         case Swizzle():
             raise LayoutError(f"the swizzle {value} has no modes")
         case _:
-            result = arrange(tuple_modes(value))  # type: ignore[arg-type]
+            result = arrange(tuple_modes(value))
     return result  # type: ignore[return-value]
 
 
@@ -383,7 +383,7 @@ def _padded(value: Moded, wanted: int, element: Moded, join: Joined) -> Moded:
         case (Layout(), _) | (_, Layout() | ComposedLayout() | Swizzle() | Tile()):
             raise LayoutError("expects input and element to have the same kind")
         case _:
-            result = _padded_tuple(value, wanted, element, join)  # type: ignore[arg-type]
+            result = _padded_tuple(value, wanted, element, join)
     return result  # type: ignore[return-value]
 
 

@@ -1,7 +1,7 @@
 """Coordinates and offsets: evaluating a layout, counting through a shape, slicing.
 
-A shape accepts coordinates of three kinds: one integer (it counts colexicographically: the first mode runs fastest), one
-coordinate a mode, and anything between. The last mode has no upper end: counting goes on in it.
+A shape accepts coordinates of three kinds: one integer (it counts colexicographically: the first mode runs fastest),
+one coordinate a mode, and anything between. The last mode has no upper end: counting goes on in it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def crd2idx(coord: Tuple, layout: AnyLayout | Tuple) -> Tuple:
         case _:
             if not weakly_congruent(coord, layout):
                 raise LayoutError(
-                    f"expects a coordinate that fits the shape, but {show(coord)} has another profile than {show(layout)}",
+                    f"expects a coordinate that fits the shape {show(layout)}, but got {show(coord)}",
                     "expects coord and shape to be weakly congruent",
                 )
             return _index(coord, layout)

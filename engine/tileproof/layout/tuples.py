@@ -1,7 +1,7 @@
 """Hierarchical tuples: their profile, and arithmetic on them, leaf by leaf.
 
-A tuple is a leaf or a Python tuple of tuples. A leaf counts as a tuple of one mode: ``rank(4) == 1`` and mode 0 of ``4``
-is ``4`` itself, although ``4`` and ``(4)`` are different tuples and print differently.
+A tuple is a leaf or a Python tuple of tuples. A leaf counts as a tuple of one mode: ``rank(4) == 1`` and mode 0 of
+``4`` is ``4`` itself, although ``4`` and ``(4)`` are different tuples and print differently.
 """
 
 from __future__ import annotations
@@ -160,8 +160,6 @@ def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: T
             return (*paired, *a[len(b) :], *b[len(a) :])
         if isinstance(a, tuple):
             if b == 0:
-                if function in (divide_integers, modulo_integers):
-                    function(1, 0)
                 return a
         elif isinstance(b, tuple):
             if a == 0:
@@ -200,12 +198,19 @@ def mul(a: Tuple, b: Tuple) -> Tuple:
 
 def div(a: Tuple, b: Tuple) -> Tuple:
     """``a / b`` rounded toward zero, leaf by leaf. Raises as ``add``, and where a divisor is zero."""
+    _refuse_zeros("divide", a, b)
     return _arithmetic("div", divide_integers, a, b)
 
 
 def mod(a: Tuple, b: Tuple) -> Tuple:
     """The remainder of ``a / b``, leaf by leaf. Raises as ``add``, and where a divisor is zero."""
+    _refuse_zeros("take the remainder of", a, b)
     return _arithmetic("mod", modulo_integers, a, b)
+
+
+def _refuse_zeros(verb: str, a: Tuple, b: Tuple) -> None:
+    if any(leaf == 0 for leaf in leaves(b)):
+        raise LayoutError(f"cannot {verb} {show(a)} by {show(b)}: a leaf is zero", "by zero is not supported")
 
 
 def ceil_div(a: Tuple, b: Tuple) -> Tuple:

@@ -25,7 +25,7 @@ from tileproof.layout.basics import (
     rank,
     size,
 )
-from tileproof.layout.composition import compose
+from tileproof.layout.composing import compose
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import complement, complement_unchecked
 from tileproof.layout.leaves import is_zero, multiply_integers
@@ -98,7 +98,8 @@ def blocked(block: Layout, tiler: Layout) -> Layout:
 
 
 def raked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
-    """``((copies m, block m), ...)``, each mode coalesced: elements dealt out in turn. Raises as ``logical_product``."""
+    """``((copies m, block m), ...)``, each mode coalesced: elements dealt out in turn. Raises as
+    ``logical_product``."""
 
     def rake(part: Layout) -> Layout:
         paired = _paired(part, tiler, first="copies")
