@@ -344,8 +344,8 @@ def repeat(rng: random.Random) -> Case:
     # The published tests refuse a dynamic tiler for a scaled-basis block; the wheel accepts one of extent one.
     unknown = 0.0 if cute.has_scaled_basis(operand) else maybe_dynamic(rng)
     rhs = layout(rng, unknown=unknown)
-    # So does it refuse an interleaved scaled-basis block only if there is more than one copy; and offsets beyond 64 bits
-    # wrap around in the wheel.
+    # It also refuses an interleaved scaled-basis block only where there is more than one copy, and its offsets wrap
+    # around beyond 64 bits.
     while cute.size(rhs) == 1 or bits(operand) + bits(rhs) > 56:
         operand, rhs = layout(rng), layout(rng, unknown=unknown)
     return Case(Query(op, (text(operand), text(rhs))), lambda: function(operand, rhs))

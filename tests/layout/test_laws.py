@@ -55,8 +55,9 @@ def attempt(operation, *operands):
 
 def walks_evenly(lhs, rhs):
     """The divisibility conditions in full, without CuTe's leniency: every step and every run comes out whole."""
-    flat = cute.coalesce(lhs)
-    sizes = leaves(flat.shape)[:-1]
+    sizes = leaves(cute.coalesce(lhs).shape)
+    if leaves(lhs.shape)[-1] != 1:
+        sizes.pop()  # counting goes on in the last mode
     for extent, stride in zip(leaves(rhs.shape), leaves(rhs.stride), strict=True):
         if stride == 0 or extent == 1:
             continue

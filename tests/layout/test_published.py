@@ -7,14 +7,14 @@ comparison: the published generation prints none, the wheel, which we follow, do
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tileproof import layout as cute
 from tileproof import syntax
-from tileproof.layout import LayoutError, show_value
+from tileproof.layout import ComposedLayout, Layout, LayoutError, show_value
 from tileproof.layout.expression import check_value
 
 FOLDER = Path(__file__).parents[3] / "shared/cute_ir_tests/Dialect/Cute"
@@ -42,10 +42,10 @@ OPERATIONS = {
     "tuple_add": cute.add,
     "tuple_product": cute.product,
     "tuple_product_each": cute.product_each,
-    "group_modes": lambda value, begin, end: cute.group_modes(value, begin, end),
+    "group_modes": cute.group_modes,
     "append_to_rank": lambda value, element, rank: cute.append_to_rank(value, rank, element),
     "prepend_to_rank": lambda value, element, rank: cute.prepend_to_rank(value, rank, element),
-    "recast_layout": lambda value, new, old: cute.recast_layout(value, new, old),
+    "recast_layout": cute.recast_layout,
     "get": lambda value, *mode: cute.get(value, mode),
     "get_stride": cute.stride_of,
     "composed_get_offset": lambda value: value.offset,
@@ -55,6 +55,8 @@ OPERATIONS = {
 FOLLOW_THE_WHEEL = {
     # a block with scaled-basis strides leaves its first mode open, not its last;
     r"_product\(.*@",
+    # a dynamic layout is divided by the coalesced tiler;
+    r"_divide\(\(\?,\?\):\(\?,\?\), \(3,4\):\(1,3\)\)",
     # a swizzle that its slice decides is resolved with the divisor of each stride (compared without divisors),
     # and complement reads scaled-basis strides mode by mode.
     r"complement\(\(2,3\):\(1@0,1@1\)",
@@ -64,7 +66,7 @@ OF_OPERATIONS = re.compile(
     r"operand #|result #|failed to infer|same kind|must be|incompatible|to be layout|dynamic operand|without"
 )
 
-_TYPE = re.compile(r'!cute\.(\w+)<"?([^"]*?)"?>(?=[\s,)]|$)')
+_TYPE = re.compile(r'!cute\.(?:\w+)<(?:"([^"]*)"|(S<[^>]*>))>')
 _OPERATION = re.compile(
     r'"?cute\.(\w+)"?\s*(?:<([^>%]*)>)?\s*\([^:]*?\)(?:\s*<\{.*?\}>)?\s*:\s*(.*?)(?=\breturn|%\w+ =|$)'
 )
@@ -80,6 +82,11 @@ class Published:
     errors: tuple[str, ...]
 
 
+def texts(signature: str) -> list[str]:
+    """The texts inside the types of a signature."""
+    return [quoted or swizzle for quoted, swizzle in _TYPE.findall(signature)]
+
+
 def read(chapter: str):
     for file in sorted((FOLDER / chapter).glob("*.mlir")):
         for number, chunk in enumerate(file.read_text().split("// -----")):
@@ -91,12 +98,12 @@ def read(chapter: str):
             operation, attributes, signature = found[0].groups()
             inputs, _, outputs = signature.partition("->")
             returned = re.search(r"return %\w+ : (\S.*?) }", body)
-            results = _TYPE.findall(outputs or (returned[1] if returned else ""))
-            operands = [syntax.layout(text) for _, text in _TYPE.findall(inputs)]
+            results = texts(outputs or (returned[1] if returned else ""))
+            operands = [syntax.layout(text) for text in texts(inputs)]
             numbers = [int(number) for number in re.findall(r"-?\d+", attributes or "")]
             name = f"{file.stem}-{number}"
             errors = tuple(_EXPECTED.findall(chunk))
-            yield Published(name, operation, (*operands, *numbers), results[0][1] if results else None, errors)
+            yield Published(name, operation, (*operands, *numbers), results[0] if results else None, errors)
 
 
 CASES = [case for chapter in CHAPTERS for case in read(chapter)] if FOLDER.is_dir() else []
@@ -112,8 +119,24 @@ def follows_the_wheel(case: Published) -> bool:
     return any(re.search(pattern, described(case)) for pattern in FOLLOW_THE_WHEEL)
 
 
-def without_divisors(text: str) -> str:
-    return re.sub(r"\{.*?\}", "", text)
+def settled(text: str) -> object:
+    """The value without divisors, and with stride zero where the extent is one.
+
+    The published generation keeps the stride that a mode of extent one would have had, the wheel often drops it.
+    """
+    value = syntax.layout(re.sub(r"\{.*?\}", "", text))
+    if isinstance(value, ComposedLayout):
+        return replace(value, outer=still(value.outer))
+    return still(value) if isinstance(value, Layout) else value
+
+
+def still(layout: Layout) -> Layout:
+    def strides(shape, stride):
+        if isinstance(shape, tuple):
+            return tuple(map(strides, shape, stride))
+        return 0 if shape == 1 else stride
+
+    return replace(layout, stride=strides(layout.shape, layout.stride))
 
 
 def test_the_published_cases_are_found_LAY08():
@@ -126,7 +149,7 @@ def test_published_result_LAY08(case):
     if follows_the_wheel(case):
         pytest.skip("the wheel gives another result, and we follow the wheel")
     result = OPERATIONS[case.operation](*map(check_value, case.operands))
-    assert without_divisors(show_value(result)) == without_divisors(case.result), described(case)
+    assert settled(show_value(result)) == settled(case.result), described(case)
 
 
 @pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: case.name)
@@ -135,4 +158,7 @@ def test_published_refusal_LAY08(case):
         pytest.skip("the wheel accepts it, and we follow the wheel")
     with pytest.raises(LayoutError) as refusal:
         OPERATIONS[case.operation](*map(check_value, case.operands))
-    assert any(words in refusal.value.wording for words in case.errors), refusal.value.wording
+    # A tuple does not know whether it is a shape or a coordinate, so our words end where the operand's type begins.
+    wording = refusal.value.wording
+    stem = wording.split(", but got")[0]
+    assert any(words in wording or stem in words for words in case.errors), wording

@@ -374,11 +374,15 @@ def _padded(value: Moded, wanted: int, element: Moded, join: Joined) -> Moded:
         case (Layout(), Layout()) | (ComposedLayout(), Layout()):
             result = on_outer(lambda part: _padded_layout(part, wanted, element, join), value)  # type: ignore[arg-type]
         case (ComposedLayout(), _):
-            raise LayoutError(f"expects element to be layout when input is composed_layout, but got {element}")
+            raise LayoutError(
+                f"expects element to be layout when input is composed_layout, but got {element}",
+                "expects element to be !cute.layout when input is !cute.composed_layout, but got",
+            )
         case (Swizzle() | Tile(), _):
             raise LayoutError(
                 f"expects input to be int_tuple, coord, stride, shape, layout, or composed_layout, but got {value}",
-                "expects $input to be int_tuple, coord, stride, shape, layout, or composed_layout",
+                "expects $input to be !cute.int_tuple, !cute.coord, !cute.stride, !cute.shape, !cute.layout, "
+                "or !cute.composed_layout, but got",
             )
         case (Layout(), _) | (_, Layout() | ComposedLayout() | Swizzle() | Tile()):
             raise LayoutError("expects input and element to have the same kind")

@@ -56,7 +56,10 @@ def idx2crd(index: Tuple, shape: Tuple) -> Tuple:
                 f"idx2crd: index {show(index)} has {len(index)} modes, shape {show(shape)} {rank(shape)}",
                 f"expects index rank {rank(shape)} (to match shape rank) or scalar, but got {len(index)}",
             )
-        return tuple(map(idx2crd, index, shape))
+        try:
+            return tuple(map(idx2crd, index, shape))
+        except LayoutError as fault:
+            raise LayoutError(str(fault), "unable to compute idx2crd for index") from None
     if not isinstance(shape, tuple):
         return integer(index)
     result: list[Tuple] = []
@@ -229,10 +232,9 @@ def dice(value: Value, coord: Tuple) -> Value:
             return Tile(tuple(t for t, leaf in zip(tilers, coord, strict=True) if leaf is not Wildcard.ALL))
         case Swizzle():
             raise LayoutError(
-                "expects $input to be shape, stride, int_tuple, coord, layout, or composed_layout, "
-                f"but got '!cute.swizzle<{value}>'",
-                "expects $input to be shape, stride, int_tuple, coord, layout, or composed_layout, "
-                "but got '!cute.swizzle<",
+                f"expects a layout or a tuple to dice, but got the swizzle {value}",
+                "expects $input to be !cute.shape, !cute.stride, !cute.int_tuple, !cute.coord, !cute.layout, "
+                "or !cute.composed_layout, but got",
             )
         case _:
             _fits(value, coord)

@@ -86,9 +86,8 @@ def _divided(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def _wording(layout: Layout, tiler: Tiler) -> str:
-    return (
-        f"expects valid operands, but cannot compute divide for '!cute.layout<\"{layout}\">' and '{show_value(tiler)}'"
-    )
+    described = f'!cute.layout<"{tiler}">' if isinstance(tiler, Layout) else show_value(tiler)
+    return f"expects valid operands, but cannot compute divide for '!cute.layout<\"{layout}\">' and '{described}'"
 
 
 def _unzip(layout: Layout, tiler: Tiler) -> tuple[Layout, Layout]:
