@@ -37,15 +37,18 @@ def slice_swizzled(swizzle: Swizzle, offset: Integer, rest: Layout, start: Integ
     active = last if isinstance(last, int) else 0
     window = 1 << (base + distance + bits)
     if _carries(fixed, rest):
-        inside = modulo_integers(fixed, window)
-        return ComposedLayout(swizzle, inside, rest), subtract_integers(fixed, inside)
+        return _around(swizzle, fixed, modulo_integers(fixed, window), rest)
     if active & read_mask(swizzle) and active & ~int(integer(apply_swizzle(swizzle, active))):  # type: ignore[arg-type]
         # Only what the swizzle can see of the start stays inside; the rest moves the pointer.
-        seen = start & (change_mask(swizzle) | read_mask(swizzle)) if isinstance(start, int) else start
-        kept = modulo_integers(add_integers(offset, seen), window)
-        beyond = subtract_integers(fixed, kept) if isinstance(kept, int) else 0
-        return ComposedLayout(swizzle, kept, rest), beyond
+        if offset == 0 and isinstance(start, int):
+            return _around(swizzle, fixed, start & (change_mask(swizzle) | read_mask(swizzle)), rest)
+        return _around(swizzle, fixed, modulo_integers(fixed, window), rest)
     return compose(_unmixed(swizzle, fixed), rest), apply_swizzle(swizzle, fixed)
+
+
+def _around(swizzle: Swizzle, fixed: Integer, inside: Integer, rest: Layout) -> tuple[AnyLayout, Integer]:
+    """The swizzle around a part of the fixed offset; what is left of that comes outside."""
+    return ComposedLayout(swizzle, inside, rest), subtract_integers(fixed, inside)
 
 
 def _carries(fixed: Integer, rest: Layout) -> bool:
