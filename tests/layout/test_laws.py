@@ -14,7 +14,6 @@ from tileproof.layout import ComposedLayout, Layout, LayoutError, Swizzle
 
 from . import cases
 
-
 # Enumerating a layout takes as long as it is large: no law is about time.
 settings.register_profile("laws", deadline=None)
 settings.load_profile("laws")
