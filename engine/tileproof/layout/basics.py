@@ -98,7 +98,7 @@ def outer(layout: AnyLayout) -> Layout:
     return layout.outer if isinstance(layout, ComposedLayout) else layout
 
 
-def shape_of(value: Value) -> Tuple:
+def get_shape(value: Value) -> Tuple:
     """The shape of a layout or a composed layout; a tuple is its own."""
     if isinstance(value, Swizzle | Tile):
         raise LayoutError(f"expects a layout or a tuple, but got {value}")
@@ -110,21 +110,16 @@ def stride_of(layout: AnyLayout) -> Tuple:
     return outer(layout).stride
 
 
-def get_shape(value: Value) -> Tuple:
-    """The shape of a layout. Raises LayoutError for a swizzle or a tile, which have none."""
-    return shape_of(value)
-
-
 def rank(value: Value) -> int:
     """The number of modes at the top."""
-    return len(value.modes) if isinstance(value, Tile) else tuple_rank(shape_of(value))
+    return len(value.modes) if isinstance(value, Tile) else tuple_rank(get_shape(value))
 
 
 def depth(value: Value) -> int:
     """How deep the shape nests: 0 for one leaf."""
     if isinstance(value, Tile):
         return 1 + max(map(depth, value.modes))
-    return tuple_depth(shape_of(value))
+    return tuple_depth(get_shape(value))
 
 
 def size(value: Value, mode: Sequence[int] = ()) -> Integer:
@@ -133,7 +128,7 @@ def size(value: Value, mode: Sequence[int] = ()) -> Integer:
     Raises:
         LayoutError: the path leads nowhere, or the size overflows.
     """
-    return product(mode_at(shape_of(value), tuple(mode)))
+    return product(mode_at(get_shape(value), tuple(mode)))
 
 
 def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:

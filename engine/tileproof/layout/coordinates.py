@@ -6,7 +6,7 @@ one coordinate a mode, and anything between. The last mode has no upper end: cou
 
 from __future__ import annotations
 
-from tileproof.layout.basics import AnyLayout, on_outer, outer, shape_of
+from tileproof.layout.basics import AnyLayout, get_shape, on_outer, outer
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
@@ -153,7 +153,7 @@ def apply_inner(inner: Swizzle | Layout | None, offset: Tuple) -> Tuple:
 
 
 def _fits(value: Value, coord: Tuple) -> None:
-    shape = shape_of(value)
+    shape = get_shape(value)
     if not weakly_congruent(coord, shape):
         raise LayoutError(
             f"expects a coordinate whose profile fits {show(shape)}, but got {show(coord)}",
@@ -243,18 +243,18 @@ def dice(value: Value, coord: Tuple) -> Value:
 
 def get_hier_coord(index: Tuple, layout: AnyLayout) -> Tuple:
     """The coordinate of an index, in the profile of the layout."""
-    return idx2crd(index, shape_of(layout))
+    return idx2crd(index, get_shape(layout))
 
 
 def get_flat_coord(index: Tuple, layout: AnyLayout) -> Tuple:
     """The coordinate of an index, one number a mode at the top."""
-    shape = shape_of(layout)
+    shape = get_shape(layout)
     return idx2crd(index, tuple(product(mode) for mode in shape) if isinstance(shape, tuple) else shape)
 
 
 def offsets(layout: AnyLayout) -> list[Tuple]:
     """The offset of every coordinate of a static layout, in colexicographic order."""
-    count = product(shape_of(layout))
+    count = product(get_shape(layout))
     if not isinstance(count, int):
         raise LayoutError(f"cannot enumerate the dynamic layout {show_value(layout)}")
     return [crd2idx(index, layout) for index in range(count)]

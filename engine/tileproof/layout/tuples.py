@@ -65,19 +65,6 @@ def transform(function: Callable[[Leaf], Tuple], value: Tuple) -> Tuple:
     return function(value)
 
 
-def same_profile(function: Callable[[Leaf, Leaf], Tuple], a: Tuple, b: Tuple) -> Tuple:
-    """The function applied to corresponding leaves of two congruent tuples.
-
-    Raises:
-        LayoutError: the profiles differ.
-    """
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple(same_profile(function, x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        raise LayoutError(f"expects congruent tuples, but {show(a)} and {show(b)} have different profiles")
-    return function(a, b)
-
-
 def congruent(a: Tuple, b: Tuple) -> bool:
     """Do the two have one profile, that is, the same parentheses?"""
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -140,12 +127,6 @@ def product(value: Tuple) -> Integer:
 def product_each(value: Tuple) -> Tuple:
     """The product of each mode, always as a tuple: ``(2,(3,4))`` gives ``(2,12)`` and ``5`` gives ``(5)``."""
     return tuple(product(mode) for mode in modes(value))
-
-
-def static_product(value: Tuple) -> int | None:
-    """The number of elements, or None where it is dynamic."""
-    result = product(value)
-    return result if isinstance(result, int) else None
 
 
 def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: Tuple, b: Tuple) -> Tuple:
