@@ -145,10 +145,12 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
         layout = layout.outer
     if mode:
         layout = Layout(mode_at(layout.shape, tuple(mode)), mode_at(layout.stride, tuple(mode)))
+    if all(map(is_zero, leaves(layout.stride))):
+        return 1
     spans: dict[tuple[int, ...], Integer] = {}
     for extent, stride in flat_modes(layout):
         path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
-        # A dynamic extent leaves the span dynamic, even where its stride is zero: so the dialect has it.
+        # Beside a mode that moves, the dialect lets a dynamic broadcast mode make the span dynamic.
         broadcast = step == 0 and isinstance(extent, Dynamic)
         steps = dynamic(extent) if broadcast else scale(step, add_integers(extent, -1))
         if not isinstance(steps, int | Dynamic):
