@@ -98,7 +98,7 @@ def outer(layout: AnyLayout) -> Layout:
     return layout.outer if isinstance(layout, ComposedLayout) else layout
 
 
-def shape_of(value: Value) -> Tuple:
+def get_shape(value: Value) -> Tuple:
     """The shape of a layout or a composed layout; a tuple is its own."""
     if isinstance(value, Swizzle | Tile):
         raise LayoutError(f"expects a layout or a tuple, but got {value}")
@@ -110,21 +110,16 @@ def stride_of(layout: AnyLayout) -> Tuple:
     return outer(layout).stride
 
 
-def get_shape(value: Value) -> Tuple:
-    """The shape of a layout. Raises LayoutError for a swizzle or a tile, which have none."""
-    return shape_of(value)
-
-
 def rank(value: Value) -> int:
     """The number of modes at the top."""
-    return len(value.modes) if isinstance(value, Tile) else tuple_rank(shape_of(value))
+    return len(value.modes) if isinstance(value, Tile) else tuple_rank(get_shape(value))
 
 
 def depth(value: Value) -> int:
     """How deep the shape nests: 0 for one leaf."""
     if isinstance(value, Tile):
         return 1 + max(map(depth, value.modes))
-    return tuple_depth(shape_of(value))
+    return tuple_depth(get_shape(value))
 
 
 def size(value: Value, mode: Sequence[int] = ()) -> Integer:
@@ -133,7 +128,7 @@ def size(value: Value, mode: Sequence[int] = ()) -> Integer:
     Raises:
         LayoutError: the path leads nowhere, or the size overflows.
     """
-    return product(mode_at(shape_of(value), tuple(mode)))
+    return product(mode_at(get_shape(value), tuple(mode)))
 
 
 def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
@@ -150,19 +145,20 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
         layout = layout.outer
     if mode:
         layout = Layout(mode_at(layout.shape, tuple(mode)), mode_at(layout.stride, tuple(mode)))
+    if all(map(is_zero, leaves(layout.stride))):
+        return 1
     spans: dict[tuple[int, ...], Integer] = {}
     for extent, stride in flat_modes(layout):
         path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
-        steps = scale(step, add_integers(extent, -1))
+        # Beside a mode that moves, the dialect lets a dynamic broadcast mode make the span dynamic.
+        broadcast = step == 0 and isinstance(extent, Dynamic)
+        steps = dynamic(extent) if broadcast else scale(step, add_integers(extent, -1))
         if not isinstance(steps, int | Dynamic):
             raise LayoutError(f"no cosize: the last offset of {layout} is not whole")
         spans[path] = add_integers(spans.get(path, 0), absolute(steps))
     result: Integer = 1
     for last in spans.values():
         result = multiply_integers(result, add_integers(last, 1))
-    if isinstance(result, Dynamic):
-        # A broadcast mode adds nothing, but the index that counts through it is as wide as its extent.
-        return dynamic(result, *(extent for extent, _ in flat_modes(layout)), div=result.div)
     return result
 
 
@@ -243,7 +239,8 @@ def coalesce_layout(layout: Layout, profile: Tuple | None = None, path: tuple[in
             raise LayoutError(
                 f"expects target_profile rank ({len(profile)}) to not exceed the layout rank ({len(parts)}){place}"
             )
-        done = [coalesce_layout(part, leaf, (*path, i)) for i, (part, leaf) in enumerate(zip(parts, profile))]  # noqa: B905
+        pairs = enumerate(zip(parts, profile, strict=False))
+        done = [coalesce_layout(part, leaf, (*path, i)) for i, (part, leaf) in pairs]
         return concatenate([*done, *parts[len(profile) :]])
     if layout.shape == ():
         return layout
@@ -313,7 +310,7 @@ def _rearranged(value: Moded, arrange: Callable[[tuple[Tuple, ...]], Tuple]) -> 
         case Swizzle():
             raise LayoutError(f"the swizzle {value} has no modes")
         case _:
-            result = arrange(tuple_modes(value))  # type: ignore[arg-type]
+            result = arrange(tuple_modes(value))
     return result  # type: ignore[return-value]
 
 
@@ -374,16 +371,20 @@ def _padded(value: Moded, wanted: int, element: Moded, join: Joined) -> Moded:
         case (Layout(), Layout()) | (ComposedLayout(), Layout()):
             result = on_outer(lambda part: _padded_layout(part, wanted, element, join), value)  # type: ignore[arg-type]
         case (ComposedLayout(), _):
-            raise LayoutError(f"expects element to be layout when input is composed_layout, but got {element}")
+            raise LayoutError(
+                f"expects element to be layout when input is composed_layout, but got {element}",
+                "expects element to be !cute.layout when input is !cute.composed_layout, but got",
+            )
         case (Swizzle() | Tile(), _):
             raise LayoutError(
                 f"expects input to be int_tuple, coord, stride, shape, layout, or composed_layout, but got {value}",
-                "expects $input to be int_tuple, coord, stride, shape, layout, or composed_layout",
+                "expects $input to be !cute.int_tuple, !cute.coord, !cute.stride, !cute.shape, !cute.layout, "
+                "or !cute.composed_layout, but got",
             )
         case (Layout(), _) | (_, Layout() | ComposedLayout() | Swizzle() | Tile()):
             raise LayoutError("expects input and element to have the same kind")
         case _:
-            result = _padded_tuple(value, wanted, element, join)  # type: ignore[arg-type]
+            result = _padded_tuple(value, wanted, element, join)
     return result  # type: ignore[return-value]
 
 

@@ -26,7 +26,7 @@ from tileproof.layout.leaves import (
     modulo_integers,
     multiply_integers,
 )
-from tileproof.layout.product import blocked
+from tileproof.layout.products import blocked
 from tileproof.layout.tuples import (
     ceil_div,
     compact,
@@ -37,7 +37,6 @@ from tileproof.layout.tuples import (
     transform,
     weakly_congruent,
 )
-from tileproof.layout.product import blocked
 from tileproof.layout.tuples import (
     modes as tuple_modes,
 )
@@ -169,8 +168,8 @@ def local_tile(
 ) -> tuple[AnyLayout, Tuple]:
     """One tile of a layout, and the offset at which it starts; ``_`` in the coordinate keeps all tiles of that mode.
 
-    A projection drops the modes of tiler and coordinate that face a wildcard in it: operand A of an (M, N, K) tiling has
-    ``proj = (1,_,1)``.
+    A projection drops the modes of tiler and coordinate that face a wildcard in it: operand A of an (M, N, K) tiling
+    has ``proj = (1,_,1)``.
 
     Raises:
         LayoutError: the division fails, or the coordinate does not fit.

@@ -1,12 +1,12 @@
 """Coordinates and offsets: evaluating a layout, counting through a shape, slicing.
 
-A shape accepts coordinates of three kinds: one integer (it counts colexicographically: the first mode runs fastest), one
-coordinate a mode, and anything between. The last mode has no upper end: counting goes on in it.
+A shape accepts coordinates of three kinds: one integer (it counts colexicographically: the first mode runs fastest),
+one coordinate a mode, and anything between. The last mode has no upper end: counting goes on in it.
 """
 
 from __future__ import annotations
 
-from tileproof.layout.basics import AnyLayout, on_outer, outer, shape_of
+from tileproof.layout.basics import AnyLayout, get_shape, on_outer, outer
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
@@ -56,7 +56,10 @@ def idx2crd(index: Tuple, shape: Tuple) -> Tuple:
                 f"idx2crd: index {show(index)} has {len(index)} modes, shape {show(shape)} {rank(shape)}",
                 f"expects index rank {rank(shape)} (to match shape rank) or scalar, but got {len(index)}",
             )
-        return tuple(map(idx2crd, index, shape))
+        try:
+            return tuple(map(idx2crd, index, shape))
+        except LayoutError as fault:
+            raise LayoutError(str(fault), "unable to compute idx2crd for index") from None
     if not isinstance(shape, tuple):
         return integer(index)
     result: list[Tuple] = []
@@ -120,7 +123,7 @@ def crd2idx(coord: Tuple, layout: AnyLayout | Tuple) -> Tuple:
         case _:
             if not weakly_congruent(coord, layout):
                 raise LayoutError(
-                    f"expects a coordinate that fits the shape, but {show(coord)} has another profile than {show(layout)}",
+                    f"expects a coordinate that fits the shape {show(layout)}, but got {show(coord)}",
                     "expects coord and shape to be weakly congruent",
                 )
             return _index(coord, layout)
@@ -150,7 +153,7 @@ def apply_inner(inner: Swizzle | Layout | None, offset: Tuple) -> Tuple:
 
 
 def _fits(value: Value, coord: Tuple) -> None:
-    shape = shape_of(value)
+    shape = get_shape(value)
     if not weakly_congruent(coord, shape):
         raise LayoutError(
             f"expects a coordinate whose profile fits {show(shape)}, but got {show(coord)}",
@@ -229,10 +232,9 @@ def dice(value: Value, coord: Tuple) -> Value:
             return Tile(tuple(t for t, leaf in zip(tilers, coord, strict=True) if leaf is not Wildcard.ALL))
         case Swizzle():
             raise LayoutError(
-                "expects $input to be shape, stride, int_tuple, coord, layout, or composed_layout, "
-                f"but got '!cute.swizzle<{value}>'",
-                "expects $input to be shape, stride, int_tuple, coord, layout, or composed_layout, "
-                "but got '!cute.swizzle<",
+                f"expects a layout or a tuple to dice, but got the swizzle {value}",
+                "expects $input to be !cute.shape, !cute.stride, !cute.int_tuple, !cute.coord, !cute.layout, "
+                "or !cute.composed_layout, but got",
             )
         case _:
             _fits(value, coord)
@@ -241,18 +243,18 @@ def dice(value: Value, coord: Tuple) -> Value:
 
 def get_hier_coord(index: Tuple, layout: AnyLayout) -> Tuple:
     """The coordinate of an index, in the profile of the layout."""
-    return idx2crd(index, shape_of(layout))
+    return idx2crd(index, get_shape(layout))
 
 
 def get_flat_coord(index: Tuple, layout: AnyLayout) -> Tuple:
     """The coordinate of an index, one number a mode at the top."""
-    shape = shape_of(layout)
+    shape = get_shape(layout)
     return idx2crd(index, tuple(product(mode) for mode in shape) if isinstance(shape, tuple) else shape)
 
 
 def offsets(layout: AnyLayout) -> list[Tuple]:
     """The offset of every coordinate of a static layout, in colexicographic order."""
-    count = product(shape_of(layout))
+    count = product(get_shape(layout))
     if not isinstance(count, int):
         raise LayoutError(f"cannot enumerate the dynamic layout {show_value(layout)}")
     return [crd2idx(index, layout) for index in range(count)]

@@ -1,6 +1,7 @@
 """Division: a layout split into tiles. ``logical_divide(A, B) = A o (B, complement(B, size(A)))``.
 
-The first mode of the result runs within one tile, the second over the tiles. The other divisions only arrange the modes:
+The first mode of the result runs within one tile, the second over the tiles. The other divisions only arrange the
+modes:
 
     logical  ((tile m, rest m), (tile n, rest n), ...)
     zipped   ((tile m, tile n), (rest m, rest n, ...))
@@ -11,7 +12,7 @@ The first mode of the result runs within one tile, the second over the tiles. Th
 from __future__ import annotations
 
 from tileproof.layout.basics import AnyLayout, coalesce_layout, concatenate, modes, on_outer
-from tileproof.layout.composition import Tiler, column, compose
+from tileproof.layout.composing import Tiler, column, compose
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import complement
 from tileproof.layout.leaves import is_wildcard
@@ -65,8 +66,8 @@ def _logical(layout: Layout, tiler: Tiler) -> Layout:
 def _divided(layout: Layout, tiler: Tiler) -> Layout:
     if is_wildcard(tiler):
         return layout
-    tilers = tilers_of(tiler)
-    if tilers is not None:
+    if isinstance(tiler, Tile | tuple):
+        tilers = tiler.modes if isinstance(tiler, Tile) else tiler
         parts = modes(layout)
         if len(tilers) > len(parts):
             raise LayoutError(f"the tiler {show_value(tiler)} has more modes than {layout}", _wording(layout, tiler))
@@ -85,9 +86,8 @@ def _divided(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def _wording(layout: Layout, tiler: Tiler) -> str:
-    return (
-        f"expects valid operands, but cannot compute divide for '!cute.layout<\"{layout}\">' and '{show_value(tiler)}'"
-    )
+    described = f'!cute.layout<"{tiler}">' if isinstance(tiler, Layout) else show_value(tiler)
+    return f"expects valid operands, but cannot compute divide for '!cute.layout<\"{layout}\">' and '{described}'"
 
 
 def _unzip(layout: Layout, tiler: Tiler) -> tuple[Layout, Layout]:

@@ -88,8 +88,8 @@ def _per_codomain(node: _Codomain, function: Callable[[list[Strided]], Layout], 
 def complement(layout: Layout, cotarget: Tuple | None = None) -> Layout:
     """What ``layout`` leaves out of ``cotarget``: with it, every offset below the size of ``cotarget`` is reached once.
 
-    The result is ordered (strides increase) and disjoint from ``layout``: only 0 is an offset of both. Where its extents
-    do not divide ``cotarget`` it reaches beyond. Without a cotarget the span of the layout itself is filled.
+    The result is ordered (strides increase) and disjoint from ``layout``: only 0 is an offset of both. Where its
+    extents do not divide ``cotarget`` it reaches beyond. Without a cotarget the span of the layout itself is filled.
 
     Raises:
         LayoutError: the layout maps two coordinates to one offset, or has dynamic strides and more than one mode.
@@ -162,9 +162,7 @@ def _complement_codomain(node: _Codomain, cotarget: Tuple, path: tuple[int, ...]
     targets = modes(cotarget)
     count = max(len(targets) if path == () or isinstance(cotarget, tuple) else 1, max(node.parts, default=-1) + 1)
     parts = [
-        _complement_codomain(
-            node.parts.get(i, _Codomain()), targets[i] if i < len(targets) else 1, (i, *path), layout
-        )
+        _complement_codomain(node.parts.get(i, _Codomain()), targets[i] if i < len(targets) else 1, (i, *path), layout)
         for i in range(count)
     ]
     return concatenate(parts)
@@ -251,7 +249,8 @@ def _left_inverse_steps(steps: list[Strided], layout: Layout) -> Layout:
             raise LayoutError(f"left_inverse of {layout}: the stride {stride} is negative", wording)
         if stride % before:
             raise LayoutError(
-                f"left_inverse of {layout}: the stride {before} does not divide the next larger stride {stride}", wording
+                f"left_inverse of {layout}: the stride {before} does not divide the next larger stride {stride}",
+                wording,
             )
         result.append((stride // before, position))
         before, extent, position = stride, int(next_extent), int(next_position)  # type: ignore[arg-type]

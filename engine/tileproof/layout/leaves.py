@@ -135,7 +135,7 @@ def ceil_divide_integers(a: Integer, b: Integer) -> Integer:
         LayoutError: ``b`` is zero.
     """
     if b == 0:
-        raise LayoutError(f"cannot divide {a} by zero", "tiler is zero")
+        raise LayoutError(f"cannot divide {a} by zero", "expects valid operands, but cannot compute ceil_div for")
     if isinstance(a, int) and isinstance(b, int):
         return static(_truncate(a + b - 1, b))
     if a == 0:

@@ -45,11 +45,13 @@ def apply_swizzle(swizzle: Swizzle, offset: Integer) -> Integer:
         LayoutError: the swizzle is malformed.
     """
     check_swizzle(swizzle)
-    read, change = read_mask(swizzle), change_mask(swizzle)
+    read = read_mask(swizzle)
     if isinstance(offset, int):
         bits = offset & read
         return offset ^ (bits >> swizzle.shift if swizzle.shift >= 0 else bits << -swizzle.shift)
     lowest_set_bit = offset.div & -offset.div
     if lowest_set_bit > read:
         return offset
-    return dynamic(offset, div=gcd(offset.div, change & -change))
+    lowest_read = max(lowest_set_bit, read & -read)
+    lowest_changed = lowest_read >> swizzle.shift if swizzle.shift >= 0 else lowest_read << -swizzle.shift
+    return dynamic(offset, div=gcd(offset.div, lowest_changed))

@@ -1,7 +1,7 @@
 """Hierarchical tuples: their profile, and arithmetic on them, leaf by leaf.
 
-A tuple is a leaf or a Python tuple of tuples. A leaf counts as a tuple of one mode: ``rank(4) == 1`` and mode 0 of ``4``
-is ``4`` itself, although ``4`` and ``(4)`` are different tuples and print differently.
+A tuple is a leaf or a Python tuple of tuples. A leaf counts as a tuple of one mode: ``rank(4) == 1`` and mode 0 of
+``4`` is ``4`` itself, although ``4`` and ``(4)`` are different tuples and print differently.
 """
 
 from __future__ import annotations
@@ -63,19 +63,6 @@ def transform(function: Callable[[Leaf], Tuple], value: Tuple) -> Tuple:
     if isinstance(value, tuple):
         return tuple(transform(function, mode) for mode in value)
     return function(value)
-
-
-def same_profile(function: Callable[[Leaf, Leaf], Tuple], a: Tuple, b: Tuple) -> Tuple:
-    """The function applied to corresponding leaves of two congruent tuples.
-
-    Raises:
-        LayoutError: the profiles differ.
-    """
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple(same_profile(function, x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, tuple) or isinstance(b, tuple):
-        raise LayoutError(f"expects congruent tuples, but {show(a)} and {show(b)} have different profiles")
-    return function(a, b)
 
 
 def congruent(a: Tuple, b: Tuple) -> bool:
@@ -142,12 +129,6 @@ def product_each(value: Tuple) -> Tuple:
     return tuple(product(mode) for mode in modes(value))
 
 
-def static_product(value: Tuple) -> int | None:
-    """The number of elements, or None where it is dynamic."""
-    result = product(value)
-    return result if isinstance(result, int) else None
-
-
 def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: Tuple, b: Tuple) -> Tuple:
     """An arithmetic-tuple operation: congruent modes combine, missing modes and a lone static zero stand for zero.
 
@@ -160,8 +141,6 @@ def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: T
             return (*paired, *a[len(b) :], *b[len(a) :])
         if isinstance(a, tuple):
             if b == 0:
-                if function in (divide_integers, modulo_integers):
-                    function(1, 0)
                 return a
         elif isinstance(b, tuple):
             if a == 0:
@@ -200,12 +179,19 @@ def mul(a: Tuple, b: Tuple) -> Tuple:
 
 def div(a: Tuple, b: Tuple) -> Tuple:
     """``a / b`` rounded toward zero, leaf by leaf. Raises as ``add``, and where a divisor is zero."""
+    _refuse_zeros("divide", a, b)
     return _arithmetic("div", divide_integers, a, b)
 
 
 def mod(a: Tuple, b: Tuple) -> Tuple:
     """The remainder of ``a / b``, leaf by leaf. Raises as ``add``, and where a divisor is zero."""
+    _refuse_zeros("take the remainder of", a, b)
     return _arithmetic("mod", modulo_integers, a, b)
+
+
+def _refuse_zeros(verb: str, a: Tuple, b: Tuple) -> None:
+    if any(leaf == 0 for leaf in leaves(b)):
+        raise LayoutError(f"cannot {verb} {show(a)} by {show(b)}: a leaf is zero", "by zero is not supported")
 
 
 def ceil_div(a: Tuple, b: Tuple) -> Tuple:

@@ -1,16 +1,17 @@
-"""Slicing a swizzled layout: where what is left does not mix the bits that the swizzle mixes, it is a plain layout again.
+"""Slicing a swizzled layout: where what is left does not mix the bits that the swizzle mixes, it is a plain layout
+again.
 
-Fixing a coordinate fixes bits of the offset. If the rest of the layout varies only bits that the swizzle changes (Z), or
-only bits that it reads (Y), each varying bit adds a known amount: bit z of Z adds +z or -z, bit y of Y adds y + z or
-y - z, by whether the bit it is xored with is set in the fixed offset. Otherwise the swizzle stays.
+Fixing a coordinate fixes bits of the offset. If the rest of the layout varies only bits that the swizzle changes (Z),
+or only bits that it reads (Y), each varying bit adds a known amount: bit z of Z adds +z or -z, bit y of Y adds y + z
+or y - z, by whether the bit it is xored with is set in the fixed offset. Otherwise the swizzle stays.
 """
 
 from __future__ import annotations
 
 from math import gcd
 
-from tileproof.layout.basics import AnyLayout, is_static_layout, size
-from tileproof.layout.composition import compose
+from tileproof.layout.basics import AnyLayout, flat_modes, is_static_layout, size
+from tileproof.layout.composing import compose
 from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import Integer, add_integers, integer, modulo_integers, subtract_integers
@@ -34,14 +35,33 @@ def slice_swizzled(swizzle: Swizzle, offset: Integer, rest: Layout, start: Integ
     )
     last = integer(crd2idx(add_integers(size(rest), -1), compose(mixed, rest)))
     active = last if isinstance(last, int) else 0
+    window = 1 << (base + distance + bits)
+    if _carries(fixed, rest):
+        return _around(swizzle, fixed, modulo_integers(fixed, window), rest)
     if active & read_mask(swizzle) and active & ~int(integer(apply_swizzle(swizzle, active))):  # type: ignore[arg-type]
         # Only what the swizzle can see of the start stays inside; the rest moves the pointer.
-        window = 1 << (base + distance + bits)
-        seen = start & (change_mask(swizzle) | read_mask(swizzle)) if isinstance(start, int) else start
-        kept = modulo_integers(add_integers(offset, seen), window)
-        beyond = subtract_integers(fixed, kept) if isinstance(kept, int) else 0
-        return ComposedLayout(swizzle, kept, rest), beyond
+        if offset == 0 and isinstance(start, int):
+            return _around(swizzle, fixed, start & (change_mask(swizzle) | read_mask(swizzle)), rest)
+        return _around(swizzle, fixed, modulo_integers(fixed, window), rest)
     return compose(_unmixed(swizzle, fixed), rest), apply_swizzle(swizzle, fixed)
+
+
+def _around(swizzle: Swizzle, fixed: Integer, inside: Integer, rest: Layout) -> tuple[AnyLayout, Integer]:
+    """The swizzle around a part of the fixed offset; what is left of that comes outside."""
+    return ComposedLayout(swizzle, inside, rest), subtract_integers(fixed, inside)
+
+
+def _carries(fixed: Integer, rest: Layout) -> bool:
+    """May adding up the start and the modes of the rest carry from bit to bit? Then bits cannot be told apart."""
+    taken = fixed if isinstance(fixed, int) else 0
+    for extent, stride in flat_modes(rest):
+        if isinstance(extent, int) and isinstance(stride, int) and extent > 1:
+            last = (extent - 1) * abs(stride)
+            bits = (1 << last.bit_length()) - (stride & -stride)
+            if taken & bits or stride < 0:
+                return True
+            taken |= bits
+    return False
 
 
 def _unmixed(swizzle: Swizzle, fixed: Integer) -> Layout:

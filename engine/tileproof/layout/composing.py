@@ -1,8 +1,9 @@
 """Composition: ``composition(A, B)(c) == A(B(c))``, as a layout with the profile of ``B``.
 
-``B`` may be a layout, a shape (one column-major tile a mode) or a tile (one tiler a mode). A leaf ``s:d`` of ``B`` walks
-through ``A`` with step ``d``: it skips the modes of ``A`` that ``d`` has used up, and fills the following ones until its
-``s`` elements are placed. The result is a layout where the numbers come out even, the two *divisibility conditions*:
+``B`` may be a layout, a shape (one column-major tile a mode) or a tile (one tiler a mode). A leaf ``s:d`` of ``B``
+walks through ``A`` with step ``d``: it skips the modes of ``A`` that ``d`` has used up, and fills the following ones
+until its ``s`` elements are placed. The result is a layout where the numbers come out even, the two *divisibility
+conditions*:
 
 - stride: on its way ``d`` is a multiple of each extent it skips, or smaller than the extent that it divides;
 - shape: what a mode of ``A`` still offers divides what remains of ``s``.
@@ -36,7 +37,7 @@ from tileproof.layout.leaves import (
     smaller,
 )
 from tileproof.layout.tuples import leaves, rank
-from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple
+from tileproof.layout.values import Basis, ComposedLayout, Layout, Leaf, Swizzle, Tile, Tuple
 
 REFUSAL = "expects a valid composition result, but construction failed"
 
@@ -139,7 +140,7 @@ def _compose_tree(lhs: Layout, shape: Tuple, stride: Tuple, path: tuple[int, ...
             [_compose_tree(lhs, s, d, (*path, i)) for i, (s, d) in enumerate(zip(shape, strides, strict=True))]
         )
     extent = integer(shape, "an extent")
-    if is_zero(stride):  # type: ignore[arg-type]
+    if is_zero(stride):
         return Layout(extent, 0)
     if isinstance(stride, Basis):
         part = lhs
@@ -150,7 +151,7 @@ def _compose_tree(lhs: Layout, shape: Tuple, stride: Tuple, path: tuple[int, ...
                 )
             part = modes(part)[mode]
         return _walk(part, extent, integer(stride.value, "an integer step"), path)
-    return _walk(lhs, extent, integer(stride, "an integer stride"), path)  # type: ignore[arg-type]
+    return _walk(lhs, extent, integer(stride, "an integer stride"), path)
 
 
 def _walk(lhs: Layout, extent: Integer, stride: Integer, path: tuple[int, ...]) -> Layout:
@@ -163,7 +164,12 @@ def _walk(lhs: Layout, extent: Integer, stride: Integer, path: tuple[int, ...]) 
     for mode, (available, mode_stride) in enumerate(before):
         if placed and rest == 1:
             break
-        _check_stride(lhs, mode, available, step, extent, stride, path)
+        if isinstance(available, int) and isinstance(step, int) and not _enters(available, step):
+            raise LayoutError(
+                f"composition: {_mode_name(path)} {extent}:{stride} of the right side enters mode {mode} of {lhs} "
+                f"with step {abs(step)}, and the extent {available} does not divide {abs(step)}",
+                REFUSAL,
+            )
         offered = ceil_divide_integers(available, absolute(step))
         skipped = multiply_integers(ceil_divide_integers(absolute(step), available), sign(step))
         if offered != 1 and rest != 1:
@@ -179,20 +185,14 @@ def _walk(lhs: Layout, extent: Integer, stride: Integer, path: tuple[int, ...]) 
         step = skipped
     if not placed or rest != 1:
         placed.append((rest, scale(last_stride, step)))
-    return from_flat(placed)
+    # Neighbours that meet again, because an extent was rounded up or was dynamic, are one.
+    return from_flat(coalesce_modes(placed) if len(placed) > 1 else placed)
 
 
-def _check_stride(
-    lhs: Layout, mode: int, available: Integer, step: Integer, extent: Integer, stride: Integer, path: tuple[int, ...]
-) -> None:
-    if isinstance(available, Dynamic) or isinstance(step, Dynamic):
-        return
-    if available == 0 or (abs(step) > available and step % available):
-        raise LayoutError(
-            f"composition: {_mode_name(path)} {extent}:{stride} of the right side enters mode {mode} of {lhs} "
-            f"with step {abs(step)}, and the extent {available} does not divide {abs(step)}",
-            REFUSAL,
-        )
+def _enters(available: int, step: int) -> bool:
+    """The stride condition: a step beyond an extent is a multiple of it. (An extent of zero is a gap that is not
+    there.)"""
+    return available != 0 and (abs(step) <= available or step % available == 0)
 
 
 def _mode_name(path: tuple[int, ...]) -> str:

@@ -12,6 +12,8 @@ products only arrange the modes:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tileproof.layout.basics import (
     UNIT,
     AnyLayout,
@@ -22,15 +24,16 @@ from tileproof.layout.basics import (
     is_static_layout,
     modes,
     on_outer,
+    outer,
     rank,
     size,
 )
-from tileproof.layout.composition import compose
+from tileproof.layout.composing import compose
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import complement, complement_unchecked
 from tileproof.layout.leaves import is_zero, multiply_integers
 from tileproof.layout.tuples import has_basis, leaves
-from tileproof.layout.values import Layout
+from tileproof.layout.values import ComposedLayout, Layout
 
 
 def logical_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
@@ -39,16 +42,22 @@ def logical_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
     Raises:
         LayoutError: the block is dynamic or not injective, or its gaps do not fit the tiler (a divisibility condition).
     """
-    return on_outer(lambda part: concatenate([part, _copies(part, tiler)]), block)
+    return _repeat(lambda part: concatenate([part, _copies(part, tiler)]), block)
+
+
+def _repeat(product: Callable[[Layout], Layout], block: AnyLayout) -> AnyLayout:
+    """A product of the block, or of the outer part of a composed one, which must be static."""
+    if not is_static_layout(outer(block)):
+        kind = "composed_layout" if isinstance(block, ComposedLayout) else "layout"
+        raise LayoutError(
+            f"a product repeats a static layout, but got {block}",
+            f"expects lhs to be static, but got '!cute.{kind}<\"{block}\">'",
+        )
+    return on_outer(product, block)
 
 
 def _copies(block: Layout, tiler: Layout) -> Layout:
     """Where the copies of the block lie."""
-    if not is_static_layout(block):
-        raise LayoutError(
-            f"a product repeats a static layout, but got {block}",
-            f"expects lhs to be static, but got '!cute.layout<\"{block}\">'",
-        )
     if has_basis(tiler.stride):
         raise LayoutError(
             f"the copies of a product follow integer strides, but got {tiler}",
@@ -79,17 +88,17 @@ def zipped_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
 
 def tiled_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
     """``(block, copies m, copies n, ...)``. Raises as ``logical_product``."""
-    return on_outer(lambda part: concatenate([part, *modes(_copies(part, tiler))]), block)
+    return _repeat(lambda part: concatenate([part, *modes(_copies(part, tiler))]), block)
 
 
 def flat_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
     """``(block m, block n, copies m, copies n, ...)``. Raises as ``logical_product``."""
-    return on_outer(lambda part: concatenate([*modes(part), *modes(_copies(part, tiler))]), block)
+    return _repeat(lambda part: concatenate([*modes(part), *modes(_copies(part, tiler))]), block)
 
 
 def blocked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
     """``((block m, copies m), ...)``: whole blocks side by side. Raises as ``logical_product``."""
-    return on_outer(lambda part: blocked(part, tiler), block)
+    return _repeat(lambda part: blocked(part, tiler), block)
 
 
 def blocked(block: Layout, tiler: Layout) -> Layout:
@@ -98,13 +107,14 @@ def blocked(block: Layout, tiler: Layout) -> Layout:
 
 
 def raked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
-    """``((copies m, block m), ...)``, each mode coalesced: elements dealt out in turn. Raises as ``logical_product``."""
+    """``((copies m, block m), ...)``, each mode coalesced: elements dealt out in turn. Raises as
+    ``logical_product``."""
 
     def rake(part: Layout) -> Layout:
         paired = _paired(part, tiler, first="copies")
         return coalesce_layout(paired, (1,) * rank(paired))
 
-    return on_outer(rake, block)
+    return _repeat(rake, block)
 
 
 def _paired(block: Layout, tiler: Layout, first: str) -> Layout:
