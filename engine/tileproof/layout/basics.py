@@ -25,6 +25,7 @@ from tileproof.layout.tuples import (
     congruent,
     has_basis,
     has_wildcard,
+    is_static_tuple,
     leaves,
     mode_at,
     product,
@@ -159,6 +160,10 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
     result: Integer = 1
     for last in spans.values():
         result = multiply_integers(result, add_integers(last, 1))
+    if isinstance(result, Dynamic) and not is_static_tuple(layout.shape):
+        # The dialect evaluates the layout at its last index, which is as wide as any leaf on the way.
+        integers = [leaf for leaf in (*leaves(layout.shape), *leaves(layout.stride)) if isinstance(leaf, Dynamic)]
+        return dynamic(result, *integers, div=result.div)
     return result
 
 
