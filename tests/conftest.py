@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tileproof.resources import PACKAGE
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 EXAMPLES = ROOT / "examples"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regenerate", action="store_true", help="write the expected reports of tests/report anew")
 
 
 def corpus_files(pattern: str = "corpus/*/*.mlir") -> list[Path]:
@@ -24,6 +33,22 @@ def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
             "path", [pytest.param(None, marks=pytest.mark.skip(reason="no ../shared beside this checkout"))]
         )
     return pytest.mark.parametrize("path", files, ids=lambda path: f"{path.parent.name}/{path.name}")
+
+
+def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str):
+    """The command line in a process of its own; the package need not be installed."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("CUTE_DSL_")}
+    path = os.pathsep.join(filter(None, (str(PACKAGE.parent), inherited.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, "-m", "tileproof.cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env={**inherited, "PYTHONPATH": path, **environment},
+        timeout=60,
+        check=False,
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture(scope="session")

@@ -102,3 +102,9 @@ def test_only_one_module_imports_each_of_lark_and_z3():
     }
     assert importing["z3"] == ["smt.py"]
     assert all(name.startswith("syntax/") for name in importing["lark"])
+
+
+def test_a_text_on_one_line_may_be_longer_than_any_path():
+    layouts = ", ".join('!cute.layout<"8:1">' for _ in range(1000))
+    assert tileproof.check(f'"a.b"() : () -> ({layouts})').diagnostics == ()
+    assert tileproof.check('"a.b"() {x = "\0"} : () -> ()').unread == ()

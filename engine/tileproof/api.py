@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,12 +60,13 @@ def check(
     book = load_rules(rules)
     options = Options(contract, target, tuple(select), tuple(ignore))
     validate(book, options)
-    jobs: list[Path | Source] = []
+    jobs: list[str | Source] = []
     for item in inputs:
-        if isinstance(item, str) and ("\n" in item or not Path(item).exists()):
+        # Not Path.exists(), which raises where a text is too long for a path.
+        if isinstance(item, str) and ("\n" in item or not os.path.exists(item)):  # noqa: PTH110
             jobs.append(Source("<text>", item))
         else:
-            jobs += expand(Path(item))
+            jobs += expand(str(item))
     return check_all(book, jobs, options)
 
 
@@ -82,11 +84,13 @@ def validate(book: Rulebook, options: Options) -> None:
             raise ValueError(f"no rule has the code or name '{item}'; `tileproof rules list` shows them all")
 
 
-def expand(path: Path) -> list[Path]:
-    """A file itself; of a directory the IR files below it, sorted."""
-    if not path.is_dir():
-        return [path]
-    return sorted(found for suffix in IR_SUFFIXES for found in path.rglob(f"*{suffix}")) or [path]
+def expand(name: str) -> list[str]:
+    """The name of a file, exactly as given; of a directory the names of the IR files below it, sorted."""
+    if not os.path.isdir(name):  # noqa: PTH112  False where the name is too long for a path; Path.is_dir() raises
+        return [name]
+    folder = Path(name)
+    found = sorted(path for suffix in IR_SUFFIXES for path in folder.rglob(f"*{suffix}") if not path.is_dir())
+    return [os.path.join(name, path.relative_to(folder)) for path in found] or [name]  # noqa: PTH118  "./x" stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +100,17 @@ class _Job:
     files: tuple[Source, ...]
     options: Options
 
-    def __call__(self, path: Path) -> FileReport | Unread:
-        return check_one(load(self.files), path, self.options)
+    def __call__(self, name: str) -> FileReport | Unread:
+        return check_one(load(self.files), name, self.options)
 
 
-def check_one(book: Rulebook, item: Path | Source, options: Options) -> FileReport | Unread:
-    """Check one file or text."""
-    name = item.name if isinstance(item, Source) else str(item)
+def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
+    """Check one file, by its name, or one text; what could not even be read stays so."""
+    if isinstance(item, Unread):
+        return item
+    name = item.name if isinstance(item, Source) else item
     try:
-        source = item if isinstance(item, Source) else Source(name, item.read_bytes().decode("utf-8"))
+        source = item if isinstance(item, Source) else Source(name, Path(name).read_bytes().decode("utf-8"))
     except UnicodeDecodeError:
         return Unread(name, "not UTF-8 text")
     except IsADirectoryError:
@@ -117,7 +123,7 @@ def check_one(book: Rulebook, item: Path | Source, options: Options) -> FileRepo
 
 def check_all(
     book: Rulebook,
-    items: Sequence[Path | Source],
+    items: Sequence[str | Source | Unread],
     options: Options,
     jobs: int = 1,
     files: tuple[Source, ...] = (),
@@ -126,16 +132,16 @@ def check_all(
     """Check files and texts, in their order.
 
     Args:
-        jobs: processes to use; more than one needs ``files``, the rule files, and paths only.
+        jobs: processes to use; more than one needs ``files``, the rule files, and names of files only.
         progress: called after each item.
     """
     outcomes: list[FileReport | Unread] = []
-    paths = [item for item in items if isinstance(item, Path)]
-    if jobs > 1 and len(paths) == len(items) > 1:
+    names = [item for item in items if isinstance(item, str)]
+    if jobs > 1 and len(names) == len(items) > 1:
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
-        with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
-            for outcome in pool.map(_Job(files, options), paths):
+        with ProcessPoolExecutor(min(jobs, len(names))) as pool:
+            for outcome in pool.map(_Job(files, options), names):
                 outcomes.append(outcome)
                 progress()
     else:

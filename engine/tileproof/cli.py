@@ -13,7 +13,7 @@ import click
 from tileproof import __version__
 
 if TYPE_CHECKING:
-    from tileproof.report.values import Report
+    from tileproof.report.values import Report, Unread
     from tileproof.rule import Finding, Rule, Rulebook
     from tileproof.source import Source
 
@@ -60,7 +60,7 @@ def _load(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
         for fault in error.faults:
             click.echo(f"{fault.place}: error: {fault.message}", err=True)
         sys.exit(2)
-    except (config.ConfigError, OSError, UnicodeDecodeError) as error:
+    except (config.ConfigError, OSError) as error:
         fail(str(error))
 
 
@@ -132,29 +132,31 @@ def _listed(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(item for value in values for item in value.replace(",", " ").split())
 
 
-def _inputs(name: str) -> list[Path | Source]:
+def _inputs(name: str) -> list[str | Source | Unread]:
     """What an argument stands for: standard input, a file, the IR below a directory, or the matches of a glob."""
     from tileproof import api  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
     from tileproof.source import Source  # noqa: PLC0415
 
     if name == "-":
         try:
             return [Source("-", sys.stdin.buffer.read().decode("utf-8"))]
         except UnicodeDecodeError:
-            fail("-: not UTF-8 text")
-    path = Path(name)
-    if not path.exists() and any(mark in name for mark in "*?["):
-        anchor = Path(path.anchor)
-        if matches := sorted(map(str, anchor.glob(str(path.relative_to(anchor))))):
-            return [item for match in matches for item in api.expand(Path(match))]
-    return list(api.expand(path))
+            return [Unread("-", "not UTF-8 text")]
+    if any(mark in name for mark in "*?[") and not os.path.lexists(name):
+        from glob import glob  # noqa: PLC0415
+
+        if matches := sorted(glob(name, recursive=True)):  # noqa: PTH207  Path.glob() raises on some patterns
+            return [item for match in matches for item in api.expand(match)]
+    return list(api.expand(name))
 
 
-def _processes(jobs: int | None, items: list[Path | Source]) -> int:
+def _processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
     cores = os.cpu_count() or 1
     if jobs is not None:
         return jobs or cores
-    size = sum(item.stat().st_size for item in items if isinstance(item, Path) and item.is_file())
+    names = [item for item in items if isinstance(item, str)]
+    size = sum(os.stat(name).st_size for name in names if os.path.isfile(name))  # noqa: PTH113, PTH116  as given
     return cores if size > PARALLEL_BYTES else 1
 
 
@@ -206,7 +208,7 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     """Run a CuTe DSL program and check the IR that it compiles.
 
     The command runs with CuTe DSL's dump variables set to a private folder; what it dumped is then checked. The exit
-    status is the worse of the two.
+    status is the worse of the two, and 2 where nothing was compiled.
     """
     from tileproof import api  # noqa: PLC0415
     from tileproof.verbs.check import Options  # noqa: PLC0415
@@ -217,14 +219,14 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     try:
         api.validate(book, options)
         with dump(command, keep) as (status, files):
+            if not files:
+                click.echo("tileproof: the command compiled no CuTe DSL kernel, so nothing was checked", err=True)
+                sys.exit(max(status, 2))
             report = api.check_all(book, files, options, 1, rules)
-            if files:
-                _write(report, form, colourless=False)
-            else:
-                click.echo("tileproof: the command compiled no CuTe DSL kernel, nothing was checked", err=True)
+            _write(report, form, colourless=False)
+            sys.exit(max(status, report.exit_status()))
     except (CannotRun, ValueError) as error:
         fail(str(error))
-    sys.exit(max(status, report.exit_status()))
 
 
 @main.group()

@@ -122,12 +122,14 @@ class Judge:
         codes = {rule.code for rule in broken}
         return tuple(rule for rule in broken if codes.isdisjoint(rule.refines))
 
-    def legal(self, facts: Facts, fact: str) -> tuple[Scalar, ...]:
+    def legal(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
         """The values of one fact, the others kept, that no rule of severity error about it rejects; in domain order.
 
-        Rules about other facts do not count: what else is wrong with a configuration is reported by itself.
+        Rules about other facts do not count: what else is wrong with a configuration is reported by itself. The rule
+        that asks, to say how to satisfy it, counts whatever its severity.
         """
-        about = [check for check in self.checks if fact in check.rule.facts and check.rule.severity is Severity.ERROR]
+        counts = [check for check in self.checks if check.rule.severity is Severity.ERROR or check.rule is asking]
+        about = [check for check in counts if fact in check.rule.facts]
         trial = dict(facts)
         found = []
         for value in self.book.domain(self.schema, fact):
@@ -136,9 +138,9 @@ class Judge:
                 found.append(value)
         return tuple(found)
 
-    def nearest(self, facts: Facts, fact: str) -> tuple[Scalar, ...]:
+    def nearest(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
         """The legal values of a fact nearest to its present one: by distance for integers, by order for enums."""
-        legal = self.legal(facts, fact)
+        legal = self.legal(facts, fact, asking)
         domain = list(self.book.domain(self.schema, fact))
         present = facts[fact]
         # An integer beyond its domain is farther from every legal value than the domain is long: distance still orders.

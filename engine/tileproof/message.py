@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from tileproof.evaluate import Judge, function
 from tileproof.facts import Facts
+from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, Kind, Scope, SetOf
 from tileproof.rule import Expression, Fact, Lookup, Rule, Scalar
-from tileproof.rulebook import MESSAGE_FUNCTIONS, PLACEHOLDER, Kind, Scope, SetOf
 from tileproof.syntax import rules as syntax
 
 MOST = 8  # values that a list names before it is cut
@@ -22,7 +22,7 @@ def render(judge: Judge, rule: Rule, text: str, facts: Facts) -> str:
     """Fill the placeholders of a message or a hint; empty where one of them has no value to show."""
 
     def fill(placeholder: re.Match[str]) -> str:
-        return _fill(judge, syntax.expression(placeholder[1]), facts)
+        return _fill(judge, rule, syntax.expression(placeholder[1]), facts)
 
     try:
         return PLACEHOLDER.sub(fill, text)
@@ -30,7 +30,7 @@ def render(judge: Judge, rule: Rule, text: str, facts: Facts) -> str:
         return ""
 
 
-def _fill(judge: Judge, expression: Expression, facts: Facts) -> str:
+def _fill(judge: Judge, rule: Rule, expression: Expression, facts: Facts) -> str:
     if isinstance(expression, Fact) and expression.name in facts.spelled:
         return facts.spelled[expression.name]
     scope = Scope(judge.book, judge.book.schemas[judge.schema], judge.contract)
@@ -38,7 +38,7 @@ def _fill(judge: Judge, expression: Expression, facts: Facts) -> str:
         (fact,) = expression.arguments
         assert isinstance(fact, Fact), "checked when the rulebook was loaded"
         find = judge.nearest if expression.table == "nearest" else judge.legal
-        return _listed([_spell(judge, scope.kind(fact), value) for value in find(facts.values, fact.name)])
+        return _listed([_spell(judge, scope.kind(fact), value) for value in find(facts.values, fact.name, rule)])
     kind = scope.kind(expression)
     value = function(judge.book, judge.contract, expression)(facts.values)
     if isinstance(value, (int, str)):

@@ -20,8 +20,8 @@ from math import prod
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import Check, Judge
+from tileproof.resolve import RuleFault
 from tileproof.rule import CONTRACTS, Bounded, Rule, Rulebook, Scalar
-from tileproof.rulebook import RuleFault
 from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points, truth
 
 LARGEST_LATTICE = 4_000_000

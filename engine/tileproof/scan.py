@@ -1,13 +1,8 @@
 """MLIR text to ``ir.Module``: a scanner for the shape of the text.
 
-The cost of reading IR lies in its tens of thousands of tokens, so this module cuts them with one regular expression
-(a dialect type with all its parameters is one token) and finds statements and brackets by hand; the pieces that carry
-meaning, types and layouts, are parsed by their grammars, each distinct text once (``tileproof.syntax``).
+The cost of reading IR lies in its tens of thousands of tokens, so statements and brackets are found by hand; the pieces
+that carry meaning, types and layouts, are parsed by their grammars, each distinct text once (``tileproof.syntax``).
 ``grammar/ir.lark`` defines the same shape as a grammar, and a test holds the two together over real files.
-
-Where a statement of the custom form ends is a question that only the operation's own parser can answer in MLIR. Here
-the line break decides: a new statement starts at a line whose first token can start one, unless the line before ends
-in a token that must go on (a comma, a colon, an arrow). MLIR's printer writes one operation a line.
 
 Faults do not stop the scanner: they are collected, the statement is skipped, and reading goes on at the next one.
 """
@@ -16,62 +11,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tileproof.ir import Alias, Argument, Attribute, Block, Module, Operation, Region, Result, TypeUse
 from tileproof.source import Source, Span
+from tileproof.tokens import (
+    ATTRIBUTE,
+    CLOSE,
+    LABEL,
+    NUMBER,
+    OPEN,
+    STRING,
+    SYMBOL,
+    TYPE,
+    VALUE,
+    WORD,
+    Fault,
+    Tokens,
+    match_brackets,
+    starts_statement,
+    tokenise,
+)
 
 MAX_REGION_NESTING = 120
 MAX_FAULTS = 100
 
 _OPERATION = re.compile(r'^[ \t]*+(?:%[\w:, %]++=[ \t]*+)?+"?+(?:[a-z_]\w*+\.[a-z_]|(?:builtin\.)?module\b)', re.M)
-
-# ---------------------------------------------------------------------------------------------------------- tokens
-
-_STRING = r'"(?>[^"\\\n]|\\.)*+"'
-_ANGLE = r"<(?>[^<>\"\-]++|->|-|" + _STRING + r")*+>"
-for _ in range(5):
-    _ANGLE = r"<(?>[^<>\"\-]++|->|-|" + _STRING + r"|" + _ANGLE + r")*+>"
-
-VALUE, WORD, TYPE, ATTRIBUTE, STRING, NUMBER, SYMBOL, LABEL, ARROW, OPEN, CLOSE, PUNCTUATION = range(1, 13)
-_COMMENT, _NEWLINE, _BAD = 13, 14, 15
-
-_TOKEN = re.compile(
-    r"[ \t\r\f\v]*+(?:"
-    r"(%(?>[A-Za-z_$.][\w$.\-]*+|\d++)(?:\#\d++)?)"
-    rf"|([A-Za-z_][\w$.]*+(?:{_ANGLE})?+)"
-    rf"|(![A-Za-z_][\w$.]*+(?:{_ANGLE})?+)"
-    rf"|(\#[A-Za-z_][\w$.\-]*+(?:{_ANGLE})?+)"
-    rf"|({_STRING})"
-    r"|(-?\d++(?:\.\d*+(?:[eE][-+]?\d++)?)?\w*+)"
-    rf"|(@(?:{_STRING}|[\w$.\-]++))"
-    r"|(\^[\w$.\-]++)"
-    r"|(->)"
-    r"|([(\[{<])"
-    r"|([)\]}>])"
-    r"|(::|[,=:*+?|&~!\-]|/(?!/))"
-    r"|(//[^\n]*+|\{-\#(?s:.)*?\#-\})"
-    r"|(\n\s*+)"
-    r"|(\S)"
-    r")",
-    re.ASCII,
-)
-_CLOSES = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_GOES_ON = {",", ":", "=", "->", "(", "[", "<", "to", "into"}
-_CONTINUES = {"to", "into", "attributes", "step", "iter_args", "from", "in", "do", "else", "loc", "outs", "ins"}
 # Operations whose braces hold a region even when these are empty.
 _HAS_REGION = re.compile(r"(builtin\.)?module|gpu\.(module|func)|cuda\.kernel|scf\.|affine\.|[a-z_]+\.func$|func$")
 _BUILTIN = {"module", "unrealized_conversion_cast"}
 # Operations inside whose region the dialect prefix of their own dialect may be left out.
 _NAMES_DIALECT = re.compile(r"[\w$]+\.func$|cuda\.kernel$")
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A place where the text is not MLIR."""
-
-    message: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,128 +71,10 @@ class _Unclosed(_Fault):
         super().__init__("", token)
 
 
-@dataclass(slots=True)
-class _Tokens:
-    text: str
-    kinds: list[int] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    leads: list[bool] = field(default_factory=list)  # first on its line
-    match: dict[int, int] = field(default_factory=dict)  # opening bracket -> closing one
-    types: dict[str, int] = field(default_factory=dict)
-    comments: list[tuple[int, str]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-
-
-def _tokenise(text: str) -> _Tokens:
-    tokens = _Tokens(text)
-    kinds, starts, ends, words, leads = tokens.kinds, tokens.starts, tokens.ends, tokens.words, tokens.leads
-    types = tokens.types
-    lead = True
-    for found in _TOKEN.finditer(text):
-        kind = found.lastindex
-        if kind is None or kind >= _COMMENT:
-            if kind == _NEWLINE:
-                lead = True
-            elif kind == _COMMENT:
-                tokens.comments.append((found.start(kind), found[kind]))
-            elif kind == _BAD:
-                bad = found.span(kind)
-                if tokens.faults and tokens.faults[-1].span.end == bad[0]:  # one fault for a run of them
-                    tokens.faults[-1] = Fault(tokens.faults[-1].message, Span(tokens.faults[-1].span.start, bad[1]))
-                else:
-                    tokens.faults.append(Fault(_bad_character(found[kind]), Span(*bad)))
-            continue
-        start, end = found.span(kind)
-        word = found[kind]
-        kinds.append(kind)
-        starts.append(start)
-        ends.append(end)
-        words.append(word)
-        leads.append(lead)
-        lead = False
-        if (kind == TYPE or (kind == ATTRIBUTE and word.startswith("#cute."))) and word not in types:
-            types[word] = start
-    return tokens
-
-
-def _bad_character(character: str) -> str:
-    if character == '"':
-        return "a string is not closed on its line"
-    return f"unexpected character {character!r}"
-
-
-def _match_brackets(tokens: _Tokens) -> None:
-    """Pair brackets, and say which have no partner. A line that starts a statement closes what was left open."""
-    stack: list[int] = []
-    kinds, words, leads, match = tokens.kinds, tokens.words, tokens.leads, tokens.match
-
-    def unclosed(token: int) -> None:
-        span = Span(tokens.starts[token], tokens.ends[token])
-        tokens.faults.append(Fault(f"'{words[token]}' is never closed", span))
-
-    for i, kind in enumerate(kinds):
-        if leads[i] and stack and words[stack[-1]] != "{" and _starts_statement(tokens, i, inside=True):
-            while stack and words[stack[-1]] != "{":
-                unclosed(stack.pop())
-        if kind == OPEN:
-            stack.append(i)
-        elif kind == CLOSE:
-            if words[i] == "}":
-                while stack and words[stack[-1]] != "{":
-                    unclosed(stack.pop())
-            if stack and _CLOSES[words[stack[-1]]] == words[i]:
-                match[stack.pop()] = i
-            else:
-                span = Span(tokens.starts[i], tokens.ends[i])
-                tokens.faults.append(Fault(f"'{words[i]}' closes nothing", span))
-    if stack:  # one cause: the text ends too early
-        around = f", nor are {len(stack) - 1} around it" if len(stack) > 1 else ""
-        span = Span(tokens.starts[stack[-1]], tokens.ends[stack[-1]])
-        tokens.faults.append(Fault(f"'{words[stack[-1]]}' is never closed{around}", span))
-
-
-def _starts_statement(tokens: _Tokens, i: int, inside: bool = False, after_fault: bool = False) -> bool:
-    """Whether token ``i``, the first of its line, starts a statement.
-
-    Args:
-        inside: within brackets, where less is sure.
-        after_fault: behind a broken statement, whose last token says nothing about what follows.
-    """
-    kinds, words = tokens.kinds, tokens.words
-    if i and words[i - 1] in _GOES_ON and not after_fault:
-        return False
-    kind, count = kinds[i], len(kinds)
-    if kind == VALUE:
-        j = i + 1
-        while j < count:
-            if words[j] == "=":
-                return True
-            if (words[j], kinds[min(j + 1, count - 1)]) not in ((":", NUMBER), (",", VALUE)):
-                return False
-            j += 2
-        return False
-    following = words[i + 1] if i + 1 < count else ""
-    if kind == STRING:
-        return following == "("
-    if kind == WORD:
-        word = words[i]
-        if inside:
-            return "." in word and following != "="
-        return word not in _CONTINUES and (following != "=" or "." in word)
-    if kind in (TYPE, ATTRIBUTE):
-        return following == "=" and not inside
-    return kind == LABEL and not inside
-
-
-# ------------------------------------------------------------------------------------------------------ statements
-
-
 class _Reader:
     """Reads statements off the tokens. One instance a file; it holds nothing but the tokens and the faults."""
 
-    def __init__(self, tokens: _Tokens) -> None:
+    def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.text = tokens.text
         self.kinds = tokens.kinds
@@ -281,7 +133,7 @@ class _Reader:
         """The token after the statement that token ``i`` is in, by line breaks and brackets alone."""
         i += 1
         while i < stop:
-            if self.leads[i] and _starts_statement(self.tokens, i, after_fault=after_fault):
+            if self.leads[i] and starts_statement(self.tokens, i, after_fault=after_fault):
                 break
             i = self.match.get(i, i) + 1 if self.kinds[i] == OPEN else i + 1
         return min(i, stop)
@@ -532,7 +384,7 @@ class _Reader:
         begin = first
         while i < stop:
             word, kind = words[i], kinds[i]
-            if leads[i] and _starts_statement(self.tokens, i):
+            if leads[i] and starts_statement(self.tokens, i):
                 break
             if kind == OPEN:
                 close = self.close(i)
@@ -644,8 +496,8 @@ def _small(digits: str, token: int) -> int:
 
 def scan(source: Source) -> Scan:
     """Read MLIR text. Never raises on bad text: what cannot be read is in ``faults``."""
-    tokens = _tokenise(source.text)
-    _match_brackets(tokens)
+    tokens = tokenise(source.text)
+    match_brackets(tokens)
     reader = _Reader(tokens)
     items = reader.items()
     faults = sorted(dict.fromkeys(tokens.faults), key=lambda f: f.span)

@@ -14,14 +14,13 @@ def render(report: Report) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         start = diagnostic.source.position(diagnostic.span.start)
         end = diagnostic.source.position(diagnostic.span.end)
-        properties = {
-            "file": diagnostic.source.name,
-            "line": start.line,
-            "col": start.column,
-            "endLine": end.line,
-            "endColumn": max(end.column - 1, 1),
-            "title": f"{diagnostic.code} {diagnostic.name}",
-        }
+        properties = {"file": diagnostic.source.name, "line": start.line}
+        # GitHub takes columns within one line only, and counts the last one in.
+        if end.line == start.line:
+            properties |= {"col": start.column, "endColumn": max(end.column - 1, start.column)}
+        else:
+            properties |= {"endLine": end.line}
+        properties |= {"title": f"{diagnostic.code} {diagnostic.name}"}
         listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         text = f"{diagnostic.message}\nhint: {diagnostic.hint}" if diagnostic.hint else diagnostic.message
         yield f"::{_COMMANDS[diagnostic.severity.value]} {listed}::{_data(text)}"

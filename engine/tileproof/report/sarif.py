@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -89,4 +90,4 @@ def _result(diagnostic: Diagnostic, index: dict[str, int]) -> dict[str, Any]:
 
 def _uri(name: str) -> str:
     path = PurePath(name)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

@@ -54,17 +54,21 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
 
 def _window(text: str, at: int, length: int) -> tuple[str, int]:
     """The part of a line around the caret, at most WIDTH characters, and where the caret stands in it."""
-    text = text.replace("\t", " ")
     if len(text) <= WIDTH:
-        return text, at
+        return _printable(text), at
     start = max(0, min(at - (WIDTH - min(length, WIDTH)) // 2, len(text) - WIDTH))
-    piece = text[start : start + WIDTH]
+    piece = _printable(text[start : start + WIDTH])
     at -= start
     if start:
         piece = "..." + piece[3:] if at >= 3 else piece
     if start + WIDTH < len(text):
         piece = piece[:-3] + "..."
     return piece, at
+
+
+def _printable(text: str) -> str:
+    """The text with a space for each character that would move the caret or talk to the terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _summary(report: Report, style: Style) -> str:
@@ -74,7 +78,7 @@ def _summary(report: Report, style: Style) -> str:
     )
     targets: dict[str, int] = {}
     for file in report.files:
-        label = f"{file.target} ({file.target.reason})" if file.target else "no target has all that is used"
+        label = f"{file.target} ({file.target.reason})" if file.target else "none (no target has all that is used)"
         targets[label] = targets.get(label, 0) + 1
     several = len(report.files) > 1
     listed = ", ".join(f"{label}" + (f" x {count}" if several else "") for label, count in targets.items())

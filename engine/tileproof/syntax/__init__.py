@@ -19,8 +19,8 @@ MAX_NESTING = 64
 MAX_DIGITS = 19  # of a 64-bit integer
 
 # Brackets that nest, quoted text passed over: what is inside it is parsed by itself. `<=` and a lone `>` are operators.
-_BRACKET = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
-_LONG_INTEGER = re.compile(rf"\"(?:[^\"\\]|\\.)*\"|(?<![\w.])([0-9]{{{MAX_DIGITS + 1},}})")
+_BRACKET = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
+_LONG_INTEGER = re.compile(rf"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])([0-9]{{{MAX_DIGITS + 1},}})")
 
 
 class SyntaxFault(ValueError):

@@ -1,0 +1,294 @@
+"""Name resolution: that every name in a rulebook means something, and every expression is of the kind it must be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tileproof.rule import (
+    Arithmetic,
+    Atom,
+    Bounded,
+    Comparison,
+    Connective,
+    Enumerated,
+    Expression,
+    Fact,
+    Lookup,
+    Members,
+    Membership,
+    Not,
+    Number,
+    Place,
+    Range,
+    Rule,
+    Rulebook,
+    Scalar,
+    Schema,
+    Symbol,
+    Table,
+)
+from tileproof.source import Span
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax import rules as syntax
+
+MESSAGE_FUNCTIONS = ("nearest", "legal")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFault:
+    """One thing wrong with a rule file."""
+
+    place: Place
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+INTEGER, BOOLEAN = "integer", "truth value"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOf:
+    """The kind of a set, by the kind of its members."""
+
+    of: str
+
+
+# An enum's name, INTEGER, BOOLEAN or a set; None where a lone symbol waits for its other side to name the enum.
+Kind: TypeAlias = "str | SetOf | None"
+
+
+class _Mismatch(Exception):
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+class Resolver:
+    """Checks what the rules of a book mean. One use; collects faults instead of stopping at the first."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self.book = book
+
+    def faults(self) -> Iterator[RuleFault]:
+        for table in dict.fromkeys(self.book.tables.values()):
+            yield from self.table(table)
+        for schema in self.book.schemas.values():
+            yield from self.schema(schema)
+        for atom in self.book.atoms.values():
+            yield from self.atom(atom)
+        for rule in self.book.rules.values():
+            yield from self.rule(rule)
+
+    def table(self, table: Table) -> Iterator[RuleFault]:
+        for i, (_, enum) in enumerate(table.keys):
+            if enum not in self.book.enums:
+                yield RuleFault(table.place, f"no enum is called '{enum}'")
+                continue
+            for key in table.rows:
+                if key[i] not in self.book.enums[enum].members:
+                    yield RuleFault(table.place, f"table '{table.name}': '{key[i]}' is no {enum}")
+
+    def schema(self, schema: Schema) -> Iterator[RuleFault]:
+        for name, domain in schema.fields.items():
+            if isinstance(domain, Enumerated) and domain.enum not in self.book.enums:
+                yield RuleFault(schema.place, f"no enum is called '{domain.enum}'")
+            elif not self.belongs(schema, name, schema.instance[name]):
+                yield RuleFault(schema.place, f"{schema.instance[name]} is no value of '{name}'")
+
+    def belongs(self, schema: Schema, name: str, value: Scalar) -> bool:
+        match schema.fields[name]:
+            case Enumerated(enum):
+                return value in self.book.enums[enum].members
+            case Bounded(first, last):
+                return isinstance(value, int) and first <= value <= last
+
+    def atom(self, atom: Atom) -> Iterator[RuleFault]:
+        schema = self.book.schemas.get(atom.schema)
+        if schema is None:
+            yield RuleFault(atom.place, f"no schema is called '{atom.schema}'")
+            return
+        for binding in atom.bindings:
+            for name in binding.facts:
+                if name not in schema.fields:
+                    yield RuleFault(atom.place, f"schema '{schema.name}' has no fact '{name}'")
+                elif any(not self.belongs(schema, name, value) for _, value in binding.translation):
+                    yield RuleFault(atom.place, f"a translation gives no value of '{name}'")
+            if binding.default is not None and len(binding.default) != len(binding.facts):
+                yield RuleFault(atom.place, f"{len(binding.facts)} facts need as many values after 'else'")
+
+    def rule(self, rule: Rule) -> Iterator[RuleFault]:
+        schema = self.book.schemas.get(rule.schema)
+        if schema is None:
+            yield RuleFault(rule.place, f"no schema is called '{rule.schema}'")
+            return
+        contracts = (rule.contract,) if rule.contract else ("ptx", "tileiras")
+        for code in rule.refines:
+            if code not in self.book.rules:
+                yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is no rule")
+        for contract in contracts:
+            scope = Scope(self.book, schema, contract)
+            try:
+                for condition in (rule.when, rule.require) if rule.when is not None else (rule.require,):
+                    scope.expect(condition, BOOLEAN)
+            except _Mismatch as fault:
+                yield RuleFault(Place(rule.place.source, fault.span), str(fault))
+                return
+            for text in (rule.message, rule.hint):
+                for placeholder in PLACEHOLDER.finditer(text):
+                    if problem := scope.placeholder(placeholder[1]):
+                        yield RuleFault(rule.place, f"{rule.code}: placeholder {placeholder[0]}: {problem}")
+                        return
+        for example in (*rule.passing, *rule.failing):
+            for name, value in example.facts.items():
+                if name not in schema.fields:
+                    yield RuleFault(example.place, f"{rule.code}: schema '{schema.name}' has no fact '{name}'")
+                elif not self.belongs(schema, name, value):
+                    yield RuleFault(example.place, f"{rule.code}: {value} is no value of '{name}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that an expression may use."""
+
+    book: Rulebook
+    schema: Schema
+    contract: str
+
+    def placeholder(self, text: str) -> str | None:
+        """What is wrong with a placeholder, or None."""
+        try:
+            expression = syntax.expression(text)
+            if isinstance(expression, Lookup) and expression.table in MESSAGE_FUNCTIONS:
+                if len(expression.arguments) != 1 or not isinstance(expression.arguments[0], Fact):
+                    return f"{expression.table} takes one fact"
+                expression = expression.arguments[0]
+            self.kind(expression)
+        except (SyntaxFault, _Mismatch) as fault:
+            return str(fault)
+        return None
+
+    def expect(self, expression: Expression, wanted: Kind) -> None:
+        """Raise unless the expression is of that kind; a symbol becomes a member of the enum that is wanted."""
+        if isinstance(expression, Symbol):
+            if not isinstance(wanted, str) or wanted not in self.book.enums:
+                raise _Mismatch(f"'{expression.name}' stands where a {_name(wanted)} is needed", expression.span)
+            if expression.name not in self.book.enums[wanted].members:
+                raise _Mismatch(f"'{expression.name}' is no {wanted}", expression.span)
+            return
+        found = self.kind(expression)
+        if wanted is not None and found is not None and found != wanted:
+            raise _Mismatch(f"this is a {_name(found)} where a {_name(wanted)} is needed", expression.span)
+
+    def kind(self, expression: Expression) -> Kind:
+        """The kind of an expression, after checking everything inside it."""
+        match expression:
+            case Number():
+                return INTEGER
+            case Symbol():
+                return None
+            case Fact():
+                return self.fact(expression)
+            case Lookup():
+                return self.lookup(expression)
+            case Arithmetic():
+                self.expect(expression.left, INTEGER)
+                self.expect(expression.right, INTEGER)
+                if expression.operator in "/%" and not self.positive(expression.right):
+                    raise _Mismatch("a divisor is a positive number or a table of positive numbers", expression.span)
+                return INTEGER
+            case Comparison():
+                if expression.operator not in ("==", "!="):
+                    self.expect(expression.left, INTEGER)
+                    self.expect(expression.right, INTEGER)
+                else:
+                    self.alike(expression.left, expression.right)
+                return BOOLEAN
+            case Membership():
+                self.membership(expression.item, expression.collection)
+                return BOOLEAN
+            case Members():
+                kinds = {self.kind(item) for item in expression.items}
+                if len(kinds) != 1:
+                    raise _Mismatch("the members of a set are of one kind", expression.span)
+                only = kinds.pop()
+                return SetOf(only) if isinstance(only, str) else None
+            case Range():
+                return SetOf(INTEGER)
+            case Not():
+                self.expect(expression.operand, BOOLEAN)
+                return BOOLEAN
+            case Connective():
+                for operand in expression.operands:
+                    self.expect(operand, BOOLEAN)
+                return BOOLEAN
+
+    def fact(self, fact: Fact) -> Kind:
+        domain = self.schema.fields.get(fact.name)
+        if domain is None:
+            raise _Mismatch(f"schema '{self.schema.name}' has no fact '{fact.name}'", fact.span)
+        return domain.enum if isinstance(domain, Enumerated) else INTEGER
+
+    def lookup(self, lookup: Lookup) -> Kind:
+        table = self.book.tables.get((lookup.table, self.contract))
+        if table is None:
+            raise _Mismatch(f"no table is called '{lookup.table}' in contract {self.contract}", lookup.span)
+        if len(lookup.arguments) != len(table.keys):
+            raise _Mismatch(f"table '{table.name}' takes {len(table.keys)} keys", lookup.span)
+        for argument, (_, enum) in zip(lookup.arguments, table.keys, strict=True):
+            self.expect(argument, enum)
+        column = table.column(lookup.column)
+        if column is None:
+            raise _Mismatch(f"table '{table.name}' has the columns {', '.join(table.columns)}", lookup.span)
+        return self.column_kind(table, column, lookup.span)
+
+    def column_kind(self, table: Table, column: int, span: Span) -> Kind:
+        cells = [row[column] for row in table.rows.values()]
+        if all(isinstance(cell, int) for cell in cells):
+            return INTEGER
+        scalars = all(isinstance(cell, (int, str)) for cell in cells)
+        items = {item for cell in cells for item in ([cell] if isinstance(cell, (int, str)) else cell)}
+        if all(isinstance(item, int) for item in items):
+            return SetOf(INTEGER)
+        for enum in self.book.enums.values():
+            if items <= enum.members.keys():
+                return enum.name if scalars else SetOf(enum.name)
+        raise _Mismatch(f"a column of table '{table.name}' holds values of different kinds", span)
+
+    def positive(self, divisor: Expression) -> bool:
+        if isinstance(divisor, Number):
+            return divisor.value > 0
+        if isinstance(divisor, Lookup):
+            table = self.book.tables[divisor.table, self.contract]
+            column = table.column(divisor.column)
+            cells = [row[column] for row in table.rows.values()] if column is not None else []
+            return all(isinstance(cell, int) and cell > 0 for cell in cells)
+        return False
+
+    def alike(self, left: Expression, right: Expression) -> None:
+        kind = self.kind(left) or self.kind(right)
+        if kind is None:
+            raise _Mismatch("two members of enums are compared with each other", left.span)
+        self.expect(left, kind)
+        self.expect(right, kind)
+
+    def membership(self, item: Expression, collection: Expression) -> None:
+        if isinstance(collection, Members):
+            for member in collection.items:
+                self.alike(item, member)
+            return
+        kind = self.kind(collection)
+        if not isinstance(kind, SetOf):
+            raise _Mismatch(f"a {_name(kind)} is no set", collection.span)
+        self.expect(item, kind.of)
+
+
+def _name(kind: Kind) -> str:
+    if isinstance(kind, SetOf):
+        return f"set of {kind.of}"
+    return kind or "member of an enum"

@@ -1,0 +1,191 @@
+"""What ``check`` writes, format by format: byte for byte, by the published schemas, and the same every time."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft4Validator, Draft202012Validator
+
+from tileproof.cli import FORMATS, main
+from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.report import github, sarif, text
+from tileproof.report.values import Report, Unread
+from tileproof.source import Source, Span
+from tileproof.verbs.check import FileReport, Options
+
+DATA = Path(__file__).parent / "data"
+FILES = ("broken.mlir", "clean.mlir", "missing.mlir")
+EXPECTED = [(form, files) for form in FORMATS for files in (FILES, ("clean.mlir",))]
+
+
+@pytest.fixture(autouse=True)
+def in_the_data_folder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(DATA)
+    monkeypatch.setattr(sarif, "__version__", "1.2.3")
+
+
+def check(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments])
+
+
+@pytest.mark.parametrize(("form", "files"), EXPECTED, ids=lambda value: value if isinstance(value, str) else value[0])
+def test_reports_are_as_expected_byte_for_byte(form: str, files: tuple[str, ...], request: pytest.FixtureRequest):
+    """The expected reports are rewritten by ``pytest tests/report --regenerate``; read the diff then."""
+    expected = DATA / "expected" / f"{Path(files[0]).stem}.{form}"
+    written = check("--format", form, *files).stdout_bytes
+    if request.config.getoption("--regenerate"):
+        expected.parent.mkdir(exist_ok=True)
+        expected.write_bytes(written)
+    assert written == expected.read_bytes()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_input_gives_the_same_bytes_with_any_number_of_processes(form: str):
+    runs = [check("--format", form, "--jobs", jobs, *FILES) for jobs in ("1", "2", "1")]
+    assert len({(run.stdout_bytes, run.stderr_bytes, run.exit_code) for run in runs}) == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_could_not_be_checked_is_said_on_stderr_too(form: str):
+    run = check("--format", form, *FILES)
+    assert (run.stderr, run.exit_code) == ("tileproof: missing.mlir: No such file or directory\n", 2)
+
+
+def schema_faults(validator, document: object) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
+
+
+@pytest.fixture(scope="module")
+def json_schema() -> Draft202012Validator:
+    schema = json.loads((DATA / "check.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+@pytest.fixture(scope="module")
+def sarif_schema() -> Draft4Validator:
+    """The schema that was published; see data/SOURCES.md."""
+    return Draft4Validator(json.loads((DATA / "sarif-2.1.0.schema.json").read_text(encoding="utf-8")))
+
+
+RUNS = [pytest.param(FILES, id="findings"), pytest.param(("clean.mlir",), id="clean"), pytest.param(("-",), id="stdin")]
+
+
+@pytest.mark.parametrize("files", RUNS)
+def test_json_keeps_its_schema(files: tuple[str, ...], json_schema: Draft202012Validator):
+    assert schema_faults(json_schema, json.loads(check("--format", "json", *files).stdout)) == []
+
+
+@pytest.mark.parametrize("files", RUNS)
+def test_sarif_keeps_the_published_schema(files: tuple[str, ...], sarif_schema: Draft4Validator):
+    assert schema_faults(sarif_schema, json.loads(check("--format", "sarif", *files).stdout)) == []
+
+
+def test_the_schemas_can_fail(json_schema: Draft202012Validator, sarif_schema: Draft4Validator):
+    assert schema_faults(json_schema, {"version": 2, "diagnostics": [], "summary": {}})
+    assert schema_faults(sarif_schema, {"version": "2.1.0", "runs": [{"results": [{"ruleId": "WG101"}]}]})
+
+
+def test_json_and_sarif_name_the_same_places():
+    found = json.loads(check("--format", "json", *FILES).stdout)["diagnostics"]
+    [run] = json.loads(check("--format", "sarif", *FILES).stdout)["runs"]
+    regions = [result["locations"][0]["physicalLocation"]["region"] for result in run["results"]]
+    assert [(d["code"], d["line"], d["column"], d["end_line"], d["end_column"]) for d in found] == [
+        (result["ruleId"], *(region[key] for key in ("startLine", "startColumn", "endLine", "endColumn")))
+        for result, region in zip(run["results"], regions, strict=True)
+    ]
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+    assert run["columnKind"] == "unicodeCodePoints"
+
+
+# -- reports made by hand, for what no kernel here shows
+
+
+def report_of(source: Source, span: Span, message: str = "wrong", hint: str = "") -> Report:
+    diagnostic = Diagnostic(source, span, "XX1", "some-fault", Severity.WARNING, message, hint)
+    return Report((FileReport(source, (diagnostic,), None),), (), Options(), book=None)  # type: ignore[arg-type]
+
+
+def test_github_commands_are_escaped():
+    """``%``, line breaks, and in properties ``:`` and ``,`` would end a value or start another command."""
+    report = report_of(Source("a,b:c%.mlir", "text"), Span(0, 4), "100 %\r\n::error::x", "a:b, c")
+    assert list(github.render(report)) == [
+        "::warning file=a%2Cb%3Ac%25.mlir,line=1,col=1,endColumn=4,title=XX1 some-fault"
+        "::100 %25%0D%0A::error::x%0Ahint: a:b, c"
+    ]
+
+
+def test_github_gives_no_columns_over_several_lines():
+    [command] = github.render(report_of(Source("f.mlir", "one\ntwo\n"), Span(1, 6)))
+    assert command == "::warning file=f.mlir,line=1,endLine=2,title=XX1 some-fault::wrong"
+
+
+def test_github_names_what_could_not_be_checked():
+    report = Report((), (Unread("a,b", "50 %\nlost"),), Options(), book=None)  # type: ignore[arg-type]
+    assert list(github.render(report)) == ["::error file=a%2Cb::50 %25%0Alost"]
+
+
+@pytest.mark.parametrize(
+    ("name", "uri"),
+    [
+        ("a b/c:d.mlir", "a%20b/c%3Ad.mlir"),
+        ("../x.mlir", "../x.mlir"),
+        ("/a b.mlir", "file:///a%20b.mlir"),
+        ("größe.mlir", "gr%C3%B6%C3%9Fe.mlir"),
+        ("not-utf8-\udcff", "not-utf8-%FF"),
+        ("-", "-"),
+    ],
+)
+def test_sarif_places_are_uris(name: str, uri: str):
+    assert sarif._uri(name) == uri
+
+
+LONG = "x" * 100 + "WRONG" + "y" * 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "end", "underlined"),
+    [
+        pytest.param("ab WRONG cd", 3, 8, "WRONG", id="short"),
+        pytest.param("\tWRONG", 1, 6, "WRONG", id="after-a-tab"),
+        pytest.param(LONG, 100, 105, "WRONG", id="in-a-line-of-3-MB"),
+        pytest.param("WRONG" + "y" * 500, 0, 5, "WRONG", id="at-the-start-of-a-long-line"),
+        pytest.param("y" * 500 + "WRONG", 500, 505, "WRONG", id="at-the-end-of-a-long-line"),
+        pytest.param("end", 3, 3, "", id="at-the-end-of-the-text"),
+        pytest.param("ab\ncd", 1, 5, "b", id="over-several-lines"),
+        pytest.param("\x1b[31mWRONG\x00", 5, 10, "WRONG", id="among-control-characters"),
+    ],
+)
+def test_the_caret_stands_under_the_text(line: str, start: int, end: int, underlined: str):
+    lines = list(text.render(report_of(Source("f", line), Span(start, end))))
+    shown, caret = lines[1], lines[2]
+    at = caret.index("^")
+    assert set(caret[at:]) <= {"^", "~"}
+    assert shown[at : at + len(caret[at:])] == underlined
+    assert len(shown) <= text.WIDTH + len("    1 | ")
+    assert shown.isprintable()
+
+
+def test_colours_change_nothing_but_colours():
+    report = report_of(Source("f.mlir", "ab WRONG"), Span(3, 8), hint="right")
+    coloured = "\n".join(text.render(report, text.coloured))
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == "\n".join(text.render(report))
+
+
+def test_the_summary_counts():
+    source = Source("f", "x")
+    found = [
+        Diagnostic(source, Span(0, 1), "X1", "x", severity, "m")
+        for severity, count in ((Severity.ERROR, 2), (Severity.WARNING, 1), (Severity.NOTE, 3))
+        for _ in range(count)
+    ]
+    report = Report((FileReport(source, tuple(found), None),), (), Options(), book=None)  # type: ignore[arg-type]
+    assert list(text.render(report))[-1] == (
+        "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all that is used); contract ptx"
+    )
