@@ -77,7 +77,7 @@ def run(parser: Lark, text: str, start: str) -> Any:
 def compile_grammar(name: str, start: list[str], transformer: Transformer[Token, Any] | None = None) -> Lark:
     """``grammar/NAME.lark`` as an LALR parser that applies the transformer while it parses."""
     text = resources.grammar(name)
-    kept = cache.entry(f"grammar-{name}", [text, resources.grammar("expr")])
+    kept = cache.entry(f"grammar-{name}", [text, resources.grammar("expr"), resources.grammar("layout")])
     return Lark(
         text,
         start=start,

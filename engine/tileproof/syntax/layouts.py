@@ -12,7 +12,7 @@ from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swiz
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
 
 
-class _LayoutBuilder(Transformer[Token, Any]):
+class LayoutBuilder(Transformer[Token, Any]):
     """Reductions of grammar/layout.lark to the values of ``tileproof.layout``."""
 
     def integer(self, items: list[Token]) -> int:
@@ -59,7 +59,7 @@ class _LayoutBuilder(Transformer[Token, Any]):
 
 @cache
 def _layouts() -> Lark:
-    return compile_grammar("layout", ["value"], _LayoutBuilder())
+    return compile_grammar("layout", ["value"], LayoutBuilder())
 
 
 @lru_cache(maxsize=65536)

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from tileproof import suppress, target
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.dialects.entities import field_set, memory, resolve
+from tileproof.dialects.flow import conflicts
 from tileproof.dialects.types import Kind, Node
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
@@ -116,15 +117,17 @@ class _Check:
         for operation in self.scan.module.walk():
             if operation.name == "cute.gemm":
                 self.judge_gemm(operation)
+        self.judge_types()
         return FileReport(self.source, self.finish(), chosen)
 
     # -- reporting
 
-    def find(self, code: str, span: Span, message: str) -> None:
+    def find(self, code: str, span: Span, message: str, hint: str = "") -> None:
         """Report a finding of the engine."""
         finding = self.book.findings[code]
+        said = hint or finding.hint
         self.diagnostics.append(
-            Diagnostic(self.source, span, code, finding.name, finding.severity, message, finding.hint, finding.sources)
+            Diagnostic(self.source, span, code, finding.name, finding.severity, message, said, finding.sources)
         )
 
     def judge(self, facts: Facts) -> bool:
@@ -298,6 +301,11 @@ class _Check:
                 operation.name_span,
             )
         )
+
+    def judge_types(self) -> None:
+        """Types that contradict each other between the definition of a value and its use."""
+        for conflict in conflicts(self.scan.module):
+            self.find(conflict.code, conflict.span, conflict.message, conflict.hint)
 
     @cached_property
     def fields_set(self) -> frozenset[str]:

@@ -1,0 +1,61 @@
+"""Result types of ``cute`` operations from their operand types and attributes.
+
+Each operation has a small pure function in this package, by family: ``construct``, ``access``, ``layouts``,
+``arithmetic``, ``memory``. An operation without one is carried: its declared type is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tileproof.dialects.infer import access, arithmetic, construct, layouts, memory
+from tileproof.dialects.infer.call import TABLE, Call, Unknown
+from tileproof.dialects.values import Type, read_type
+from tileproof.layout import LayoutError
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The operation has no result.
+
+    Attributes:
+        wording: the complaint of the dialect's own verifier, or the same as ``reason`` where it has none.
+        reason: which mode failed which condition.
+    """
+
+    wording: str
+    reason: str
+
+
+Outcome = tuple[Type, ...] | Refusal | None
+
+_FAMILIES = (access, arithmetic, construct, layouts, memory)  # importing them fills the table
+
+
+def operations() -> Iterable[str]:
+    """The names of the operations that have an inference function."""
+    return sorted(TABLE)
+
+
+@lru_cache(maxsize=65536)
+def infer(
+    name: str, operands: tuple[str, ...], parameters: tuple[tuple[str, str], ...], declared: tuple[str, ...]
+) -> Outcome:
+    """The result types of an operation, why it has none, or None where that cannot be said.
+
+    Args:
+        operands, declared: types as text, free of aliases.
+        parameters: attributes by name.
+    """
+    function = TABLE.get(name)
+    if function is None:
+        return None
+    call = Call(name, tuple(map(read_type, operands)), dict(parameters), tuple(map(read_type, declared)))
+    try:
+        return function(call)
+    except Unknown:
+        return None
+    except LayoutError as refused:
+        return Refusal(refused.wording, str(refused))

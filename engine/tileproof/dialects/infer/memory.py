@@ -1,0 +1,196 @@
+"""Pointers and tensors: making views, moving iterators, slicing, loading and storing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+
+from tileproof import layout as algebra
+from tileproof.dialects.infer.call import (
+    Call,
+    Results,
+    Unknown,
+    infers,
+    layout_operand,
+    operand,
+    tiler_operand,
+    tuple_operand,
+)
+from tileproof.dialects.values import (
+    Algebraic,
+    CoordIterator,
+    Descriptor,
+    Iterator,
+    Pointer,
+    Tensor,
+    Type,
+    element_bits,
+    read_type,
+)
+from tileproof.layout import LayoutError
+from tileproof.layout.leaves import divisor, integer, is_static
+from tileproof.layout.tuples import leaves
+from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
+
+
+@infers("make_view")
+def make_view(call: Call) -> Results:
+    iterator = operand(call, 0)
+    if not isinstance(iterator, Iterator):
+        raise Unknown
+    return (Tensor(iterator, layout_operand(call, 1)),)
+
+
+def advance(iterator: Iterator, offset: Tuple) -> Iterator:
+    """The iterator moved by an offset in elements: a pointer keeps the alignment that every offset leaves it."""
+    match iterator:
+        case CoordIterator(start):
+            return CoordIterator(algebra.add(start, offset))
+        case Descriptor():
+            return iterator
+        case Pointer(element, space, alignment, swizzle):
+            bits = element_bits(element)
+            if bits is None:
+                raise Unknown
+            step = divisor(integer(offset)) * bits
+            return Pointer(element, space, max(gcd(alignment * 8, step) // 8, 1), swizzle)
+
+
+@infers("add_offset")
+def add_offset(call: Call) -> Results:
+    iterator = operand(call, 0)
+    if not isinstance(iterator, Iterator):
+        raise Unknown
+    return (advance(iterator, tuple_operand(call, 1)),)
+
+
+@infers("derefine")
+def derefine(call: Call) -> Results:
+    """The same value with less known of it: the result is what is declared, if that is no more than is known."""
+    if len(call.declared) != 1:
+        return None
+    source, result = operand(call, 0), call.declared[0]
+    if type(source) is not type(result) or (isinstance(source, Algebraic) and source.kind != kind_of(result)):
+        raise LayoutError(f"expects same kind for `src` and `dst`, but got '{source}' and '{result}'")
+    match source, result:
+        case Algebraic(_, known), Algebraic(_, forgotten):
+            _forget(known, forgotten)
+        case Pointer(), Pointer():
+            _forget_alignment(source, result)
+        case Tensor(iterator, layout), Tensor(other, forgotten):
+            if isinstance(iterator, Pointer) and isinstance(other, Pointer):
+                _forget_alignment(iterator, other)
+            elif isinstance(iterator, CoordIterator) and isinstance(other, CoordIterator):
+                _forget(iterator.start, other.start)
+            _forget(layout, forgotten)
+    return call.declared
+
+
+def kind_of(value: Type) -> str:
+    """The kind of a value of the algebra; empty for any other type."""
+    return value.kind if isinstance(value, Algebraic) else ""
+
+
+def _forget_alignment(known: Pointer, forgotten: Pointer) -> None:
+    if replace(known, alignment=forgotten.alignment) != forgotten:
+        raise LayoutError("expects result equals to source except for alignment")
+    if known.alignment % forgotten.alignment:
+        raise LayoutError("expects result alignment divides source's divisibility")
+
+
+def _forget(known: Value, forgotten: Value) -> None:
+    """Each leaf may become dynamic, and nothing else may change."""
+    for before, after in zip(_tuples(known), _tuples(forgotten), strict=False):
+        if not algebra.congruent(before, after):
+            raise LayoutError(
+                "expects same profile for `src` and `dst`, "
+                f"but got src = {show_value(known)}, dst = {show_value(forgotten)}"
+            )
+        for old, new in zip(leaves(before), leaves(after), strict=True):
+            if old != new and is_static(new):
+                raise LayoutError(
+                    "expects `dst` mode is either dynamic or equal to src, "
+                    f"but got src = {show(old)}, dst = {show(new)}"
+                )
+
+
+def _tuples(value: Value) -> tuple[Tuple, ...]:
+    """What of a value may be forgotten leaf by leaf."""
+    match value:
+        case Layout(shape, stride):
+            return (shape, stride)
+        case ComposedLayout() | Swizzle() | Tile():
+            return ()
+        case _:
+            return (value,)
+
+
+@infers("recast_iter")
+def recast_iter(call: Call) -> Results:
+    """The result says what the memory holds from now on; address and alignment stay."""
+    if len(call.declared) != 1:
+        return None
+    source, result = operand(call, 0), call.declared[0]
+    if isinstance(source, Pointer) and isinstance(result, Pointer):
+        if source.space != result.space and "generic" not in (source.space, result.space):
+            raise LayoutError("expects same src/dst address space or one of the src/dst addrspace is generic")
+        if source.alignment != result.alignment:
+            raise LayoutError("expects same src/dst alignment")
+    return call.declared
+
+
+@infers("slice")
+def slice_(call: Call) -> Results:
+    value, coord = operand(call, 0), tuple_operand(call, 1)
+    match value:
+        case Tensor(iterator, layout):
+            kept, offset = algebra.slice_and_offset(layout, coord)
+            return (Tensor(advance(iterator, offset), kept),)
+        case Algebraic(kind, inside):
+            return (Algebraic(kind, algebra.slice(inside, coord)),)
+    raise Unknown
+
+
+@infers("dice")
+def dice(call: Call) -> Results:
+    coord = tuple_operand(call, 1) if len(call.operands) > 1 else call.tuple_text("coord")
+    if coord is None:
+        raise Unknown
+    match operand(call, 0):
+        case Tensor(iterator, layout):
+            return (Tensor(iterator, algebra.dice(layout, coord)),)  # type: ignore[arg-type]
+        case Algebraic(kind, inside):
+            return (Algebraic(kind, algebra.dice(inside, coord)),)
+    raise Unknown
+
+
+@infers("local_tile")
+def local_tile(call: Call) -> Results:
+    value, tiler, coord = operand(call, 0), tiler_operand(call, 1), tuple_operand(call, 2)
+    projection = call.tuple_text("proj")
+    if not isinstance(value, Tensor):
+        raise Unknown
+    layout, offset = algebra.local_tile(value.layout, tiler, coord, projection)
+    return (Tensor(advance(value.iterator, offset), layout),)
+
+
+def _memory(call: Call, index: int) -> tuple[Pointer, Layout | ComposedLayout]:
+    match operand(call, index):
+        case Tensor(Pointer() as pointer, layout):
+            return pointer, layout
+    raise Unknown
+
+
+@infers("memref.load")
+def load(call: Call) -> Results:
+    pointer, _ = _memory(call, 0)
+    return (read_type(pointer.element),)
+
+
+@infers("memref.load_vec")
+def load_vec(call: Call) -> Results:
+    pointer, layout = _memory(call, 0)
+    count = algebra.size(layout)
+    if not isinstance(count, int):
+        raise Unknown
+    return (read_type(f"vector<{count}x{pointer.element}>"),)
