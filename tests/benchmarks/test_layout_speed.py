@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from tileproof import syntax
 from tileproof.layout import crd2idx, crd2idx_many
+from tileproof.syntax import layouts as syntax
 
 MILLION = 1_000_000
 LAYOUTS = (

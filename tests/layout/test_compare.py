@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tileproof import layout as cute
-from tileproof import syntax
 from tileproof.layout import LayoutError
+from tileproof.syntax import layouts as syntax
 
 
 def read(text):

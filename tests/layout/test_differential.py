@@ -16,13 +16,12 @@ import random
 import re
 
 import pytest
+from layout_cases import Case, random_case
+from layout_oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
 
-from tileproof import syntax
 from tileproof.layout import LayoutError, show_value
 from tileproof.layout.expression import check_value
-
-from .cases import Case, random_case
-from .oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
+from tileproof.syntax import layouts as syntax
 
 needs_oracle = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 REFUSED = "refused"
