@@ -62,6 +62,7 @@ def disagreements(seeds: range) -> tuple[list[str], int]:
     return found, results
 
 
+@pytest.mark.oracle
 @needs_oracle
 def test_two_thousand_random_cases_LAY08():
     found, results = disagreements(range(2_000))
@@ -69,6 +70,7 @@ def test_two_thousand_random_cases_LAY08():
     assert results > 1_000, "most cases must have a result, else the comparison says little"
 
 
+@pytest.mark.oracle
 @needs_oracle
 @pytest.mark.long
 def test_fifty_thousand_random_cases_LAY08():
@@ -77,6 +79,7 @@ def test_fifty_thousand_random_cases_LAY08():
     assert results > 25_000
 
 
+@pytest.mark.oracle
 @needs_oracle
 def test_every_operation_of_the_generators_is_known_to_the_wheel():
     asked = {}
@@ -89,6 +92,7 @@ def test_every_operation_of_the_generators_is_known_to_the_wheel():
             assert "unregistered operation" not in oracle.ask(case.query).text
 
 
+@pytest.mark.oracle
 @needs_oracle
 @pytest.mark.parametrize("operands", [("layout (2,2):(1,1)", "layout 4:1"), ("layout (3,2):(1,2)", "layout 4:1")])
 def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operands):
