@@ -13,12 +13,12 @@ from tileproof.layout.basics import (
     coalesce_layout,
     coalesce_modes,
     concatenate,
-    cosize,
     filter,
     flat_modes,
     from_flat,
     rank,
 )
+from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
