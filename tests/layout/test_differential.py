@@ -2,8 +2,8 @@
 
 2,000 cases in the normal run; 50,000 with ``pytest -m long tests/layout/test_differential.py``.
 
-Where the native library dies the case is not compared; tests below show what tileproof says instead. Known quirks of the
-wheel that we do not follow, and that the generators leave out, each next to a comment there:
+Where the native library dies the case is not compared; tests below show what tileproof says instead. Known quirks of
+the wheel that we do not follow, and that the generators leave out, each next to a comment there:
 
 - it evaluates no composed layout whose offset is a coordinate; the published tests do, and so do we;
 - it slices a swizzled layout whose offset is not zero, or whose strides are no powers of two, to a wrong offset.
