@@ -314,13 +314,6 @@ def test_local_tiles_and_partitions_share_out_every_element_LAY08(layout, data):
     assert sorted(owned) == sorted(function(layout))
 
 
-def test_a_case_that_kills_the_wheel_has_the_right_answer_LAY08():
-    """The wheel dies of this product; the copies lie in the gaps of the block all the same."""
-    block, tiler = Layout((2, 2), (1, 4)), Layout((2, 3), (1, 2))
-    reached = function(cute.logical_product(block, tiler))
-    assert len(set(reached)) == 24
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_max_common_layout_is_contiguous_in_both_LAY08(seed):
     rng = random.Random(seed)

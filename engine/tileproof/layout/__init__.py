@@ -41,7 +41,6 @@ Where an operation has no result it raises ``LayoutError``, whose message names 
 from tileproof.layout.basics import (
     append_to_rank,
     coalesce,
-    cosize,
     depth,
     filter,
     filter_zeros,
@@ -77,6 +76,7 @@ from tileproof.layout.constructors import (
     tile_to_shape,
 )
 from tileproof.layout.coordinates import (
+    cosize,
     crd2idx,
     dice,
     get_flat_coord,

@@ -11,9 +11,6 @@ from typing import TypeAlias, TypeVar
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
-    absolute,
-    add_integers,
-    dynamic,
     integer,
     is_static,
     is_zero,
@@ -25,7 +22,6 @@ from tileproof.layout.tuples import (
     congruent,
     has_basis,
     has_wildcard,
-    is_static_tuple,
     leaves,
     mode_at,
     product,
@@ -130,41 +126,6 @@ def size(value: Value, mode: Sequence[int] = ()) -> Integer:
         LayoutError: the path leads nowhere, or the size overflows.
     """
     return product(mode_at(get_shape(value), tuple(mode)))
-
-
-def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
-    """One more than the largest offset (strides counted as positive): the elements that the layout spans.
-
-    With scaled-basis strides it is the product of the spans along each mode of the coordinate.
-
-    Raises:
-        LayoutError: the inner part of a composed layout is a layout, whose span says little about the whole.
-    """
-    if isinstance(layout, ComposedLayout):
-        if isinstance(layout.inner, Layout):
-            raise LayoutError(f"no meaningful cosize: the inner part of {layout} is a layout, not a swizzle")
-        layout = layout.outer
-    if mode:
-        layout = Layout(mode_at(layout.shape, tuple(mode)), mode_at(layout.stride, tuple(mode)))
-    if all(map(is_zero, leaves(layout.stride))):
-        return 1
-    spans: dict[tuple[int, ...], Integer] = {}
-    for extent, stride in flat_modes(layout):
-        path, step = (stride.path, stride.value) if isinstance(stride, Basis) else ((), stride)
-        # Beside a mode that moves, the dialect lets a dynamic broadcast mode make the span dynamic.
-        broadcast = step == 0 and isinstance(extent, Dynamic)
-        steps = dynamic(extent) if broadcast else scale(step, add_integers(extent, -1))
-        if not isinstance(steps, int | Dynamic):
-            raise LayoutError(f"no cosize: the last offset of {layout} is not whole")
-        spans[path] = add_integers(spans.get(path, 0), absolute(steps))
-    result: Integer = 1
-    for last in spans.values():
-        result = multiply_integers(result, add_integers(last, 1))
-    if isinstance(result, Dynamic) and not is_static_tuple(layout.shape):
-        # The dialect evaluates the layout at its last index, which is as wide as any leaf on the way.
-        integers = [leaf for leaf in (*leaves(layout.shape), *leaves(layout.stride)) if isinstance(leaf, Dynamic)]
-        return dynamic(result, *integers, div=result.div)
-    return result
 
 
 def flatten(value: Value) -> Value:

@@ -6,7 +6,9 @@ one coordinate a mode, and anything between. The last mode has no upper end: cou
 
 from __future__ import annotations
 
-from tileproof.layout.basics import AnyLayout, get_shape, on_outer, outer
+from collections.abc import Sequence
+
+from tileproof.layout.basics import AnyLayout, get, get_shape, on_outer, outer
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
@@ -14,6 +16,7 @@ from tileproof.layout.leaves import (
     divide_integers,
     integer,
     modulo_integers,
+    multiply_integers,
     scale,
 )
 from tileproof.layout.swizzle import apply_swizzle
@@ -23,6 +26,7 @@ from tileproof.layout.tuples import (
     leaves,
     product,
     rank,
+    transform,
     weakly_congruent,
 )
 from tileproof.layout.tuples import (
@@ -150,6 +154,28 @@ def apply_inner(inner: Swizzle | Layout | None, offset: Tuple) -> Tuple:
     if isinstance(inner, Swizzle):
         return apply_swizzle(inner, integer(offset, "an integer offset to swizzle"))
     return crd2idx(offset, inner)
+
+
+def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
+    """One more than the offset of the last coordinate (strides counted as positive): the elements a layout spans.
+
+    With scaled-basis strides it is the product of the spans along each mode of the coordinate.
+
+    Raises:
+        LayoutError: the inner part of a composed layout is a layout, whose span says little about the whole.
+    """
+    if isinstance(layout, ComposedLayout):
+        if isinstance(layout.inner, Layout):
+            raise LayoutError(f"no meaningful cosize: the inner part of {layout} is a layout, not a swizzle")
+        layout = layout.outer
+    part = get(layout, mode)
+    assert isinstance(part, Layout)
+    strides = transform(lambda stride: -stride if isinstance(stride, int) and stride < 0 else stride, part.stride)
+    last = crd2idx(add_integers(product(part.shape), -1), Layout(part.shape, strides))
+    result: Integer = 1
+    for leaf in leaves(last):
+        result = multiply_integers(result, add_integers(integer(leaf), 1))
+    return result
 
 
 def _fits(value: Value, coord: Tuple) -> None:

@@ -123,7 +123,9 @@ FUNCTIONS: dict[str, Function] = {
         "value: value, mode: path?", "The number of coordinates.", lambda v, m=(): basics.size(v, _path(m))
     ),
     "cosize": Function(
-        "layout: layout, mode: path?", "One more than the largest offset.", lambda v, m=(): basics.cosize(v, _path(m))
+        "layout: layout, mode: path?",
+        "One more than the largest offset.",
+        lambda v, m=(): coordinates.cosize(v, _path(m)),
     ),
     "get": Function(
         "value: value, mode: path*",

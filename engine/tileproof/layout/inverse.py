@@ -13,12 +13,12 @@ from tileproof.layout.basics import (
     coalesce_layout,
     coalesce_modes,
     concatenate,
-    cosize,
     filter,
     flat_modes,
     from_flat,
     rank,
 )
+from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
     Integer,
@@ -98,7 +98,10 @@ def complement(layout: Layout, cotarget: Tuple | None = None) -> Layout:
         cotarget = cosize(layout)
     if has_basis(layout.stride):
         return _complement_codomain(_by_codomain(layout, "complement"), cotarget, (), layout)
-    if rank(layout) > 1 and not is_static_tuple(layout.stride):
+    # The dialect looks at the strides of all modes at the top; within a single mode only those that move count.
+    moving = tuple(stride for _, stride in _moving(layout))
+    strides = layout.stride if rank(layout) > 1 else moving
+    if len(modes(strides)) > 1 and not is_static_tuple(strides):
         raise LayoutError(
             f"complement needs static strides for more than one mode, but {layout} has dynamic ones",
             "expects input with static strides for layouts with more than one mode, "
@@ -117,11 +120,16 @@ def _without_overlap(filled: Layout, layout: Layout) -> Layout:
     return filled
 
 
-def complement_unchecked(layout: Layout, cotarget: Tuple) -> Layout:
-    """``complement``, but with an extent of zero for a gap that is not there, as the dialect has it."""
+def _moving(layout: Layout) -> list[tuple[Integer, Leaf]]:
+    """(extent, stride) of the simplest form of the layout, without broadcasts."""
     kept = filter(layout)
     assert isinstance(kept, Layout)
-    steps: list[Strided] = [(integer(stride), extent, 1) for extent, stride in flat_modes(kept) if not is_zero(stride)]
+    return [mode for mode in flat_modes(kept) if not is_zero(mode[1])]
+
+
+def complement_unchecked(layout: Layout, cotarget: Tuple) -> Layout:
+    """``complement``, but with an extent of zero for a gap that is not there, as the dialect has it."""
+    steps: list[Strided] = [(integer(stride), extent, 1) for extent, stride in _moving(layout)]
     return _complement_steps(steps, cotarget)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tileproof.layout.basics import AnyLayout, cosize, flat_modes, has_scaled_basis, is_static_layout
-from tileproof.layout.coordinates import crd2idx
+from tileproof.layout.basics import AnyLayout, flat_modes, has_scaled_basis, is_static_layout
+from tileproof.layout.coordinates import cosize, crd2idx
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import integer
 from tileproof.layout.swizzle import change_mask, check_swizzle, read_mask

@@ -20,7 +20,6 @@ from tileproof.layout.basics import (
     append_to_rank,
     coalesce_layout,
     concatenate,
-    cosize,
     is_static_layout,
     modes,
     on_outer,
@@ -29,6 +28,7 @@ from tileproof.layout.basics import (
     size,
 )
 from tileproof.layout.composing import compose
+from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import complement, complement_unchecked
 from tileproof.layout.leaves import is_zero, multiply_integers
