@@ -105,6 +105,7 @@ def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operand
         evaluate(f"logical_product({block}, {tiler})")
 
 
+@pytest.mark.oracle
 @needs_oracle
 def test_a_dynamic_complement_that_kills_the_library_agrees_with_its_static_instances_LAY08():
     block = Layout((8, 2), (Basis(1, (1,)), Basis(8, (1,))))

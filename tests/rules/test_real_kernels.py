@@ -1,4 +1,4 @@
-"""Real kernels are clean; with one thing wrong in their atom they have exactly one error, at the atom, with a way out."""
+"""Real kernels are clean; one mistake in the atom is exactly one error, at the atom, with a way out."""
 
 from __future__ import annotations
 
