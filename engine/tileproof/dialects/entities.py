@@ -28,6 +28,14 @@ class Memory:
     layout: Layout | ComposedLayout | None
 
     @property
+    def rank(self) -> int | None:
+        """The number of modes of the layout."""
+        outer = self.layout.outer if isinstance(self.layout, ComposedLayout) else self.layout
+        if outer is None:
+            return None
+        return len(outer.shape) if isinstance(outer.shape, tuple) else 1
+
+    @property
     def first_mode(self) -> int | None:
         """The static number of elements in the first mode: what one thread holds for one atom; else None."""
         outer = self.layout.outer if isinstance(self.layout, ComposedLayout) else self.layout

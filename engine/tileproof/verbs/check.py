@@ -19,6 +19,7 @@ from tileproof.dialects.types import Kind, Node
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
+from tileproof.layout.values import ComposedLayout
 from tileproof.message import render
 from tileproof.rule import Expression, Fact, Lookup, Rule, Rulebook, Scalar, parts
 from tileproof.scan import Scan, scan
@@ -264,21 +265,29 @@ class _Check:
         if atom is None or atom[0] in self.illegal:
             return
         use = atom[1]
-        operands = {role: memory(types[i]) for role, i in (("d", 1), ("a", 2), ("b", 3))}
+        operands = {role: memory(types[i]) for role, i in (("d", 1), ("a", 2), ("b", 3), ("c", 4))}
         spaces = self.book.enums["residency"].by_spelling
         values: dict[str, Scalar] = {}
         spelled: dict[str, str] = {}
         spans: dict[str, Span] = {}
-        for (role, operand), group in zip(operands.items(), groups[1:4], strict=True):
-            if operand is not None:
+        shapes: dict[str, Scalar] = {}
+        for (role, operand), group in zip(operands.items(), groups[1:], strict=True):
+            if operand is None:
+                continue
+            if role != "c":
                 values[f"{role}.residency"] = spaces.get(operand.space, operand.space)
                 spelled[f"{role}.residency"] = operand.space
-                spans[f"{role}.residency"] = group[0].span
+                shapes[f"{role}.composed"] = ".yes" if isinstance(operand.layout, ComposedLayout) else ".no"
+            if operand.rank is not None:
+                shapes[f"{role}.rank"] = operand.rank
+            for fact in ("residency", "composed", "rank"):
+                spans[f"{role}.{fact}"] = group[0].span
+            spelled[f"{role}.composed"] = spelled[f"{role}.rank"] = str(operand.layout)
         extras: dict[str, Scalar] = {
             "a.extra": len(groups[2]) - 1 + len(self.fields_set & {"sf_a", "metadata"}),
             "b.extra": len(groups[3]) - 1 + len(self.fields_set & {"sf_b"}),
         }
-        common: dict[str, Scalar] = {"atom": use.member, **values, **extras}
+        common: dict[str, Scalar] = {"atom": use.member, **values, **extras, **shapes}
         legal = self.judge(Facts("mma.use", common, {**spelled, "atom": use.node.text[1:]}, spans, operation.name_span))
         declaration = self.book.atoms.get(use.node.text[1:])
         schema = next((s for s in self.book.schemas.values() if declaration and s.parent == declaration.schema), None)
