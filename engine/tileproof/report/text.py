@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.report.values import Report
+from tileproof.verbs.check import FileReport
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
 
@@ -76,14 +78,17 @@ def _summary(report: Report, style: Style) -> str:
     found = ", ".join(
         style(_plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"
     )
-    targets: dict[str, int] = {}
-    for file in report.files:
-        label = f"{file.target} ({file.target.reason})" if file.target else "none (no target has all that is used)"
-        targets[label] = targets.get(label, 0) + 1
-    several = len(report.files) > 1
-    listed = ", ".join(f"{label}" + (f" x {count}" if several else "") for label, count in targets.items())
     files = _plural(len(report.files), "file")
-    return f"{found} in {files}; target {listed or 'none'}; contract {report.options.contract}"
+    return f"{found} in {files}; target {_targets(report.files)}; contract {report.options.contract}"
+
+
+def _targets(files: Sequence[FileReport]) -> str:
+    """Why the target is the one it is, for one file; how many files have which, for several."""
+    if len(files) == 1:
+        target = files[0].target
+        return f"{target} ({target.reason})" if target else "none (no target has all that is used)"
+    counted = Counter(str(file.target) if file.target else "none" for file in files)
+    return ", ".join(f"{name} x {count}" for name, count in sorted(counted.items()))
 
 
 def _plural(count: int, noun: str) -> str:
