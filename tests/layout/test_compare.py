@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tileproof import layout as cute
-from tileproof import syntax
 from tileproof.layout import LayoutError
+from tileproof.syntax.layouts import layout as layout_of
 
 
 def read(text):
-    return syntax.layout(text)
+    return layout_of(text)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ import re
 
 import pytest
 
-from tileproof import syntax
 from tileproof.layout import LayoutError, show_value
 from tileproof.layout.expression import check_value
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.layouts import layout as layout_of
 
 from .cases import Case, random_case
 from .oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
@@ -41,8 +42,8 @@ def theirs(answer: Answer) -> str:
         return REFUSED
     if answer.kind in ("layout", "composed_layout"):
         try:
-            check_value(syntax.layout(answer.text))
-        except (LayoutError, syntax.SyntaxFault):
+            check_value(layout_of(answer.text))
+        except (LayoutError, SyntaxFault):
             return REFUSED
     return answer.text
 
