@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -101,6 +102,7 @@ class _Job:
     options: Options
 
     def __call__(self, name: str) -> FileReport | Unread:
+        gc.disable()  # this process does nothing else; see cli._no_garbage_collection
         return check_one(load(self.files), name, self.options)
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tileproof.layout import crd2idx, crd2idx_many
-from tileproof.syntax.layouts import layout as layout_of
+from tileproof.syntax import layouts as syntax
 
 MILLION = 1_000_000
 LAYOUTS = (
@@ -19,7 +19,7 @@ LAYOUTS = (
 @pytest.mark.parametrize("text", LAYOUTS)
 def test_a_million_offsets_in_one_call_take_less_than_two_seconds(text):
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
-    layout = layout_of(text)
+    layout = syntax.layout(text)
     indices = numpy.arange(MILLION)
     start = time.perf_counter()
     offsets = crd2idx_many(indices, layout)
@@ -31,6 +31,6 @@ def test_a_million_offsets_in_one_call_take_less_than_two_seconds(text):
 
 def test_a_million_offsets(benchmark):
     numpy = pytest.importorskip("numpy", reason="numpy is not installed")
-    layout, indices = layout_of(LAYOUTS[1]), numpy.arange(MILLION)
+    layout, indices = syntax.layout(LAYOUTS[1]), numpy.arange(MILLION)
     offsets = benchmark(crd2idx_many, indices, layout)
     assert len(offsets) == MILLION

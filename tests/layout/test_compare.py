@@ -6,11 +6,11 @@ import pytest
 
 from tileproof import layout as cute
 from tileproof.layout import LayoutError
-from tileproof.syntax.layouts import layout as layout_of
+from tileproof.syntax import layouts as syntax
 
 
 def read(text):
-    return layout_of(text)
+    return syntax.layout(text)
 
 
 @pytest.mark.parametrize(

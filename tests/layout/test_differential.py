@@ -16,14 +16,12 @@ import random
 import re
 
 import pytest
+from layout_cases import Case, random_case
+from layout_oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
 
 from tileproof.layout import LayoutError, show_value
 from tileproof.layout.expression import check_value
-from tileproof.syntax import SyntaxFault
-from tileproof.syntax.layouts import layout as layout_of
-
-from .cases import Case, random_case
-from .oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
+from tileproof.syntax import layouts as syntax
 
 needs_oracle = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 REFUSED = "refused"
@@ -42,8 +40,8 @@ def theirs(answer: Answer) -> str:
         return REFUSED
     if answer.kind in ("layout", "composed_layout"):
         try:
-            check_value(layout_of(answer.text))
-        except (LayoutError, SyntaxFault):
+            check_value(syntax.layout(answer.text))
+        except (LayoutError, syntax.SyntaxFault):
             return REFUSED
     return answer.text
 
@@ -64,6 +62,7 @@ def disagreements(seeds: range) -> tuple[list[str], int]:
     return found, results
 
 
+@pytest.mark.oracle
 @needs_oracle
 def test_two_thousand_random_cases_LAY08():
     found, results = disagreements(range(2_000))
@@ -71,6 +70,7 @@ def test_two_thousand_random_cases_LAY08():
     assert results > 1_000, "most cases must have a result, else the comparison says little"
 
 
+@pytest.mark.oracle
 @needs_oracle
 @pytest.mark.long
 def test_fifty_thousand_random_cases_LAY08():
@@ -79,6 +79,7 @@ def test_fifty_thousand_random_cases_LAY08():
     assert results > 25_000
 
 
+@pytest.mark.oracle
 @needs_oracle
 def test_every_operation_of_the_generators_is_known_to_the_wheel():
     asked = {}
@@ -91,6 +92,7 @@ def test_every_operation_of_the_generators_is_known_to_the_wheel():
             assert "unregistered operation" not in oracle.ask(case.query).text
 
 
+@pytest.mark.oracle
 @needs_oracle
 @pytest.mark.parametrize("operands", [("layout (2,2):(1,1)", "layout 4:1"), ("layout (3,2):(1,2)", "layout 4:1")])
 def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operands):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 from math import prod
 
+import layout_cases as cases
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tileproof import layout as cute
 from tileproof.layout import ComposedLayout, Layout, LayoutError, Swizzle
-
-from . import cases
 
 # Enumerating a layout takes as long as it is large: no law is about time.
 settings.register_profile("laws", deadline=None)

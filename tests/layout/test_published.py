@@ -15,7 +15,7 @@ import pytest
 from tileproof import layout as cute
 from tileproof.layout import ComposedLayout, Layout, LayoutError, show_value
 from tileproof.layout.expression import check_value
-from tileproof.syntax.layouts import layout as layout_of
+from tileproof.syntax import layouts as syntax
 
 FOLDER = Path(__file__).parents[3] / "shared/cute_ir_tests/Dialect/Cute"
 CHAPTERS = (
@@ -99,7 +99,7 @@ def read(chapter: str):
             inputs, _, outputs = signature.partition("->")
             returned = re.search(r"return %\w+ : (\S.*?) }", body)
             results = texts(outputs or (returned[1] if returned else ""))
-            operands = [layout_of(text) for text in texts(inputs)]
+            operands = [syntax.layout(text) for text in texts(inputs)]
             numbers = [int(number) for number in re.findall(r"-?\d+", attributes or "")]
             name = f"{file.stem}-{number}"
             errors = tuple(_EXPECTED.findall(chunk))
@@ -124,7 +124,7 @@ def settled(text: str) -> object:
 
     The published generation keeps the stride that a mode of extent one would have had, the wheel often drops it.
     """
-    value = layout_of(re.sub(r"\{.*?\}", "", text))
+    value = syntax.layout(re.sub(r"\{.*?\}", "", text))
     if isinstance(value, ComposedLayout):
         return replace(value, outer=still(value.outer))
     return still(value) if isinstance(value, Layout) else value

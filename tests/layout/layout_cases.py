@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from layout_oracle import Query
+
 from tileproof import layout as cute
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Wildcard, show_value
-
-from .oracle import Query
 
 EXTENTS = (1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 24, 32, 64)
 WIDTHS = (32, 32, 64)
