@@ -27,6 +27,7 @@ from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
 from tileproof.target import Target
+from tileproof.verbs.expectations import split, verify
 
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
 
@@ -39,12 +40,16 @@ class Options:
         contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
         target: ``sm_90a`` and the like; None to find it out.
         select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
+        split: whether ``// -----`` separates texts that are checked each for itself.
+        verify: whether comments in the text say what is expected; then only what differs from that is reported.
     """
 
     contract: str = "ptx"
     target: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    split: bool = False
+    verify: bool = False
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""
@@ -72,8 +77,23 @@ def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
 
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
-    """Check one file."""
-    return _Check(book, source, options).report()
+    """Check one file, in parts where it is split, and against what it expects where that is verified."""
+    parts = [(part, _Check(book, part, options).report()) for part in (split(source) if options.split else [source])]
+    held = [report for _, report in parts if not report.empty]
+    if options.verify:
+        found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
+    else:
+        found = tuple(d for report in held for d in report.diagnostics)
+    return FileReport(source, found, held[0].target if held else None, empty=not held)
+
+
+def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
+    """What differs from the expectations in a text."""
+    finding = book.findings["IR030"]
+    for span, message in verify(source, found):
+        yield Diagnostic(
+            source, span, finding.code, finding.name, finding.severity, message, finding.hint, finding.sources
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +142,11 @@ class _Check:
 
     # -- reporting
 
-    def find(self, code: str, span: Span, message: str, hint: str = "") -> None:
+    def find(self, code: str, span: Span, message: str) -> None:
         """Report a finding of the engine."""
         finding = self.book.findings[code]
-        said = hint or finding.hint
         self.diagnostics.append(
-            Diagnostic(self.source, span, code, finding.name, finding.severity, message, said, finding.sources)
+            Diagnostic(self.source, span, code, finding.name, finding.severity, message, finding.hint, finding.sources)
         )
 
     def judge(self, facts: Facts) -> bool:
@@ -305,7 +324,21 @@ class _Check:
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module):
-            self.find(conflict.code, conflict.span, conflict.message, conflict.hint)
+            finding = self.book.findings[conflict.code]
+            self.diagnostics.append(
+                Diagnostic(
+                    self.source,
+                    conflict.span,
+                    finding.code,
+                    finding.name,
+                    finding.severity,
+                    conflict.message,
+                    conflict.hint or finding.hint,
+                    finding.sources,
+                    conflict.operation.name_span.start,
+                    (f"'{conflict.operation.name}' op failed to infer returned types",),
+                )
+            )
 
     @cached_property
     def fields_set(self) -> frozenset[str]:
