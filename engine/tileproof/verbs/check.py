@@ -209,11 +209,11 @@ class _Check:
         atoms = self.book.enums["atom"].by_spelling
         for node in tree.walk():
             if node.kind is Kind.TEXT:
-                self.read_layout(node, offset)
+                self.read_layout(node, tree, offset)
             elif node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])):
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
 
-    def read_layout(self, node: Node, offset: int) -> None:
+    def read_layout(self, node: Node, tree: Node, offset: int) -> None:
         try:
             if len(node.text) > MAX_LAYOUT:
                 raise SyntaxFault(f"longer than {MAX_LAYOUT} characters", 0, 1)
@@ -221,7 +221,8 @@ class _Check:
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
-            self.find("IR003", span, f'malformed layout "{_short(node.text)}": {fault}')
+            what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
+            self.find("IR003", span, f'failed to parse {what} from "{_short(node.text)}": {fault}')
 
     # -- atoms and operations
 

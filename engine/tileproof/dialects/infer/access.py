@@ -18,7 +18,8 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar, Tensor, Type
-from tileproof.layout.tuples import leaves
+from tileproof.layout import LayoutError
+from tileproof.layout.tuples import has_basis, has_wildcard, leaves
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle
 
 
@@ -86,7 +87,12 @@ def get_scalars(call: Call) -> Results:
 def _converted(kind: str) -> None:
     @infers(f"to_{kind}")
     def convert(call: Call) -> Results:
-        return (Algebraic(kind, tuple_operand(call, 0)),)
+        value = tuple_operand(call, 0)
+        if kind != "stride" and has_basis(value):
+            raise LayoutError(f"expects source without scaled-basis strides, but got '{operand(call, 0)}'")
+        if kind != "coord" and has_wildcard(value):
+            raise LayoutError(f"expects source without underscores (_), but got '{operand(call, 0)}'")
+        return (Algebraic(kind, value),)
 
 
 for _kind in TUPLES:

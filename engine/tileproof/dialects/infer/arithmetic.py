@@ -16,6 +16,7 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar
+from tileproof.layout import LayoutError
 from tileproof.layout.basics import flat_modes, modes
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Dynamic, Layout, Tile, Tuple
@@ -32,8 +33,10 @@ _OPERATIONS: dict[str, Callable[[Tuple, Tuple], Tuple]] = {
 @infers("tuple_add", "tuple_sub", "tuple_mul", "tuple_div", "tuple_mod")
 def tuple_arithmetic(call: Call) -> Results:
     a, b = operand(call, 0), operand(call, 1)
-    if not isinstance(a, Algebraic) or not isinstance(b, Algebraic) or a.kind != b.kind:
+    if not isinstance(a, Algebraic) or not isinstance(b, Algebraic):
         raise Unknown
+    if a.kind != b.kind:
+        raise LayoutError(f"expects lhs and rhs to have the same kind, but got '{a}' and '{b}'")
     divisors = leaves(tuple_operand(call, 1)) if call.name == "cute.tuple_div" else ()
     if any(isinstance(leaf, int) and leaf < 0 for leaf in divisors):
         raise Unknown  # the dialect then says that a negative integer divides the result

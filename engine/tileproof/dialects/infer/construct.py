@@ -71,6 +71,10 @@ def construct(call: Call) -> Results:
     declared = call.declared[0]
     if not isinstance(declared, Algebraic) or declared.kind != call.name.removeprefix("cute.make_"):
         return None
+    for index, value in enumerate(call.operands):
+        if isinstance(value, Algebraic) and (value.kind != "int_tuple" or isinstance(value.value, tuple)):
+            wanted_kinds = "variadic of i32, i64, or depth-0 !cute.int_tuple"
+            raise LayoutError(f"operand #{index} must be {wanted_kinds}, but got '{value}'")
     wanted = _dynamic_leaves(declared.value)
     if wanted != len(call.operands):
         raise LayoutError(
