@@ -14,7 +14,7 @@ from tileproof.ir import Module
 from tileproof.layout.tuples import transform
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Value
 
-_ALGEBRA = re.compile(r"!cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
+_ALGEBRA = re.compile(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
 _FAMILY = re.compile(
     r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$"
 )

@@ -20,7 +20,7 @@ from tileproof.syntax.types import type_tree
 
 TUPLES = ("shape", "stride", "coord", "int_tuple")
 LAYOUTS = ("layout", "composed_layout")
-_ALGEBRA = (*TUPLES, *LAYOUTS, "tile", "swizzle")
+ALGEBRA = (*TUPLES, *LAYOUTS, "tile", "swizzle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _read(text: str) -> Type:
     if name == "!cute_nvgpu.smem_desc_view":
         return Tensor(Descriptor(), _layout(node))
     kind = name.removeprefix("!cute.")
-    if kind in _ALGEBRA:
+    if kind in ALGEBRA:
         return Algebraic(kind, _of_kind(kind, _text(node)))
     if kind == "ptr":
         return _pointer(node)

@@ -15,7 +15,10 @@ from tileproof import suppress, target
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.dialects.entities import field_set, memory, resolve
 from tileproof.dialects.flow import conflicts
+from tileproof.dialects.published import is_published
 from tileproof.dialects.types import Kind, Node
+from tileproof.dialects.values import ALGEBRA
+from tileproof.dialects.wellformed import malformed
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
@@ -206,6 +209,10 @@ class _Check:
         except SyntaxFault as fault:
             self.find("IR002", Span(offset + fault.start, offset + fault.end), f"malformed type: {fault}")
             return
+        if tree.text[1:].removeprefix("cute.") in ALGEBRA and tree.children and tree.children[0].kind is not Kind.TEXT:
+            first = tree.children[0]
+            self.find("IR002", Span(offset + first.start, offset + first.end), "malformed type: expected string")
+            return
         atoms = self.book.enums["atom"].by_spelling
         for node in tree.walk():
             if node.kind is Kind.TEXT:
@@ -214,15 +221,23 @@ class _Check:
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
 
     def read_layout(self, node: Node, tree: Node, offset: int) -> None:
+        what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
         try:
             if len(node.text) > MAX_LAYOUT:
                 raise SyntaxFault(f"longer than {MAX_LAYOUT} characters", 0, 1)
-            parse_layout(node.text)
+            value = parse_layout(node.text)
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
-            what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
             self.find("IR003", span, f'failed to parse {what} from "{_short(node.text)}": {fault}')
+            return
+        if (complaint := malformed(what, value, self.published)) is not None:
+            self.find("IR003", Span(offset + node.start, offset + node.end), complaint)
+
+    @cached_property
+    def published(self) -> bool:
+        """Whether the file is of the published generation of the dialect."""
+        return is_published(self.scan.module)
 
     # -- atoms and operations
 

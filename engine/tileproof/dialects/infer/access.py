@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tileproof import layout as algebra
@@ -20,7 +20,7 @@ from tileproof.dialects.infer.call import (
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar, Tensor, Type
 from tileproof.layout import LayoutError
 from tileproof.layout.tuples import has_basis, has_wildcard, leaves
-from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Value
 
 
 @infers("get_layout")
@@ -125,6 +125,9 @@ def pad_to_rank(call: Call) -> Results:
     wanted, element = call.integer("rank"), operand(call, 1)
     if not isinstance(element, Algebraic):
         raise Unknown
+    kinds = {value.kind for value in (operand(call, 0), element) if isinstance(value, Algebraic)}
+    if len(kinds & set(TUPLES)) > 1:
+        raise LayoutError("expects input and element to have the same kind")
     return (_moded(operand(call, 0), lambda value: pad(value, wanted, element.value)),)
 
 
@@ -137,6 +140,27 @@ def flatten(call: Call) -> Results:
 def filter_zeros(call: Call) -> Results:
     profile = tuple_operand(call, 1) if len(call.operands) > 1 else None
     return (_moded(operand(call, 0), lambda value: algebra.filter_zeros(value, profile)),)
+
+
+@infers("get_layouts_from_tile")
+def get_layouts_from_tile(call: Call) -> Results:
+    tile = operand(call, 0)
+    if not isinstance(tile, Algebraic):
+        raise Unknown
+    layouts = tuple(_slots(tile.value))
+    if not layouts:
+        raise LayoutError(f"expects $tile to contain at least one layout slot, but got '{tile}'")
+    return tuple(map(of_layout, layouts))
+
+
+def _slots(tiler: Value) -> Iterator[Layout]:
+    """The layouts in a tile."""
+    match tiler:
+        case Tile(modes):
+            for mode in modes:
+                yield from _slots(mode)
+        case Layout():
+            yield tiler
 
 
 @infers("size")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tileproof.dialects.values import Algebraic, Tensor, Type
+from tileproof.dialects.values import Algebraic, Scalar, Tensor, Type
 from tileproof.layout import LayoutError
 
 _SHAPE, _STRIDE, _COORD, _INT, _TILE = ("shape",), ("stride",), ("coord",), ("int_tuple",), ("tile",)
@@ -82,6 +82,8 @@ def check_kinds(name: str, operands: Sequence[Type], declared: Sequence[Type]) -
 
 def _check(what: str, value: Type, kinds: Sequence[str]) -> None:
     kind = value.kind if isinstance(value, Algebraic) else "tensor" if isinstance(value, Tensor) else None
+    if isinstance(value, Scalar) and not value.assumed and kinds == _INT:
+        kind = str(value)
     if kind is not None and kind not in kinds:
         raise LayoutError(f"{what} must be {_described([k for k in kinds if k != 'tensor'])}, but got '{value}'")
 
