@@ -189,6 +189,14 @@ def test_an_operation_without_result_says_why():
     assert conflict.message.startswith("'cute.slice' op expects coord to be weakly congruent")
 
 
+def test_a_store_of_another_type_than_the_element_is_refused():
+    text = '"cute.memref.store"(%m, %c, %v) : (!cute.memref<f32, rmem, "4:1">, !cute.coord<"0">, f16) -> ()\n'
+    conflict = only(text)
+    assert conflict.code == "IR022"
+    assert "Store value type must match the memref element type" in conflict.message
+    assert found(text.replace("f16", "f32")) == []
+
+
 def test_what_is_not_known_is_no_fault():
     assert found('%r = cute.get_shape(%x) : (!cute.layout<"4:1">) -> !cute.shape<"4">') == []
     assert found("%r = cute.get_layout(%x)\n%s = cute.size(%r)") == []

@@ -222,8 +222,23 @@ def _memory(call: Call, index: int) -> tuple[Pointer, Layout | ComposedLayout]:
 
 @infers("memref.load")
 def load(call: Call) -> Results:
-    pointer, _ = _memory(call, 0)
+    pointer, layout = _memory(call, 0)
+    coord = operand(call, 1)
+    if isinstance(coord, Algebraic) and not algebra.weakly_congruent(tuple_operand(call, 1), algebra.get_shape(layout)):
+        raise LayoutError(f"expects coordinate to be weakly congruent to the layout, but got '{coord}'")
     return (read_type(pointer.element),)
+
+
+@infers("memref.store")
+def store(call: Call) -> Results:
+    """Nothing; but the value is of the element type."""
+    pointer, _ = _memory(call, 0)
+    if str(operand(call, 2)) != pointer.element:
+        raise LayoutError(
+            "failed to verify that Store value type must match the memref element type, "
+            f"but got '{operand(call, 2)}' for '{operand(call, 0)}'"
+        )
+    return ()
 
 
 @infers("memref.load_vec")
