@@ -83,6 +83,13 @@ def _load(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
     type=click.Choice(["error", "warning", "note"]),
     help="The least severity that makes the exit status 1.  [default: error]",
 )
+@click.option("--split-input-file", "split", is_flag=True, help="Check the texts between lines `// -----` one by one.")
+@click.option(
+    "--verify-diagnostics",
+    "verify",
+    is_flag=True,
+    help="Report only what differs from comments `expected-error@+1 {{text}}`, as in MLIR.",
+)
 @click.option("--jobs", "-j", type=click.IntRange(0), help="Processes to use; 0 is one a core. Default: as it pays.")
 @click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal.")
 @_rule_options
@@ -94,6 +101,8 @@ def check(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str | None,
+    split: bool,
+    verify: bool,
     jobs: int | None,
     colourless: bool,
     folders: tuple[Path, ...],
@@ -116,6 +125,8 @@ def check(
         target or settings.target,
         _listed(select) or settings.select,
         _listed(ignore) or settings.ignore,
+        split,
+        verify,
     )
     threshold = fail_on or settings.fail_on or "error"
     if threshold not in ("error", "warning", "note"):

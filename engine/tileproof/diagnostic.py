@@ -29,6 +29,8 @@ class Diagnostic:
         code, name: of the rule that it violates.
         message, hint: one sentence each, in the user's terms.
         sources: where the fact behind it is written down.
+        anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
+        echoes: what that verifier says in addition.
     """
 
     source: Source
@@ -39,6 +41,13 @@ class Diagnostic:
     message: str
     hint: str = ""
     sources: tuple[str, ...] = ()
+    anchor: int | None = None
+    echoes: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> int:
+        """The offset at which MLIR's verifier would report it."""
+        return self.span.start if self.anchor is None else self.anchor
 
     @property
     def order(self) -> tuple[int, int, str]:

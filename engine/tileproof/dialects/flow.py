@@ -2,7 +2,8 @@
 
 One walk over a module, in textual order. Each value has the type that its definition declares, or, where the custom
 form leaves that out, the one that is inferred. What neither says stays unknown and is no fault. Where the two disagree,
-or a use writes another type than the definition has, there is a ``Conflict``.
+or a use writes another type than the definition has, there is a ``Conflict``; the value's type is unknown from there
+on, so that one cause gives one conflict.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class _Flow:
                     results = inferred if len(inferred) == result_count(operation) else None
                 elif not self.agree(operation.name, operands, inferred, results):
                     yield _mismatch(operation, written, inferred, results)
+                    results = None
         for index, region in enumerate(operation.regions):
             around, self.types = self.types, dict(self.types)
             for block in region.blocks:
@@ -104,6 +106,7 @@ class _Flow:
         for name, use, text, definition in zip(operation.operands, written.operands, texts, defined, strict=True):
             if definition is not None and not same_type(text, definition):
                 agreed = False
+                self.types.pop(name, None)
                 yield _misuse(operation, use.span, name, text, definition)
         return texts if agreed else None
 

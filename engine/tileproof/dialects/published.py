@@ -7,14 +7,14 @@ coordinates and dynamic extents meet a product or a divide. What it declares the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tileproof.dialects.values import Algebraic, read_type
+from tileproof.dialects.values import Algebraic, Type, read_type
 from tileproof.ir import Module
 from tileproof.layout.tuples import transform
-from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Tuple, Value
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Value
 
-_ALGEBRA = re.compile(r"!cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
+_ALGEBRA = re.compile(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
 _FAMILY = re.compile(
     r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$"
 )
@@ -27,36 +27,44 @@ def is_published(module: Module) -> bool:
 
 def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
     """Whether the published generation may declare these results although others were inferred."""
-    if _FAMILY.match(name) and any("?" in text or "@" in text for text in operands):
+    family = _FAMILY.match(name) is not None
+    if family and any("?" in text or "@" in text for text in operands):
         return True
-    return len(inferred) == len(declared) and all(map(_alike, inferred, declared))
+    erase = _without_idle_strides if family else _without_divisors
+    return len(inferred) == len(declared) and all(
+        _alike(read_type(a), read_type(b), erase) for a, b in zip(inferred, declared, strict=True)
+    )
 
 
-def _alike(a: str, b: str) -> bool:
-    one, other = read_type(a), read_type(b)
-    if not isinstance(one, Algebraic) or not isinstance(other, Algebraic) or one.kind != other.kind:
-        return False
-    return _essence(one.value) == _essence(other.value)
+def _alike(a: Type, b: Type, erase: Callable[[Value], Value]) -> bool:
+    if isinstance(a, Algebraic) and isinstance(b, Algebraic):
+        return a.kind == b.kind and erase(a.value) == erase(b.value)
+    return False
 
 
-def _essence(value: Value) -> Value:
-    """The value without divisors, and without the strides of modes of extent one."""
-    match value:
-        case Layout(shape, stride):
-            return Layout(_essential(shape), _moving(_essential(shape), _essential(stride)))
-        case ComposedLayout(inner, offset, outer):
-            return ComposedLayout(inner, _essential(offset), _essence(outer))  # type: ignore[arg-type]
-        case tuple() | int() | Dynamic():
-            return _essential(value)
-        case _:
-            return value
-
-
-def _essential(value: Tuple) -> Tuple:
-    def erase(leaf: Leaf) -> Leaf:
+def _without_divisors(value: Value) -> Value:
+    def forget(leaf: Leaf) -> Leaf:
         return Dynamic() if isinstance(leaf, Dynamic) else leaf
 
-    return transform(erase, value)
+    match value:
+        case Layout(shape, stride):
+            return Layout(transform(forget, shape), transform(forget, stride))
+        case ComposedLayout(inner, offset, outer):
+            return ComposedLayout(inner, transform(forget, offset), _without_divisors(outer))  # type: ignore[arg-type]
+        case Swizzle() | Tile():
+            return value
+    return transform(forget, value)
+
+
+def _without_idle_strides(value: Value) -> Value:
+    """Without the strides of modes of extent one, and without divisors."""
+    match _without_divisors(value):
+        case Layout(shape, stride):
+            return Layout(shape, _moving(shape, stride))
+        case ComposedLayout(inner, offset, outer):
+            return ComposedLayout(inner, offset, Layout(outer.shape, _moving(outer.shape, outer.stride)))
+        case other:
+            return other
 
 
 def _moving(shape: Tuple, stride: Tuple) -> Tuple:

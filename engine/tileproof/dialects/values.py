@@ -20,7 +20,7 @@ from tileproof.syntax.types import type_tree
 
 TUPLES = ("shape", "stride", "coord", "int_tuple")
 LAYOUTS = ("layout", "composed_layout")
-_ALGEBRA = (*TUPLES, *LAYOUTS, "tile", "swizzle")
+ALGEBRA = (*TUPLES, *LAYOUTS, "tile", "swizzle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Pointer:
     """``!cute.ptr``.
 
     Attributes:
-        alignment: of the address, in bytes; the text leaves out the element's own size.
+        alignment: of the address, in bits: an element may be smaller than a byte. The text gives bytes, and leaves out
+            the element's own size.
         swizzle: of the addresses, applied after the layout.
     """
 
@@ -53,7 +54,7 @@ class Pointer:
         """What a pointer and a memory reference write alike."""
         parts = [self.element, self.space]
         if self.alignment != natural_alignment(self.element):
-            parts.append(f"align<{self.alignment}>")
+            parts.append(f"align<{self.alignment // 8}>")
         if self.swizzle is not None:
             parts.append(str(self.swizzle))
         return ", ".join(parts)
@@ -130,14 +131,14 @@ _BITS = re.compile(r"(?:f|bf|tf|i|si|ui)(\d+)")
 
 
 def element_bits(element: str) -> int | None:
-    """The width of an element type: ``f8E4M3FN`` has 8 bits, ``tf32`` 32; None where the name does not say."""
+    """The width of an element in memory: ``f8E4M3FN`` has 8 bits, ``i1`` as well; None where the name does not say."""
     found = _BITS.match(element)
-    return int(found[1]) if found else None
+    return None if found is None else 8 if found[1] == "1" else int(found[1])
 
 
 def natural_alignment(element: str) -> int:
-    """The bytes of one element, at least one: the alignment that a pointer has without saying so."""
-    return max((element_bits(element) or 0) // 8, 1)
+    """The bits of one element: the alignment that a pointer has without saying so."""
+    return element_bits(element) or 8
 
 
 @lru_cache(maxsize=65536)
@@ -168,7 +169,7 @@ def _read(text: str) -> Type:
     if name == "!cute_nvgpu.smem_desc_view":
         return Tensor(Descriptor(), _layout(node))
     kind = name.removeprefix("!cute.")
-    if kind in _ALGEBRA:
+    if kind in ALGEBRA:
         return Algebraic(kind, _of_kind(kind, _text(node)))
     if kind == "ptr":
         return _pointer(node)
@@ -229,7 +230,7 @@ def _pointer(node: Node) -> Pointer:
     for item in rest:
         numbers = [int(child.text) for child in item.walk() if child.kind is Kind.NUMBER]
         if item.text == "align" and len(numbers) == 1:
-            alignment = numbers[0]
+            alignment = 8 * numbers[0]
         elif item.text == "S" and len(numbers) == 3:
             swizzle = Swizzle(*numbers)
         else:

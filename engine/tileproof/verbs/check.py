@@ -15,7 +15,10 @@ from tileproof import suppress, target
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.dialects.entities import field_set, memory, resolve
 from tileproof.dialects.flow import conflicts
+from tileproof.dialects.published import is_published
 from tileproof.dialects.types import Kind, Node
+from tileproof.dialects.values import ALGEBRA
+from tileproof.dialects.wellformed import malformed
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
@@ -28,6 +31,7 @@ from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
 from tileproof.target import Target
+from tileproof.verbs.expectations import split, verify
 
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
 
@@ -40,12 +44,16 @@ class Options:
         contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
         target: ``sm_90a`` and the like; None to find it out.
         select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
+        split: whether ``// -----`` separates texts that are checked each for itself.
+        verify: whether comments in the text say what is expected; then only what differs from that is reported.
     """
 
     contract: str = "ptx"
     target: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    split: bool = False
+    verify: bool = False
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""
@@ -73,8 +81,23 @@ def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
 
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
-    """Check one file."""
-    return _Check(book, source, options).report()
+    """Check one file, in parts where it is split, and against what it expects where that is verified."""
+    parts = [(part, _Check(book, part, options).report()) for part in (split(source) if options.split else [source])]
+    held = [report for _, report in parts if not report.empty]
+    if options.verify:
+        found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
+    else:
+        found = tuple(d for report in held for d in report.diagnostics)
+    return FileReport(source, found, held[0].target if held else None, empty=not held)
+
+
+def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
+    """What differs from the expectations in a text."""
+    finding = book.findings["IR030"]
+    for span, message in verify(source, found):
+        yield Diagnostic(
+            source, span, finding.code, finding.name, finding.severity, message, finding.hint, finding.sources
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +146,11 @@ class _Check:
 
     # -- reporting
 
-    def find(self, code: str, span: Span, message: str, hint: str = "") -> None:
+    def find(self, code: str, span: Span, message: str) -> None:
         """Report a finding of the engine."""
         finding = self.book.findings[code]
-        said = hint or finding.hint
         self.diagnostics.append(
-            Diagnostic(self.source, span, code, finding.name, finding.severity, message, said, finding.sources)
+            Diagnostic(self.source, span, code, finding.name, finding.severity, message, finding.hint, finding.sources)
         )
 
     def judge(self, facts: Facts) -> bool:
@@ -188,22 +210,35 @@ class _Check:
         except SyntaxFault as fault:
             self.find("IR002", Span(offset + fault.start, offset + fault.end), f"malformed type: {fault}")
             return
+        if tree.text[1:].removeprefix("cute.") in ALGEBRA and tree.children and tree.children[0].kind is not Kind.TEXT:
+            first = tree.children[0]
+            self.find("IR002", Span(offset + first.start, offset + first.end), "malformed type: expected string")
+            return
         atoms = self.book.enums["atom"].by_spelling
         for node in tree.walk():
             if node.kind is Kind.TEXT:
-                self.read_layout(node, offset)
+                self.read_layout(node, tree, offset)
             elif node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])):
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
 
-    def read_layout(self, node: Node, offset: int) -> None:
+    def read_layout(self, node: Node, tree: Node, offset: int) -> None:
+        what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
         try:
             if len(node.text) > MAX_LAYOUT:
                 raise SyntaxFault(f"longer than {MAX_LAYOUT} characters", 0, 1)
-            parse_layout(node.text)
+            value = parse_layout(node.text)
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
-            self.find("IR003", span, f'malformed layout "{_short(node.text)}": {fault}')
+            self.find("IR003", span, f'failed to parse {what} from "{_short(node.text)}": {fault}')
+            return
+        if (complaint := malformed(what, value, self.published)) is not None:
+            self.find("IR003", Span(offset + node.start, offset + node.end), complaint)
+
+    @cached_property
+    def published(self) -> bool:
+        """Whether the file is of the published generation of the dialect."""
+        return is_published(self.scan.module)
 
     # -- atoms and operations
 
@@ -314,7 +349,21 @@ class _Check:
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module):
-            self.find(conflict.code, conflict.span, conflict.message, conflict.hint)
+            finding = self.book.findings[conflict.code]
+            self.diagnostics.append(
+                Diagnostic(
+                    self.source,
+                    conflict.span,
+                    finding.code,
+                    finding.name,
+                    finding.severity,
+                    conflict.message,
+                    conflict.hint or finding.hint,
+                    finding.sources,
+                    conflict.operation.name_span.start,
+                    (f"'{conflict.operation.name}' op failed to infer returned types",),
+                )
+            )
 
     @cached_property
     def fields_set(self) -> frozenset[str]:

@@ -12,6 +12,8 @@ from functools import lru_cache
 
 from tileproof.dialects.infer import access, arithmetic, construct, layouts, memory
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
+from tileproof.dialects.infer.kinds import check_kinds
+from tileproof.dialects.infer.wording import worded
 from tileproof.dialects.values import Type, read_type
 from tileproof.layout import LayoutError
 
@@ -50,12 +52,11 @@ def infer(
         parameters: attributes by name.
     """
     function = TABLE.get(name)
-    if function is None:
-        return None
     call = Call(name, tuple(map(read_type, operands)), dict(parameters), tuple(map(read_type, declared)))
     try:
-        return function(call)
+        check_kinds(name, call.operands, call.declared)
+        return None if function is None else function(call)
     except Unknown:
         return None
     except LayoutError as refused:
-        return Refusal(refused.wording, str(refused))
+        return Refusal(worded(refused.wording, call.operands), str(refused))

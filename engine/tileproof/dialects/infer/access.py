@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tileproof import layout as algebra
@@ -18,8 +18,9 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar, Tensor, Type
-from tileproof.layout.tuples import leaves
-from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle
+from tileproof.layout import LayoutError
+from tileproof.layout.tuples import has_basis, has_wildcard, leaves
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Value
 
 
 @infers("get_layout")
@@ -86,7 +87,12 @@ def get_scalars(call: Call) -> Results:
 def _converted(kind: str) -> None:
     @infers(f"to_{kind}")
     def convert(call: Call) -> Results:
-        return (Algebraic(kind, tuple_operand(call, 0)),)
+        value = tuple_operand(call, 0)
+        if kind != "stride" and has_basis(value):
+            raise LayoutError(f"expects source without scaled-basis strides, but got '{operand(call, 0)}'")
+        if kind != "coord" and has_wildcard(value):
+            raise LayoutError(f"expects source without underscores (_), but got '{operand(call, 0)}'")
+        return (Algebraic(kind, value),)
 
 
 for _kind in TUPLES:
@@ -119,6 +125,9 @@ def pad_to_rank(call: Call) -> Results:
     wanted, element = call.integer("rank"), operand(call, 1)
     if not isinstance(element, Algebraic):
         raise Unknown
+    kinds = {value.kind for value in (operand(call, 0), element) if isinstance(value, Algebraic)}
+    if len(kinds & set(TUPLES)) > 1:
+        raise LayoutError("expects input and element to have the same kind")
     return (_moded(operand(call, 0), lambda value: pad(value, wanted, element.value)),)
 
 
@@ -131,6 +140,27 @@ def flatten(call: Call) -> Results:
 def filter_zeros(call: Call) -> Results:
     profile = tuple_operand(call, 1) if len(call.operands) > 1 else None
     return (_moded(operand(call, 0), lambda value: algebra.filter_zeros(value, profile)),)
+
+
+@infers("get_layouts_from_tile")
+def get_layouts_from_tile(call: Call) -> Results:
+    tile = operand(call, 0)
+    if not isinstance(tile, Algebraic):
+        raise Unknown
+    layouts = tuple(_slots(tile.value))
+    if not layouts:
+        raise LayoutError(f"expects $tile to contain at least one layout slot, but got '{tile}'")
+    return tuple(map(of_layout, layouts))
+
+
+def _slots(tiler: Value) -> Iterator[Layout]:
+    """The layouts in a tile."""
+    match tiler:
+        case Tile(modes):
+            for mode in modes:
+                yield from _slots(mode)
+        case Layout():
+            yield tiler
 
 
 @infers("size")

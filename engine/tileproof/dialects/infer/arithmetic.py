@@ -16,8 +16,10 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar
-from tileproof.layout.tuples import leaves, transform
-from tileproof.layout.values import Dynamic, Layout, Tile, Tuple, Value
+from tileproof.layout import LayoutError
+from tileproof.layout.basics import flat_modes, modes
+from tileproof.layout.tuples import leaves
+from tileproof.layout.values import Dynamic, Layout, Tile, Tuple
 
 _OPERATIONS: dict[str, Callable[[Tuple, Tuple], Tuple]] = {
     "cute.tuple_add": algebra.add,
@@ -31,8 +33,13 @@ _OPERATIONS: dict[str, Callable[[Tuple, Tuple], Tuple]] = {
 @infers("tuple_add", "tuple_sub", "tuple_mul", "tuple_div", "tuple_mod")
 def tuple_arithmetic(call: Call) -> Results:
     a, b = operand(call, 0), operand(call, 1)
-    if not isinstance(a, Algebraic) or not isinstance(b, Algebraic) or a.kind != b.kind:
+    if not isinstance(a, Algebraic) or not isinstance(b, Algebraic):
         raise Unknown
+    if a.kind != b.kind:
+        raise LayoutError(f"expects lhs and rhs to have the same kind, but got '{a}' and '{b}'")
+    divisors = leaves(tuple_operand(call, 1)) if call.name == "cute.tuple_div" else ()
+    if any(isinstance(leaf, int) and leaf < 0 for leaf in divisors):
+        raise Unknown  # the dialect then says that a negative integer divides the result
     return (Algebraic(a.kind, _OPERATIONS[call.name](tuple_operand(call, 0), tuple_operand(call, 1))),)
 
 
@@ -55,23 +62,28 @@ def tuple_product(call: Call) -> Results:
 
 @infers("ceil_div")
 def ceil_div(call: Call) -> Results:
+    """How many tiles cover each mode. A tile counts elements, so a nested mode is counted as a whole."""
     value, tiler = operand(call, 0), operand(call, 1)
     if not isinstance(value, Algebraic) or not isinstance(tiler, Algebraic):
         raise Unknown
-    return (Algebraic(value.kind, algebra.ceil_div(tuple_operand(call, 0), _extents(tiler.value))),)
-
-
-def _extents(tiler: Value) -> Tuple:
-    """How many elements each mode of a tiler covers."""
-    match tiler:
+    covered = tuple_operand(call, 0)
+    match tiler.value:
+        case Tile(tilers):
+            if not isinstance(covered, tuple) or len(tilers) > len(covered):
+                raise Unknown
+            pairs = zip(covered, tilers, strict=False)
+            tiles = [algebra.ceil_div(algebra.product(part), _count(mode)) for part, mode in pairs]
+            return (Algebraic(value.kind, (*tiles, *covered[len(tilers) :])),)
         case Layout():
-            return algebra.size(tiler)
-        case Tile(modes):
-            return tuple(map(_extents, modes))
-        case int() | Dynamic():
-            return tiler
-        case tuple():
-            return tuple(map(_extents, tiler))
+            return (Algebraic(value.kind, algebra.ceil_div(algebra.product(covered), _count(tiler.value))),)
+    return (Algebraic(value.kind, algebra.ceil_div(covered, tuple_operand(call, 1))),)
+
+
+def _count(tiler: Layout | Tile | Tuple) -> Tuple:
+    """How many elements a mode of a tiler covers."""
+    match tiler:
+        case Layout(int() | Dynamic() as extent, _) | (int() | Dynamic() as extent):
+            return extent
     raise Unknown
 
 
@@ -100,16 +112,24 @@ def crd2idx(call: Call) -> Results:
 
 @infers("get_flat_coord", "get_hier_coord")
 def coordinate_of(call: Call) -> Results:
-    """The coordinate of an index that is not known: an extent of one leaves it no choice, even in the last mode."""
+    """The coordinate of an index that is not known: where the layout does not move there is only one."""
     match operand(call, 0), operand(call, 1):
-        case Scalar(32, 1), Algebraic("layout", Layout(shape, _)):
-            extents = shape if call.name == "cute.get_hier_coord" else algebra.product_each(shape)
-            if not isinstance(shape, tuple) or any(
-                isinstance(leaf, Dynamic) and leaf.width != 32 for leaf in leaves(shape)
-            ):
+        case Scalar(32, 1), Algebraic("layout", Layout(tuple() as shape, stride)):
+            parts = modes(Layout(shape, stride))
+            if any(isinstance(leaf, Dynamic) and leaf.width != 32 for leaf in (*leaves(shape), *leaves(stride))):
                 raise Unknown
-            return (Algebraic("coord", transform(lambda extent: 0 if extent == 1 else Dynamic(), extents)),)
+            hierarchical = call.name == "cute.get_hier_coord"
+            return (Algebraic("coord", tuple(_digits(part) if hierarchical else _digit(part) for part in parts)),)
     raise Unknown
+
+
+def _digits(mode: Layout) -> Tuple:
+    return tuple(map(_digits, modes(mode))) if isinstance(mode.shape, tuple) else _digit(mode)
+
+
+def _digit(mode: Layout) -> Tuple:
+    """The part of an unknown index that counts along one mode."""
+    return 0 if all(s == 1 or d == 0 for s, d in flat_modes(mode)) else Dynamic()
 
 
 @infers("idx2crd")

@@ -49,19 +49,17 @@ def _filled(value: Value, leaf: list[Dynamic]) -> Value:
     raise Unknown
 
 
-def _dynamic_leaves(value: Value) -> int:
+def _dynamic_leaves(value: Value) -> list[Dynamic]:
+    """The dynamic leaves in the order in which the operands fill them."""
     match value:
         case Layout(shape, stride):
             return _dynamic_leaves(shape) + _dynamic_leaves(stride)
         case Tile(modes):
-            return sum(map(_dynamic_leaves, modes))
-        case Swizzle():
-            return 0
-        case tuple():
-            return sum(map(_dynamic_leaves, value))
-        case _:
-            leaf = value.value if isinstance(value, Basis) else value
-            return int(isinstance(leaf, Dynamic))
+            return [leaf for mode in modes for leaf in _dynamic_leaves(mode)]
+        case Swizzle() | ComposedLayout():
+            return []
+    numbers = (leaf.value if isinstance(leaf, Basis) else leaf for leaf in leaves(value))
+    return [number for number in numbers if isinstance(number, Dynamic)]
 
 
 @infers("make_shape", "make_stride", "make_coord", "make_int_tuple", "make_tile")
@@ -71,14 +69,22 @@ def construct(call: Call) -> Results:
     declared = call.declared[0]
     if not isinstance(declared, Algebraic) or declared.kind != call.name.removeprefix("cute.make_"):
         return None
-    wanted = _dynamic_leaves(declared.value)
+    for index, value in enumerate(call.operands):
+        if isinstance(value, Algebraic) and (value.kind != "int_tuple" or isinstance(value.value, tuple)):
+            wanted_kinds = "variadic of i32, i64, or depth-0 !cute.int_tuple"
+            raise LayoutError(f"operand #{index} must be {wanted_kinds}, but got '{value}'")
+    wanted = len(_dynamic_leaves(declared.value))
     if wanted != len(call.operands):
         raise LayoutError(
             f"expects {wanted} dynamic operand(s) for result type '{declared}', but got {len(call.operands)}"
         )
     if not wanted:
         return call.declared
-    return (Algebraic(declared.kind, _filled(declared.value, [_leaf(value) for value in call.operands])),)
+    given = [_leaf(value) for value in call.operands]
+    for index, (leaf, slot) in enumerate(zip(given, _dynamic_leaves(declared.value), strict=True)):
+        if leaf.width != slot.width:
+            raise LayoutError(f"expects operand #{index} to have (width={slot.width}), but got (width={leaf.width})")
+    return (Algebraic(declared.kind, _filled(declared.value, given)),)
 
 
 @infers("make_layout")

@@ -25,12 +25,24 @@ from tileproof.dialects.values import (
     Tensor,
     Type,
     element_bits,
+    natural_alignment,
     read_type,
 )
 from tileproof.layout import LayoutError
 from tileproof.layout.leaves import divisor, integer, is_static
 from tileproof.layout.tuples import leaves
-from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
+from tileproof.layout.values import (
+    ComposedLayout,
+    Dynamic,
+    Layout,
+    Swizzle,
+    Tile,
+    Tuple,
+    Value,
+    Wildcard,
+    show,
+    show_value,
+)
 
 
 @infers("make_view")
@@ -52,8 +64,8 @@ def advance(iterator: Iterator, offset: Tuple) -> Iterator:
             bits = element_bits(element)
             if bits is None:
                 raise Unknown
-            step = divisor(integer(offset)) * bits
-            return Pointer(element, space, max(gcd(alignment * 8, step) // 8, 1), swizzle)
+            left = gcd(alignment, divisor(integer(offset)) * bits)
+            return Pointer(element, space, left if left % 8 == 0 else natural_alignment(element), swizzle)
 
 
 @infers("add_offset")
@@ -134,7 +146,7 @@ def recast_iter(call: Call) -> Results:
     if isinstance(source, Pointer) and isinstance(result, Pointer):
         if source.space != result.space and "generic" not in (source.space, result.space):
             raise LayoutError("expects same src/dst address space or one of the src/dst addrspace is generic")
-        if source.alignment != result.alignment:
+        if -(-source.alignment // 8) != -(-result.alignment // 8):
             raise LayoutError("expects same src/dst alignment")
     return call.declared
 
@@ -144,11 +156,38 @@ def slice_(call: Call) -> Results:
     value, coord = operand(call, 0), tuple_operand(call, 1)
     match value:
         case Tensor(iterator, layout):
+            if isinstance(layout, ComposedLayout) and not _understood(layout, coord):
+                raise Unknown
             kept, offset = algebra.slice_and_offset(layout, coord)
             return (Tensor(advance(iterator, offset), kept),)
         case Algebraic(kind, inside):
             return (Algebraic(kind, algebra.slice(inside, coord)),)
     raise Unknown
+
+
+def _understood(layout: ComposedLayout, coord: Tuple) -> bool:
+    """Whether the slice of a swizzled tensor is one whose result is certain.
+
+    The start lies inside, is 32 bits wide, and is static or wholly dynamic: of a sum of both the dialect knows more.
+    """
+    if layout.offset != 0 or not algebra.weakly_congruent(coord, layout.outer.shape):
+        return False
+    fixed = [leaf for leaf in leaves(coord) if leaf is not Wildcard.ALL and leaf != 0]
+    mixed = len({isinstance(leaf, Dynamic) for leaf in fixed}) > 1
+    return not mixed and _inside(coord, layout.outer.shape)
+
+
+def _inside(coord: Tuple, shape: Tuple) -> bool:
+    if isinstance(coord, tuple) and isinstance(shape, tuple):
+        return all(map(_inside, coord, shape))
+    match coord, algebra.product(shape):
+        case Wildcard(), _:
+            return True
+        case int(), int() as extent:
+            return 0 <= coord < extent
+        case Dynamic(32), _:
+            return True
+    return False
 
 
 @infers("dice")
@@ -183,8 +222,23 @@ def _memory(call: Call, index: int) -> tuple[Pointer, Layout | ComposedLayout]:
 
 @infers("memref.load")
 def load(call: Call) -> Results:
-    pointer, _ = _memory(call, 0)
+    pointer, layout = _memory(call, 0)
+    coord = operand(call, 1)
+    if isinstance(coord, Algebraic) and not algebra.weakly_congruent(tuple_operand(call, 1), algebra.get_shape(layout)):
+        raise LayoutError(f"expects coordinate to be weakly congruent to the layout, but got '{coord}'")
     return (read_type(pointer.element),)
+
+
+@infers("memref.store")
+def store(call: Call) -> Results:
+    """Nothing; but the value is of the element type."""
+    pointer, _ = _memory(call, 0)
+    if str(operand(call, 2)) != pointer.element:
+        raise LayoutError(
+            "failed to verify that Store value type must match the memref element type, "
+            f"but got '{operand(call, 2)}' for '{operand(call, 0)}'"
+        )
+    return ()
 
 
 @infers("memref.load_vec")

@@ -1,0 +1,76 @@
+"""What a layout, a stride or a swizzle must satisfy beyond its syntax, in the words of the dialect's own parser.
+
+Both generations want one profile of shape and stride, and positive extents. The published one wants more of strides and
+swizzles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from tileproof.layout.tuples import congruent, leaves
+from tileproof.layout.values import Basis, ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show
+
+_OFFSET_BITS = 32
+
+
+def malformed(kind: str, value: Value, published: bool) -> str | None:
+    """The parser's complaint about a value of a kind (``layout``, ``stride``, ...), or None.
+
+    Args:
+        published: whether the text is of the published generation.
+    """
+    for part in _parts(value):
+        match part:
+            case Layout(shape, stride):
+                if not congruent(shape, stride):
+                    said = f"shape {show(shape)} and stride {show(stride)} have different profiles"
+                    return f'expects no error(`x`) in layout, but got "x:x": {said}'
+                if any(isinstance(extent, int) and extent <= 0 for extent in leaves(shape)):
+                    return f'expects positive shape mode, but got "{part}"'
+                if published and (complaint := _strides(stride)) is not None:
+                    return complaint
+            case Swizzle() if published and not _fits(part):
+                return f'failed to parse swizzle from "{part}"'
+    if kind == "stride" and published and not isinstance(value, Layout | ComposedLayout | Swizzle | Tile):
+        return _strides(value)
+    return None
+
+
+def _parts(value: Value) -> Iterator[Value]:
+    """The value and all values of the algebra in it."""
+    yield value
+    match value:
+        case Tile(modes):
+            for mode in modes:
+                yield from _parts(mode)
+        case ComposedLayout(inner, _, outer):
+            yield outer
+            if inner is not None:
+                yield inner
+
+
+def _fits(swizzle: Swizzle) -> bool:
+    """Does the swizzle read and change different bits, all inside an offset?"""
+    reach = swizzle.bits + swizzle.base + abs(swizzle.shift)
+    return abs(swizzle.shift) >= swizzle.bits and reach <= _OFFSET_BITS
+
+
+def _strides(stride: Tuple) -> str | None:
+    """What is wrong with strides as a whole: they lead to offsets or to coordinates, and to leaves of these."""
+    bases = [leaf for leaf in leaves(stride) if isinstance(leaf, Basis)]
+    if any(isinstance(leaf.value, Fraction) for leaf in bases):
+        return f'expects scaled-basis strides to have integer values, not ratios, but got "{show(stride)}"'
+    if bases and any(leaf != 0 and not isinstance(leaf, Basis) for leaf in leaves(stride)):
+        return (
+            "expects strides to be either all-integer or all-scaled-basis (zero integers allowed when mixed), "
+            f'but got "{show(stride)}"'
+        )
+    paths = {tuple(reversed(leaf.path)) for leaf in bases}
+    if any(path[:length] in paths for path in paths for length in range(len(path))):
+        return (
+            "expects scaled-basis paths to agree on mode-index depth "
+            f'(no path may terminate at a node that another path continues through), but got "{show(stride)}"'
+        )
+    return None
