@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.infer import Refusal, infer
-from tileproof.dialects.published import is_published, tolerates
+from tileproof.dialects.published import is_published, refuses, tolerates
 from tileproof.dialects.signature import Signature, parameters, result_count, signature
 from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.ir import Block, Module, Operation, TypeUse
@@ -72,6 +72,8 @@ class _Flow:
         results = None if written.results is None else tuple(map(self.text, written.results))
         if operands is not None and operation.name.startswith("cute."):
             outcome = infer(operation.name, operands, parameters(operation), results or ())
+            if self.published and (complaint := refuses(operation.name, operands)):
+                outcome = Refusal(complaint, complaint)
             if isinstance(outcome, Refusal):
                 yield _refused(operation, written, outcome)
             elif outcome is not None:

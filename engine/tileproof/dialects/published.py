@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tileproof.dialects.values import Algebraic, Type, read_type
 from tileproof.ir import Module
+from tileproof.layout import has_scaled_basis
 from tileproof.layout.tuples import transform
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Value
 
@@ -34,6 +35,16 @@ def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], decla
     return len(inferred) == len(declared) and all(
         _alike(read_type(a), read_type(b), erase) for a, b in zip(inferred, declared, strict=True)
     )
+
+
+def refuses(name: str, operands: Sequence[str]) -> str | None:
+    """Why the published generation refuses what the wheel takes: complements of layouts with scaled-basis strides."""
+    if name != "cute.complement" or not operands:
+        return None
+    given = read_type(operands[0])
+    if isinstance(given, Algebraic) and isinstance(given.value, Layout) and has_scaled_basis(given.value):
+        return f"expects input with integer strides, but '{operands[0]}' has non-integer strides"
+    return None
 
 
 def _alike(a: Type, b: Type, erase: Callable[[Value], Value]) -> bool:

@@ -17,7 +17,8 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.values import Algebraic
-from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.layout import LayoutError
+from tileproof.layout.values import ComposedLayout, Layout, Swizzle
 
 _DIVIDES = {
     "cute.logical_divide": algebra.logical_divide,
@@ -70,6 +71,10 @@ def complement(call: Call) -> Results:
 
 @infers("right_inverse")
 def right_inverse(call: Call) -> Results:
+    given = layout_operand(call, 0)
+    idle = isinstance(given, ComposedLayout) and isinstance(given.inner, Swizzle) and given.inner.bits == 0
+    if isinstance(given, ComposedLayout) and not idle:
+        raise LayoutError(f"operand #0 must be !cute.layout, but got '{operand(call, 0)}'")
     return (of_layout(algebra.right_inverse(_plain(layout_operand(call, 0)))),)
 
 
