@@ -13,8 +13,9 @@ from functools import cached_property, lru_cache
 
 from tileproof import suppress, target
 from tileproof.diagnostic import Diagnostic, Severity
-from tileproof.dialects.entities import field_set, memory, resolve
+from tileproof.dialects.entities import field_set
 from tileproof.dialects.flow import conflicts
+from tileproof.dialects.gemm import Gemm, read_gemm
 from tileproof.dialects.published import is_published
 from tileproof.dialects.types import Kind, Node
 from tileproof.dialects.values import ALGEBRA
@@ -22,7 +23,6 @@ from tileproof.dialects.wellformed import malformed
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
-from tileproof.layout.values import ComposedLayout
 from tileproof.message import render
 from tileproof.rule import Expression, Fact, Lookup, Rule, Rulebook, Scalar, parts
 from tileproof.scan import Scan, scan
@@ -139,8 +139,8 @@ class _Check:
             for member, operation in uses.items():
                 self.judge_operation(member, operation, chosen)
         for operation in self.scan.module.walk():
-            if operation.name == "cute.gemm":
-                self.judge_gemm(operation)
+            if (gemm := read_gemm(operation, self.aliases)) is not None:
+                self.judge_gemm(gemm)
         self.judge_types()
         return FileReport(self.source, self.finish(), chosen)
 
@@ -290,61 +290,19 @@ class _Check:
         values["needs"] = self.needs("operation", member)
         self.judge(Facts("operation", values, {"operation": operation.name}, {}, operation.name_span))
 
-    def judge_gemm(self, operation: Operation) -> None:
-        """Operands of ``cute.gemm(atom, d, a, b, c)``; a and b may come as lists with metadata or scale factors."""
-        groups = operation.input_groups
-        if len(groups) != 5 or any(not group for group in groups):
+    def judge_gemm(self, gemm: Gemm) -> None:
+        """The use of an MMA atom; that of an illegal one is not judged."""
+        found = self.atom_in(gemm.atom)
+        if found is None or found[0] in self.illegal:
             return
-        types = [resolve(group[0].text, self.aliases) for group in groups]
-        atom = self.atom_in(types[0])
-        if atom is None or atom[0] in self.illegal:
-            return
-        use = atom[1]
-        operands = {role: memory(types[i]) for role, i in (("d", 1), ("a", 2), ("b", 3), ("c", 4))}
-        spaces = self.book.enums["residency"].by_spelling
-        values: dict[str, Scalar] = {}
-        spelled: dict[str, str] = {}
-        spans: dict[str, Span] = {}
-        shapes: dict[str, Scalar] = {}
-        for (role, operand), group in zip(operands.items(), groups[1:], strict=True):
-            if operand is None:
-                continue
-            if role != "c":
-                values[f"{role}.residency"] = spaces.get(operand.space, operand.space)
-                spelled[f"{role}.residency"] = operand.space
-                shapes[f"{role}.composed"] = ".yes" if isinstance(operand.layout, ComposedLayout) else ".no"
-            if operand.rank is not None:
-                shapes[f"{role}.rank"] = operand.rank
-            for fact in ("residency", "composed", "rank"):
-                spans[f"{role}.{fact}"] = group[0].span
-            spelled[f"{role}.composed"] = spelled[f"{role}.rank"] = str(operand.layout)
-        extras: dict[str, Scalar] = {
-            "a.extra": len(groups[2]) - 1 + len(self.fields_set & {"sf_a", "metadata"}),
-            "b.extra": len(groups[3]) - 1 + len(self.fields_set & {"sf_b"}),
-        }
-        common: dict[str, Scalar] = {"atom": use.member, **values, **extras, **shapes}
-        legal = self.judge(Facts("mma.use", common, {**spelled, "atom": use.node.text[1:]}, spans, operation.name_span))
-        declaration = self.book.atoms.get(use.node.text[1:])
+        use = found[1]
+        name = use.node.text[1:]
+        legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set))
+        declaration = self.book.atoms.get(name)
         schema = next((s for s in self.book.schemas.values() if declaration and s.parent == declaration.schema), None)
-        if not legal or declaration is None or schema is None:
-            return
-        facts = atom_facts(self.book, declaration, use.node, use.offset)
-        accumulator = operands["d"]
-        if accumulator is not None:
-            element = self.book.enums["element"].by_spelling.get(accumulator.element, accumulator.element)
-            values["d.element"], spelled["d.element"] = element, accumulator.element
-            spans["d.element"] = spans["d.values"] = groups[1][0].span
-            if (count := accumulator.first_mode) is not None:
-                values["d.values"] = count
-        self.judge(
-            Facts(
-                schema.name,
-                {**facts.values, **values},
-                {**facts.spelled, **spelled},
-                spans,
-                operation.name_span,
-            )
-        )
+        if legal and declaration is not None and schema is not None:
+            atom = atom_facts(self.book, declaration, use.node, use.offset)
+            self.judge(gemm.facts_with(self.book, schema.name, atom))
 
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""

@@ -1,0 +1,92 @@
+"""``cute.gemm(atom, d, a, b, c)``: an MMA atom and its operands, as the facts that rules speak of.
+
+``a`` and ``b`` may come as lists: the operand, then sparse metadata or scale factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from tileproof.dialects.entities import Memory, memory, resolve
+from tileproof.facts import Facts
+from tileproof.ir import Alias, Operation, TypeUse
+from tileproof.layout.values import ComposedLayout
+from tileproof.rule import Rulebook, Scalar
+
+ROLES = ("d", "a", "b", "c")  # in the order of the operands, after the atom
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """One use of an MMA atom.
+
+    Attributes:
+        atom: the type of the atom, aliases resolved.
+        operands: the memory that each operand stands for; a role without one is not there.
+        uses: the types of the operands as written, extra operands after their own.
+    """
+
+    operation: Operation
+    atom: str
+    operands: dict[str, Memory]
+    uses: dict[str, tuple[TypeUse, ...]]
+
+    def facts(self, book: Rulebook, member: str, name: str, fields: Set[str]) -> Facts:
+        """The facts of the schema ``mma.use``, which every MMA atom has.
+
+        Args:
+            member, name: the atom, as a member of the enum ``atom`` and as written.
+            fields: the fields that the file sets on atoms, which may carry what else would be an extra operand.
+        """
+        values: dict[str, Scalar] = {
+            "atom": member,
+            "a.extra": len(self.uses["a"]) - 1 + len(fields & {"sf_a", "metadata"}),
+            "b.extra": len(self.uses["b"]) - 1 + len(fields & {"sf_b"}),
+        }
+        spelled = {"atom": name}
+        for role, operand in self.operands.items():
+            if role != "c":
+                values[f"{role}.residency"], spelled[f"{role}.residency"] = _member(book, "residency", operand.space)
+                values[f"{role}.composed"] = ".yes" if isinstance(operand.layout, ComposedLayout) else ".no"
+            if operand.rank is not None:
+                values[f"{role}.rank"] = operand.rank
+            spelled[f"{role}.composed"] = spelled[f"{role}.rank"] = str(operand.layout)
+        return self._placed("mma.use", values, spelled)
+
+    def facts_with(self, book: Rulebook, schema: str, atom: Facts) -> Facts:
+        """The facts of the atom itself together with those of its operands, in a schema that extends the atom's."""
+        values, spelled = dict(atom.values), dict(atom.spelled)
+        for role, operand in self.operands.items():
+            if role != "c":
+                values[f"{role}.residency"], spelled[f"{role}.residency"] = _member(book, "residency", operand.space)
+        if (accumulator := self.operands.get("d")) is not None:
+            values["d.element"], spelled["d.element"] = _member(book, "element", accumulator.element)
+            if accumulator.first_mode is not None:
+                values["d.values"] = accumulator.first_mode
+        return self._placed(schema, values, spelled)
+
+    def _placed(self, schema: str, values: dict[str, Scalar], spelled: dict[str, str]) -> Facts:
+        """Facts of an operand stand at its type, where the operation writes it."""
+        spans = {
+            f"{role}.{fact}": uses[0].span
+            for role, uses in self.uses.items()
+            for fact in ("residency", "composed", "rank", "element", "values")
+        }
+        return Facts(schema, values, spelled, spans, self.operation.name_span)
+
+
+def _member(book: Rulebook, enum: str, word: str) -> tuple[str, str]:
+    """The member of an enum that a word stands for, and the word."""
+    return book.enums[enum].by_spelling.get(word, word), word
+
+
+def read_gemm(operation: Operation, aliases: dict[str, Alias]) -> Gemm | None:
+    """The parts of a ``cute.gemm``; None for any other operation and for one that is incomplete."""
+    groups = operation.input_groups
+    if operation.name != "cute.gemm" or len(groups) != 1 + len(ROLES) or not all(groups):
+        return None
+    uses = dict(zip(ROLES, groups[1:], strict=True))
+    found = {role: memory(resolve(group[0].text, aliases)) for role, group in uses.items()}
+    operands = {role: operand for role, operand in found.items() if operand is not None}
+    return Gemm(operation, resolve(groups[0][0].text, aliases), operands, uses)
