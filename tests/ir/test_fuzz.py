@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,14 +19,35 @@ PIECES = [
 ]  # fmt: skip
 
 
+@cache
 def excerpts() -> list[str]:
     """Stretches of whole lines of real kernels: small enough to run many."""
-    texts = [KERNEL, *(path.read_text(encoding="utf-8") for path in corpus_files("corpus/sm_1*/prim_*.mlir"))]
+    files = [*corpus_files("corpus/sm_1*/prim_*.mlir"), *corpus_files("corpus/sm_90a/*generic.mlir")]
+    files += corpus_files("cute_ir_tests/**/*.mlir")
+    texts = [KERNEL, *(path.read_text(encoding="utf-8") for path in files)]
     found = []
     for text in texts:
         lines = text.splitlines(keepends=True)
         found += ["".join(lines[i : i + 60]) for i in range(0, len(lines), 60)]
     return found
+
+
+# What may stand where a number, a dynamic leaf, a wildcard or a small tuple stood: layouts that parse and are wrong.
+LEAF = re.compile(r"\d+|\?|_|\([^()]*\)")
+LEAVES = [
+    "0", "1", "2", "3", "7", "-1", "?", "_", "()", "(3)", "(1,2)", "(2,(3,4))", "?{div=8}", "1@0", "1/2@0",
+    "1@999999999", "4611686018427387904", "9999999999999999999",
+]  # fmt: skip
+
+
+@st.composite
+def altered(draw: st.DrawFn) -> str:
+    text = draw(st.sampled_from(excerpts()))
+    for _ in range(draw(st.integers(1, 4))):
+        leaves = list(LEAF.finditer(text))
+        chosen = leaves[draw(st.integers(0, len(leaves) - 1))]
+        text = text[: chosen.start()] + draw(st.sampled_from(LEAVES)) + text[chosen.end() :]
+    return text
 
 
 @st.composite
@@ -37,7 +61,7 @@ def edited(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(edited())
+@given(st.one_of(edited(), altered()))
 def test_edited_kernels_are_answered_with_diagnostics(text: str):
     report = tileproof.check(text + "\n")
     for diagnostic in report.diagnostics:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.dialects.types import Kind, Node
+from tileproof.dialects.wellformed import malformed
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
@@ -189,7 +190,10 @@ def _text(node: Node, index: int = 0) -> Value:
     texts = [child.text for child in node.positional if child.kind is Kind.TEXT]
     if not -len(texts) <= index < len(texts):
         raise _Unreadable
-    return parse_layout(texts[index])
+    value = parse_layout(texts[index])
+    if malformed("", value, published=False):
+        raise _Unreadable
+    return value
 
 
 def _tuple(value: Value) -> Tuple:

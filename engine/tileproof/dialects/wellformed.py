@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tileproof.layout.tuples import congruent, leaves
-from tileproof.layout.values import Basis, ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show
+from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, show
 
 _OFFSET_BITS = 32
 
@@ -27,6 +27,10 @@ def malformed(kind: str, value: Value, published: bool) -> str | None:
                 if not congruent(shape, stride):
                     said = f"shape {show(shape)} and stride {show(stride)} have different profiles"
                     return f'expects no error(`x`) in layout, but got "x:x": {said}'
+                if not all(isinstance(extent, int | Dynamic) for extent in leaves(shape)):
+                    return f'failed to parse layout from "{part}": an extent is an integer'
+                if not all(isinstance(step, int | Dynamic | Basis) for step in leaves(stride)):
+                    return f'failed to parse layout from "{part}": a stride is an integer or a scaled basis'
                 if any(isinstance(extent, int) and extent <= 0 for extent in leaves(shape)):
                     return f'expects positive shape mode, but got "{part}"'
                 if published and (complaint := _strides(stride)) is not None:

@@ -17,14 +17,14 @@ from tileproof.layout.basics import (
     size,
 )
 from tileproof.layout.composing import compose
-from tileproof.layout.coordinates import offsets
+from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import right_inverse
 from tileproof.layout.leaves import Integer, divides
 from tileproof.layout.tuples import product
 from tileproof.layout.values import Layout, Tuple
 
-ENUMERABLE = 1 << 16
+ENUMERABLE = 1 << 14
 """The largest composed layout that is compared offset by offset."""
 
 
@@ -45,7 +45,7 @@ def equivalent(a: AnyLayout, b: AnyLayout) -> bool | None:
     if isinstance(a, Layout) and isinstance(b, Layout):
         return False
     if isinstance(count_a, int) and count_a <= ENUMERABLE:
-        return offsets(a) == offsets(b)
+        return all(crd2idx(index, a) == crd2idx(index, b) for index in range(count_a))
     return None
 
 

@@ -38,6 +38,9 @@ class LayoutBuilder(Transformer[Token, Any]):
         return Wildcard.ALL
 
     def basis(self, items: list[Any]) -> Basis:
+        for index in items[1:]:
+            if len(index) > 3:
+                raise SyntaxFault("a coordinate has no mode of that index", start_of(index), end_of(index))
         return Basis(items[0], tuple(map(int, items[1:])))
 
     def nested(self, items: list[Tuple]) -> Tuple:
