@@ -45,6 +45,8 @@ def altered(draw: st.DrawFn) -> str:
     text = draw(st.sampled_from(excerpts()))
     for _ in range(draw(st.integers(1, 4))):
         leaves = list(LEAF.finditer(text))
+        if not leaves:
+            break
         chosen = leaves[draw(st.integers(0, len(leaves) - 1))]
         text = text[: chosen.start()] + draw(st.sampled_from(LEAVES)) + text[chosen.end() :]
     return text
