@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tileproof.dialects.types import Kind, Node
+from tileproof.dialects.values import Descriptor, Pointer, Tensor, read_type
 from tileproof.ir import Alias, Operation
 from tileproof.layout.values import ComposedLayout, Layout, Tuple
-from tileproof.syntax import SyntaxFault
-from tileproof.syntax.layouts import layout as parse_layout
-from tileproof.syntax.types import type_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +74,10 @@ def resolve(text: str, aliases: dict[str, Alias]) -> str:
 
 
 def memory(text: str) -> Memory | None:
-    """What memory a type stands for, or None where it stands for none or cannot be read."""
-    if not text.startswith(("!cute.memref<", "!cute_nvgpu.smem_desc_view<")):
-        return None
-    try:
-        node = type_tree(text)
-        return Memory(*_space(node), _layout(node))
-    except SyntaxFault:
-        return None
-
-
-def _space(node: Node) -> tuple[str, str]:
-    if node.text == "!cute_nvgpu.smem_desc_view":
-        return "smem_desc_view", ""
-    words = [child.text for child in node.positional if child.kind is Kind.TYPE]
-    return (words[1] if len(words) > 1 else "generic"), (words[0] if words else "")
-
-
-def _layout(node: Node) -> Layout | ComposedLayout | None:
-    texts = [child.text for child in node.positional if child.kind is Kind.TEXT]
-    value = parse_layout(texts[-1]) if texts else None
-    return value if isinstance(value, (Layout, ComposedLayout)) else None
+    """What memory a type, free of aliases, stands for; None where it stands for none or cannot be read."""
+    match read_type(text):
+        case Tensor(Descriptor(), layout):
+            return Memory("smem_desc_view", "", layout)
+        case Tensor(Pointer(element=element, space=space), layout):
+            return Memory(space, element, layout)
+    return None

@@ -93,11 +93,14 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
 
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     """What differs from the expectations in a text."""
-    finding = book.findings["IR030"]
     for span, message in verify(source, found):
-        yield Diagnostic(
-            source, span, finding.code, finding.name, finding.severity, message, finding.hint, finding.sources
-        )
+        yield _finding(book, source, "IR030", span, message)
+
+
+def _finding(book: Rulebook, source: Source, code: str, span: Span, message: str, hint: str = "") -> Diagnostic:
+    """A diagnostic of the engine itself, as rules/ir.rule declares it; a hint for this one place comes first."""
+    found = book.findings[code]
+    return Diagnostic(source, span, code, found.name, found.severity, message, hint or found.hint, found.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,7 @@ class _Check:
 
     def find(self, code: str, span: Span, message: str) -> None:
         """Report a finding of the engine."""
-        finding = self.book.findings[code]
-        self.diagnostics.append(
-            Diagnostic(self.source, span, code, finding.name, finding.severity, message, finding.hint, finding.sources)
-        )
+        self.diagnostics.append(_finding(self.book, self.source, code, span, message))
 
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
@@ -174,23 +174,13 @@ class _Check:
         kept, unused = suppress.apply(wanted, comments)
         documented = self.book.documented()
         by_name = {item.name: item for item in documented.values()}
-        finding = self.book.findings["IR010"]
         for suppression in unused:
             item = documented.get(suppression.code) or by_name.get(suppression.code)
             if item is not None and not self.options.reports(item.code, item.name):
                 continue
             said = "suppresses nothing here" if item else "is no rule"
-            diagnostic = Diagnostic(
-                self.source,
-                suppression.span,
-                finding.code,
-                finding.name,
-                finding.severity,
-                f"'{suppression.code}' {said}",
-                finding.hint,
-                finding.sources,
-            )
-            if self.options.reports(finding.code, finding.name):
+            diagnostic = _finding(self.book, self.source, "IR010", suppression.span, f"'{suppression.code}' {said}")
+            if self.options.reports(diagnostic.code, diagnostic.name):
                 kept.append(diagnostic)
         return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))
 
@@ -307,21 +297,10 @@ class _Check:
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module):
-            finding = self.book.findings[conflict.code]
-            self.diagnostics.append(
-                Diagnostic(
-                    self.source,
-                    conflict.span,
-                    finding.code,
-                    finding.name,
-                    finding.severity,
-                    conflict.message,
-                    conflict.hint or finding.hint,
-                    finding.sources,
-                    conflict.operation.name_span.start,
-                    (f"'{conflict.operation.name}' op failed to infer returned types",),
-                )
-            )
+            operation = conflict.operation
+            found = _finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
+            echo = f"'{operation.name}' op failed to infer returned types"
+            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
 
     @cached_property
     def fields_set(self) -> frozenset[str]:
