@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tileproof.report.values import Report, Unread
 from tileproof.rule import Rulebook
@@ -14,6 +15,9 @@ from tileproof.rulebook import default_files, load, rule_files
 from tileproof.scan import Scan, scan
 from tileproof.source import Source
 from tileproof.verbs.check import FileReport, Options, check_source
+
+if TYPE_CHECKING:
+    from tileproof.verbs.legal import Verdict
 
 IR_SUFFIXES = (".mlir",)
 
@@ -69,6 +73,30 @@ def check(
         else:
             jobs += expand(str(item))
     return check_all(book, jobs, options)
+
+
+def legal(
+    instruction: str,
+    target: str,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    rules: Iterable[Path] = (),
+) -> Verdict:
+    """Whether a target takes a PTX instruction, such as ``ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0},[r1];``.
+
+    Args:
+        instruction: one instruction with its semicolon; registers are named by class (``r0`` .b32, ``f0`` .f32,
+            ``d0`` .f64, ``l0`` .b64, ``h0`` .b16, ``p0`` .pred).
+        ptx: the PTX version, such as (8, 7); None for the newest that knows the target.
+
+    Raises:
+        BadRequest: no such target or version.
+        RuleError: a rule file is wrong.
+    """
+    from tileproof.verbs.legal import context, legal  # noqa: PLC0415  what `check` alone does not need
+
+    book = load_rules(rules)
+    return legal(book, contract, instruction, context(book, target, ptx))
 
 
 def validate(book: Rulebook, options: Options) -> None:

@@ -106,13 +106,17 @@ class Check:
 
 
 class Judge:
-    """All rules of one schema in one contract, compiled."""
+    """All rules of one schema in one contract, compiled.
 
-    def __init__(self, book: Rulebook, contract: str, schema: str) -> None:
+    Args:
+        inherited: with the rules of the schemas that it extends.
+    """
+
+    def __init__(self, book: Rulebook, contract: str, schema: str, inherited: bool = False) -> None:
         self.book = book
         self.contract = contract
         self.schema = schema
-        self.checks = tuple(Check(book, contract, rule) for rule in book.rules_on(schema, contract))
+        self.checks = tuple(Check(book, contract, rule) for rule in book.rules_on(schema, contract, inherited))
 
     def violated(self, facts: Facts) -> tuple[Rule, ...]:
         """The rules that a configuration violates and that report, those refined away left out."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
 
 from tileproof.evaluate import Judge, function
 from tileproof.facts import Facts
-from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, Kind, Scope, SetOf
+from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, VERSION, Kind, Scope, SetOf
 from tileproof.rule import Expression, Fact, Lookup, Rule, Scalar
 from tileproof.syntax import rules as syntax
 
 MOST = 8  # values that a list names before it is cut
+
+Filler: TypeAlias = "Callable[[Facts], str]"
 
 
 class _Nothing(Exception):
@@ -20,31 +23,52 @@ class _Nothing(Exception):
 
 def render(judge: Judge, rule: Rule, text: str, facts: Facts) -> str:
     """Fill the placeholders of a message or a hint; empty where one of them has no value to show."""
-
-    def fill(placeholder: re.Match[str]) -> str:
-        return _fill(judge, rule, syntax.expression(placeholder[1]), facts)
-
     try:
-        return PLACEHOLDER.sub(fill, text)
+        return "".join([piece if isinstance(piece, str) else piece(facts) for piece in _pieces(judge, rule, text)])
     except (_Nothing, KeyError):
         return ""
 
 
-def _fill(judge: Judge, rule: Rule, expression: Expression, facts: Facts) -> str:
-    if isinstance(expression, Fact) and expression.name in facts.spelled:
-        return facts.spelled[expression.name]
+@lru_cache(maxsize=4096)
+def _pieces(judge: Judge, rule: Rule, text: str) -> tuple[str | Filler, ...]:
+    """A text cut at its placeholders, each of them made a function once."""
+    pieces: list[str | Filler] = []
+    for i, piece in enumerate(PLACEHOLDER.split(text)):  # what the pattern captures stands at the odd places
+        pieces.append(_filler(judge, rule, syntax.expression(piece)) if i % 2 else piece)
+    return tuple(pieces)
+
+
+def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
+    """A function that shows the value of a placeholder, as the user spelled it where it is a fact."""
     scope = Scope(judge.book, judge.book.schemas[judge.schema], judge.contract)
     if isinstance(expression, Lookup) and expression.table in MESSAGE_FUNCTIONS:
         (fact,) = expression.arguments
         assert isinstance(fact, Fact), "checked when the rulebook was loaded"
+        name, kind = fact.name, scope.kind(fact)
         find = judge.nearest if expression.table == "nearest" else judge.legal
-        return _listed([_spell(judge, scope.kind(fact), value) for value in find(facts.values, fact.name, rule)])
+        return lambda facts: _listed([_spell(judge, kind, value) for value in find(facts.values, name, rule)])
+    if isinstance(expression, Lookup) and expression.table == VERSION:
+        number = function(judge.book, judge.contract, expression.arguments[0])
+        return lambda facts: _version(number(facts.values))
+    compute = function(judge.book, judge.contract, expression)
     kind = scope.kind(expression)
-    value = function(judge.book, judge.contract, expression)(facts.values)
-    if isinstance(value, (int, str)):
-        return _spell(judge, kind, value)
-    of = kind.of if isinstance(kind, SetOf) else None
-    return _listed([_spell(judge, of, item) for item in sorted(value, key=str)])
+
+    def show(facts: Facts) -> str:
+        if isinstance(expression, Fact) and expression.name in facts.spelled:
+            return facts.spelled[expression.name]
+        value = compute(facts.values)
+        if isinstance(value, (int, str)):
+            return _spell(judge, kind, value)
+        of = kind.of if isinstance(kind, SetOf) else None
+        return _listed([_spell(judge, of, item) for item in sorted(value, key=str)])
+
+    return show
+
+
+def _version(number: object) -> str:
+    """806 as ``8.6``."""
+    assert isinstance(number, int), "checked when the rulebook was loaded"
+    return f"{number // 100}.{number % 100}"
 
 
 def _spell(judge: Judge, kind: Kind, value: Scalar) -> str:

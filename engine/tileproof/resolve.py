@@ -14,11 +14,14 @@ from tileproof.rule import (
     Comparison,
     Connective,
     Enumerated,
+    EnumOrigin,
     Expression,
     Fact,
+    Instruction,
     Lookup,
     Members,
     Membership,
+    Modifiers,
     Not,
     Number,
     Place,
@@ -35,6 +38,7 @@ from tileproof.syntax import SyntaxFault
 from tileproof.syntax import rules as syntax
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
+VERSION = "version"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -82,6 +86,8 @@ class Resolver:
             yield from self.schema(schema)
         for atom in self.book.atoms.values():
             yield from self.atom(atom)
+        for instruction in (item for same in self.book.instructions.values() for item in same):
+            yield from self.instruction(instruction)
         for rule in self.book.rules.values():
             yield from self.rule(rule)
 
@@ -121,6 +127,42 @@ class Resolver:
                     yield RuleFault(atom.place, f"a translation gives no value of '{name}'")
             if binding.default is not None and len(binding.default) != len(binding.facts):
                 yield RuleFault(atom.place, f"{len(binding.facts)} facts need as many values after 'else'")
+
+    def instruction(self, instruction: Instruction) -> Iterator[RuleFault]:
+        schema = self.book.schemas.get(instruction.schema)
+        if schema is None:
+            yield RuleFault(instruction.place, f"no schema is called '{instruction.schema}'")
+            return
+        given = [*instruction.sets, *(pair for form in instruction.forms for pair in form.sets)]
+        for modifiers in instruction.modifiers:
+            enum = modifiers.origin.enum if isinstance(modifiers.origin, EnumOrigin) else None
+            if enum is not None and enum not in self.book.enums:
+                yield RuleFault(instruction.place, f"no enum is called '{enum}'")
+                continue
+            given += self.defaults(modifiers)
+            for name in modifiers.facts:
+                if name not in schema.fields:
+                    yield RuleFault(instruction.place, f"schema '{schema.name}' has no fact '{name}'")
+                elif enum is not None and not self.draws(schema, name, enum):
+                    yield RuleFault(instruction.place, f"not every {enum} is a value of '{name}'")
+        for name, value in given:
+            if name not in schema.fields:
+                yield RuleFault(instruction.place, f"schema '{schema.name}' has no fact '{name}'")
+            elif not self.belongs(schema, name, value):
+                yield RuleFault(instruction.place, f"{value} is no value of '{name}'")
+        if "ptx" in self.book.schemas and "ptx" not in self.book.lineage(schema.name):
+            yield RuleFault(
+                instruction.place, f"schema '{schema.name}' does not extend 'ptx', as an instruction's must"
+            )
+        if not instruction.forms:
+            yield RuleFault(instruction.place, f"instruction '{instruction.name}' has no operands clause")
+
+    def draws(self, schema: Schema, name: str, enum: str) -> bool:
+        return all(self.belongs(schema, name, member) for member in self.book.enums[enum].members)
+
+    def defaults(self, modifiers: Modifiers) -> Iterator[tuple[str, Scalar]]:
+        if modifiers.default is not None:
+            yield from zip(modifiers.facts, modifiers.default, strict=True)
 
     def rule(self, rule: Rule) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(rule.schema)
@@ -168,6 +210,11 @@ class Scope:
                 if len(expression.arguments) != 1 or not isinstance(expression.arguments[0], Fact):
                     return f"{expression.table} takes one fact"
                 expression = expression.arguments[0]
+            if isinstance(expression, Lookup) and expression.table == VERSION:
+                if len(expression.arguments) != 1:
+                    return f"{VERSION} takes one version"
+                self.expect(expression.arguments[0], INTEGER)
+                return None
             self.kind(expression)
         except (SyntaxFault, _Mismatch) as fault:
             return str(fault)

@@ -238,7 +238,7 @@ class Schema:
 
     name: str
     title: str
-    parent: str | None
+    parents: tuple[str, ...]
     fields: dict[str, Domain]
     instance: dict[str, Scalar]
     place: Place = field(repr=False)
@@ -261,6 +261,81 @@ class Atom:
     type: str
     schema: str
     bindings: tuple[Binding, ...]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """Facts taken from modifiers of a PTX opcode, in the order in which these stand there.
+
+    Attributes:
+        origin: an enum whose members are the modifiers; a flag such as ``.satfinite``; or a pattern such as
+            ``m{}n{}k{}``, whose holes are the integers.
+        default: the values where the modifiers are absent; None where they must be there.
+    """
+
+    facts: tuple[str, ...]
+    origin: EnumOrigin | FlagOrigin | PatternOrigin
+    default: tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EnumOrigin:
+    """Modifiers that are members of an enum."""
+
+    enum: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlagOrigin:
+    """A modifier that is there or not: ``.yes`` or ``.no``. ``many``: it may be there repeatedly."""
+
+    modifier: str
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PatternOrigin:
+    """One modifier with integers in it."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperandForm:
+    """One way to write the operands of an instruction.
+
+    Attributes:
+        items: for each operand the names of its parts; one that is no address has one part.
+        addresses: for each operand whether it stands in ``[...]``.
+        sets: facts that this form gives.
+    """
+
+    items: tuple[tuple[str, ...], ...]
+    addresses: tuple[bool, ...]
+    sets: tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """How a PTX instruction gives the facts of a schema.
+
+    Attributes:
+        name: the beginning of the opcode, such as ``cp.async.bulk``.
+        selectors: modifiers that choose this declaration among those of the name.
+        always: modifiers that must be there.
+        ignores: modifiers that ptxas swallows without a word.
+        sets: facts that every such instruction has.
+    """
+
+    name: str
+    selectors: tuple[str, ...]
+    schema: str
+    always: tuple[FlagOrigin, ...]
+    ignores: tuple[str, ...]
+    modifiers: tuple[Modifiers, ...]
+    sets: tuple[tuple[str, Scalar], ...]
+    forms: tuple[OperandForm, ...]
     place: Place = field(repr=False)
 
 
@@ -317,7 +392,7 @@ class Finding:
     place: Place = field(repr=False)
 
 
-Declaration: TypeAlias = "Enum | Table | Schema | Atom | Rule | Finding"
+Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Rule | Finding"
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,12 +405,25 @@ class Rulebook:
     atoms: dict[str, Atom]
     rules: dict[str, Rule]
     findings: dict[str, Finding]
+    instructions: dict[str, tuple[Instruction, ...]]  # by name
 
-    def rules_on(self, schema: str, contract: str) -> tuple[Rule, ...]:
-        """The rules of a schema in a contract, in the order of the files."""
+    def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
+        """The rules of a schema in a contract, in the order of the files.
+
+        Args:
+            inherited: with those of the schemas that it extends.
+        """
+        schemas = self.lineage(schema) if inherited else (schema,)
         return tuple(
-            rule for rule in self.rules.values() if rule.schema == schema and rule.contract in (None, contract)
+            rule for rule in self.rules.values() if rule.schema in schemas and rule.contract in (None, contract)
         )
+
+    def lineage(self, schema: str) -> tuple[str, ...]:
+        """A schema and all that it extends."""
+        names = [schema]
+        for name in names:
+            names += [parent for parent in self.schemas[name].parents if parent not in names]
+        return tuple(names)
 
     def domain(self, schema: str, fact: str) -> tuple[Scalar, ...] | range:
         """All values of a fact, in order."""

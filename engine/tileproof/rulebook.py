@@ -18,6 +18,7 @@ from tileproof.rule import (
     Declaration,
     Enum,
     Finding,
+    Instruction,
     Place,
     Rule,
     Rulebook,
@@ -97,7 +98,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -113,6 +114,11 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(book.schemas, item.name, item, "schema")  # type: ignore[arg-type]
             case Atom():
                 put(book.atoms, item.type, item, "atom")  # type: ignore[arg-type]
+            case Instruction():
+                same = book.instructions.get(item.name, ())
+                if any(set(other.selectors) == set(item.selectors) for other in same):
+                    faults.append(RuleFault(item.place, f"instruction '{item.name}' is declared twice"))
+                book.instructions[item.name] = (*same, item)
             case Table():
                 for contract in (item.contract,) if item.contract else ("ptx", "tileiras"):
                     if (item.name, contract) in book.tables:
@@ -123,16 +129,21 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]
                 if names.setdefault(item.name, item.code) != item.code:
                     faults.append(RuleFault(item.place, f"'{item.name}' already names {names[item.name]}"))
-    for name, schema in book.schemas.items():
-        book.schemas[name] = _inherit(schema, book, faults)
+    own = dict(book.schemas)
+    for name in own:
+        book.schemas[name] = _inherit(name, own, faults, ())
     return book
 
 
-def _inherit(schema: Schema, book: Rulebook, faults: list[RuleFault]) -> Schema:
-    if schema.parent is None:
-        return schema
-    parent = book.schemas.get(schema.parent)
-    if parent is None or parent.parent is not None:
-        faults.append(RuleFault(schema.place, f"'{schema.parent}' is no schema that can be extended"))
-        return schema
-    return replace(schema, fields={**parent.fields, **schema.fields}, instance={**parent.instance, **schema.instance})
+def _inherit(name: str, own: dict[str, Schema], faults: list[RuleFault], below: tuple[str, ...]) -> Schema:
+    """A schema with the facts of those that it extends; what stands in itself wins."""
+    schema = own[name]
+    fields, instance = {}, {}
+    for parent in schema.parents:
+        if parent not in own or parent in below or parent == name:
+            faults.append(RuleFault(schema.place, f"'{parent}' is no schema that can be extended"))
+            continue
+        above = _inherit(parent, own, faults, (*below, name))
+        fields.update(above.fields)
+        instance.update(above.instance)
+    return replace(schema, fields={**fields, **schema.fields}, instance={**instance, **schema.instance})

@@ -1,7 +1,7 @@
-"""The rules at work on IR: cases are data (cases/*.toml), this is their one runner.
+"""The rules at work: cases are data (cases/*.toml), this is their one runner.
 
-A case fills the placeholders of its file's ``atom_type`` (an atom, wrapped into a file) or ``op`` (the body of a file)
-and lists the codes that must be reported, in textual order, nothing more.
+A case fills the placeholders of its file's ``atom_type`` (an atom, wrapped into a file), ``op`` (the body of a file) or
+``instr`` (a PTX instruction) and lists the codes that must be reported, in textual order, nothing more.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import pytest
 
 import tileproof
 from tileproof.rule import Rule
+from tileproof.verbs.legal import context, report, version
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
-SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "name"}
+SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "ptx", "name", "checklist"}
 
 
 def load() -> list[Any]:
@@ -32,21 +33,29 @@ def load() -> list[Any]:
 
 def text_of(case: dict[str, Any]) -> str:
     holes = {name: value for name, value in case.items() if name not in SETTINGS and isinstance(value, str)}
-    template = holes.pop("op", None)
+    instruction = holes.pop("instr", None)
+    template = instruction or holes.pop("op", None)
     atom = holes.pop("atom_type", None)
     if template is None:
         template = f'%0 = "test.use"() : () -> !{atom}'
     for _ in range(2):  # a value may itself hold a placeholder
         for name, value in holes.items():
             template = template.replace("{" + name + "}", value)
+    if instruction is not None:
+        return template
     return f"func.func @case() {{\n  {template.strip()}\n  return\n}}\n"
 
 
 @pytest.mark.parametrize("case", load())
 def test_case(case: dict[str, Any]):
     text = text_of(case)
-    report = tileproof.check(text, contract=case.get("contract", "ptx"), target=case.get("target"))
-    found = report.diagnostics
+    contract, target = case.get("contract", "ptx"), case.get("target")
+    if "instr" in case:
+        book = tileproof.load_rules()
+        where = context(book, target, version(case["ptx"]) if "ptx" in case else None)
+        found = report(book, contract, [text], where).diagnostics
+    else:
+        found = tileproof.check(text, contract=contract, target=target).diagnostics
     assert sorted(d.code for d in found) == sorted(case["expect"]), text
     if "under" in case:
         assert text[found[0].span.start : found[0].span.end] == case["under"]
@@ -60,8 +69,8 @@ def test_case(case: dict[str, Any]):
             assert "{" not in diagnostic.message + diagnostic.hint, "a placeholder was left open"
 
 
-def test_every_rule_that_ir_can_violate_has_a_case_that_violates_it():
+def test_every_rule_has_a_case_that_violates_it():
     reported = {code for case in load() for code in case.values[0]["expect"]}
-    from_registers = {"WG133", "WG292"}  # register counts come with PTX and NVVM operations, not with IR atoms
+    later = {"WG133", "WG292", "PT101", "PT102", "PT103"}  # instructions come with their chapters
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
-    assert rules - reported == from_registers
+    assert rules - reported == later

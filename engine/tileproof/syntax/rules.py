@@ -26,18 +26,25 @@ from tileproof.rule import (
     Domain,
     Enum,
     Enumerated,
+    EnumOrigin,
     Example,
     Expression,
     Fact,
     Finding,
+    FlagOrigin,
+    Instruction,
     Lookup,
     Members,
     Membership,
+    Modifiers,
     Not,
     Number,
+    OperandForm,
+    PatternOrigin,
     Place,
     Range,
     Rule,
+    Scalar,
     Schema,
     Symbol,
     Table,
@@ -217,8 +224,11 @@ class _FileBuilder(Transformer[Token, Any]):
     def enumerated(self, items: list[Token]) -> Enumerated:
         return Enumerated(str(items[0]))
 
-    def bounded(self, items: list[Token]) -> Bounded:
-        return Bounded(int(items[0]), int(items[1]))
+    def signed(self, items: list[Token]) -> int:
+        return int(str(items[0]) + str(items[1]))
+
+    def bounded(self, items: list[int]) -> Bounded:
+        return Bounded(*items)
 
     def field(self, items: list[Any]) -> list[tuple[Token, tuple[Domain, int | str]]]:
         *names, domain, value = items
@@ -230,8 +240,8 @@ class _FileBuilder(Transformer[Token, Any]):
         fields = _unique([pair for item in items if isinstance(item, list) for pair in item], "fact")
         domains = {name: domain for name, (domain, _) in fields.items()}
         instance = {name: value for name, (_, value) in fields.items()}
-        parent = str(names[1]) if len(names) > 1 else None
-        return Schema(str(names[0]), _string([title]), parent, domains, instance, self._place(names[0]))
+        parents = tuple(map(str, names[1:]))
+        return Schema(str(names[0]), _string([title]), parents, domains, instance, self._place(names[0]))
 
     def translation(self, items: list[Token]) -> tuple[str, str]:
         return str(items[0]), str(items[1])
@@ -247,6 +257,75 @@ class _FileBuilder(Transformer[Token, Any]):
     def atom(self, items: list[Any]) -> Atom:
         name, schema, *bindings = items
         return Atom(str(name), str(schema), tuple(bindings), self._place(name))
+
+    # -- instructions
+
+    def always(self, items: list[FlagOrigin]) -> _Part:
+        return _Part("always", tuple(items))
+
+    def ignores(self, items: list[Token]) -> _Part:
+        return _Part("ignores", tuple(map(str, items)))
+
+    def flag(self, items: list[Token]) -> FlagOrigin:
+        return FlagOrigin(str(items[0]), many=len(items) > 1)
+
+    def sets(self, items: list[tuple[Token, Scalar]]) -> _Part:
+        return _Part("sets", _unique(items, "fact"))
+
+    def enum_origin(self, items: list[Token]) -> EnumOrigin:
+        return EnumOrigin(str(items[0]))
+
+    def pattern_origin(self, items: list[Token]) -> PatternOrigin:
+        return PatternOrigin(_string(items))
+
+    def modifiers(self, items: list[Any]) -> _Part:
+        at = next(i for i, item in enumerate(items) if not isinstance(item, Token))
+        facts, origin, default = tuple(map(str, items[:at])), items[at], tuple(items[at + 1 :])
+        place = self._place(items[0]).span
+        if isinstance(origin, FlagOrigin):
+            if len(facts) != 1 or default:
+                raise SyntaxFault("a flag gives one fact and has no other value", *place)
+            default = (".no",)
+        elif isinstance(origin, PatternOrigin) and origin.pattern.count("{}") != len(facts):
+            raise SyntaxFault(f"the pattern has {origin.pattern.count('{}')} holes for {len(facts)} facts", *place)
+        if default and len(default) != len(facts):
+            raise SyntaxFault(f"{len(facts)} facts need as many values after 'else'", *place)
+        return _Part("modifiers", Modifiers(facts, origin, default or None))
+
+    def plain(self, items: list[Token]) -> _Part:
+        return _Part("plain", tuple(map(str, items)))
+
+    def address(self, items: list[Token]) -> _Part:
+        return _Part("address", tuple(map(str, items)))
+
+    def operands(self, items: list[Any]) -> _Part:
+        operands = [item for item in items if isinstance(item, _Part)]
+        given = [item for item in items if item is not None and not isinstance(item, _Part)]
+        return _Part(
+            "form",
+            OperandForm(
+                tuple(operand.value for operand in operands),
+                tuple(operand.kind == "address" for operand in operands),
+                tuple(_unique(given, "fact").items()),
+            ),
+        )
+
+    def instruction(self, items: list[Any]) -> Instruction:
+        name, *rest = items
+        tokens = [item for item in rest if isinstance(item, Token)]
+        parts = [item for item in rest if isinstance(item, _Part)]
+        *selectors, schema = map(str, tokens)
+        return Instruction(
+            name=str(name),
+            selectors=tuple(selectors),
+            schema=schema,
+            always=tuple(flag for value in _all("always", parts) for flag in value),
+            ignores=tuple(modifier for value in _all("ignores", parts) for modifier in value),
+            modifiers=_all("modifiers", parts),
+            sets=tuple(pair for value in _all("sets", parts) for pair in value.items()),
+            forms=_all("form", parts),
+            place=self._place(name),
+        )
 
     # -- rules
 

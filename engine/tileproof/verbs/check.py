@@ -24,9 +24,10 @@ from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
 from tileproof.message import render
-from tileproof.rule import Expression, Fact, Lookup, Rule, Rulebook, Scalar, parts
+from tileproof.rule import Rulebook, Scalar
 from tileproof.scan import Scan, scan
 from tileproof.source import Source, Span
+from tileproof.spans import span_of
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
@@ -161,7 +162,7 @@ class _Check:
             legal = legal and rule.severity is not Severity.ERROR
             message = render(judge, rule, rule.message, facts) or rule.message
             hint = render(judge, rule, rule.hint, facts)
-            span = _span(rule, facts)
+            span = span_of(rule, facts)
             self.diagnostics.append(
                 Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
             )
@@ -289,7 +290,8 @@ class _Check:
         name = use.node.text[1:]
         legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set))
         declaration = self.book.atoms.get(name)
-        schema = next((s for s in self.book.schemas.values() if declaration and s.parent == declaration.schema), None)
+        uses = (s for s in self.book.schemas.values() if declaration and declaration.schema in s.parents)
+        schema = next((s for s in uses if s.name.endswith(".gemm")), None)
         if legal and declaration is not None and schema is not None:
             atom = atom_facts(self.book, declaration, use.node, use.offset)
             self.judge(gemm.facts_with(self.book, schema.name, atom))
@@ -321,18 +323,3 @@ class _Check:
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _span(rule: Rule, facts: Facts) -> Span:
-    """The text to underline: the facts that the requirement compares, else the whole configuration."""
-    spans = [facts.spans[name] for name in _compared(rule.require) if name in facts.spans]
-    return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else facts.span
-
-
-def _compared(expression: Expression) -> Iterator[str]:
-    """Facts that an expression reads directly, not as the key of a table."""
-    if isinstance(expression, Fact):
-        yield expression.name
-    elif not isinstance(expression, Lookup):
-        for part in parts(expression):
-            yield from _compared(part)

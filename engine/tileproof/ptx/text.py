@@ -1,0 +1,163 @@
+"""The text of one PTX instruction, cut into opcode and operands.
+
+Operand texts repeat by the thousand (``{r0,r1,r2,r3}``): each distinct one is cut once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tileproof.source import Span
+from tileproof.syntax import MAX_DIGITS, SyntaxFault
+
+_NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
+_INSTRUCTION = re.compile(
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s*)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    re.ASCII,
+)
+_OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
+_PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
+_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?)?", re.ASCII)
+_INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
+_FLOAT = re.compile(
+    r"[+-]?\s*(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII
+)
+_CONSTANT = re.compile(r"[\s+\-*/()0-9a-fA-FxX.U]*\d[\s+\-*/()0-9a-fA-FxX.U]*", re.ASCII)
+
+INTEGER, FLOAT, SINK = ".integer", ".float", ".sink"  # what a constant is, by members of the enum operand_class
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A register, a constant or a tuple of such.
+
+    Attributes:
+        names: the registers and symbols in it; of a constant its class, such as ``.integer``.
+        registers: the length of the tuple; 0 where it is none.
+        value: of an integer.
+        offset: what is added to a register or a symbol.
+        start, end: offsets from the beginning of the operand.
+    """
+
+    names: tuple[str, ...]
+    registers: int
+    value: int | None
+    offset: int
+    negated: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand: an address of one or more parts, or one part."""
+
+    parts: tuple[Part, ...]
+    address: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction, its pieces with their offsets into the text."""
+
+    opcode: str
+    opcode_start: int
+    guard: str | None
+    guard_span: Span
+    operands: tuple[Operand, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+def cut(text: str) -> Instruction:
+    """One instruction, its semicolon included.
+
+    Raises:
+        SyntaxFault: the text is not in grammar/ptx.lark.
+    """
+    found = _INSTRUCTION.fullmatch(text)
+    if found is None:
+        raise _fault(text)
+    pieces, starts, ends = [], [], []
+    body, offset = found[4], found.start(4)
+    at = 0
+    while at < len(body):
+        piece = _OPERAND.match(body, at)
+        operand = _operand(piece[1]) if piece else None
+        if piece is None or operand is None:
+            raise _fault(text)
+        pieces.append(operand)
+        starts.append(offset + piece.start(1))
+        ends.append(offset + piece.end(1))
+        at = piece.end()
+    if body.endswith(","):
+        raise _fault(text)
+    guard = Span(found.start(2), found.end(2)) if found[2] else Span(0, 0)
+    return Instruction(found[3], found.start(3), found[2], guard, tuple(pieces), tuple(starts), tuple(ends))
+
+
+def _fault(text: str) -> SyntaxFault:
+    from tileproof.syntax.ptx import fault  # noqa: PLC0415  Lark is imported only to say what is wrong
+
+    return fault(text) or SyntaxFault("this is not one PTX instruction", 0, len(text))
+
+
+@lru_cache(maxsize=65536)
+def _operand(text: str) -> Operand | None:
+    if text[0] != "[":
+        # A pair of destinations, `d|p`, counts as its first.
+        part = _part(text.partition("|")[0].rstrip() if "|" in text else text, 0)
+        return Operand((part,), address=False) if part is not None else None
+    inner, parts, at = text[1:-1], [], 0
+    while at < len(inner):
+        piece = _PART.match(inner, at)
+        part = _part(piece[1], 1 + piece.start(1)) if piece else None
+        if piece is None or part is None:
+            return None
+        parts.append(part)
+        at = piece.end()
+    return Operand(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
+
+
+def _part(text: str, start: int) -> Part | None:
+    end = start + len(text)
+    if text[0] != "{":
+        scalar = _scalar(text)
+        return Part((scalar[0],), 0, *scalar[1:], start, end) if scalar is not None else None
+    if not text[1:-1].strip():
+        return Part((), 0, None, 0, negated=False, start=start, end=end)
+    names = []
+    for element in text[1:-1].split(","):
+        scalar = _scalar(element.strip())
+        if scalar is None or scalar[2]:
+            return None
+        names.append(scalar[0])
+    return Part(tuple(names), len(names), None, 0, negated=False, start=start, end=end)
+
+
+@lru_cache(maxsize=4096)
+def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
+    """Name or class of a constant, its value, what is added, and whether it is negated."""
+    if text == "_":
+        return SINK, None, 0, False
+    if found := _SCALAR.fullmatch(text):
+        if found[3] and found[1]:
+            return None
+        sign = -1 if (found[3] or "").count("-") % 2 else 1
+        offset = sign * int(found[4], 0 if found[4][:2] in ("0x", "0X") else 10) if found[4] else 0
+        return found[2], None, offset, bool(found[1])
+    if found := _INTEGER.fullmatch(text):
+        if len(found[2]) > MAX_DIGITS + 1:
+            return INTEGER, None, 0, False
+        octal = found[2][0] == "0" and found[2].isdecimal()
+        if octal and set(found[2]) & set("89"):
+            return None
+        value = int(found[2], 8 if octal else 0)
+        return INTEGER, -value if found[1] == "-" else value, 0, False
+    if _FLOAT.fullmatch(text):
+        return FLOAT, None, 0, False
+    if _CONSTANT.fullmatch(text):  # an expression: an integer, but rules that ask for its value are silent
+        return INTEGER, None, 0, False
+    return None

@@ -1,0 +1,23 @@
+"""PTX instructions by grammar/ptx.lark: where a text is no instruction, and why."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from lark import Lark
+
+from tileproof.syntax import SyntaxFault, compile_grammar, run
+
+
+@cache
+def _parser() -> Lark:
+    return compile_grammar("ptx", ["start"])
+
+
+def fault(text: str) -> SyntaxFault | None:
+    """What keeps a text from being one PTX instruction, or None."""
+    try:
+        run(_parser(), text, "start")
+    except SyntaxFault as found:
+        return found
+    return None

@@ -1,0 +1,191 @@
+"""``legal``: whether a target takes a PTX instruction, and which rules it breaks if not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.evaluate import Judge
+from tileproof.facts import Facts
+from tileproof.message import render
+from tileproof.ptx.lower import Lowered, Registers, lower
+from tileproof.ptx.registers import by_letter
+from tileproof.report.values import Report
+from tileproof.rule import Rule, Rulebook, Scalar
+from tileproof.source import Source
+from tileproof.spans import span_of
+from tileproof.target import Target
+from tileproof.verbs.check import FileReport, Options
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether an instruction is legal, the codes of what was found, warnings too, and the first message."""
+
+    legal: bool
+    codes: tuple[str, ...]
+    message: str
+
+
+class BadRequest(ValueError):
+    """A target or a PTX version that there is not."""
+
+
+@lru_cache(maxsize=256)
+def judge_for(book: Rulebook, contract: str, schema: str) -> Judge:
+    """The rules of an instruction's schema and of those that it extends."""
+    return Judge(book, contract, schema, inherited=True)
+
+
+@lru_cache(maxsize=256)
+def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> dict[str, Scalar]:
+    """The facts that are not in the text: the target and the PTX version.
+
+    Args:
+        target: such as ``sm_90a``.
+        ptx: such as (8, 7); None for the newest that knows the target.
+
+    Raises:
+        BadRequest: no such target, or no such version.
+    """
+    rows = book.tables["target", "ptx"].rows
+    member = f".{target}"
+    if (member,) not in rows:
+        close = get_close_matches(target, [name[1:] for (name,) in rows], 1, 0.5)
+        raise BadRequest(f"no target is called '{target}'" + (f"; did you mean {close[0]}?" if close else ""))
+    if ptx is None:
+        newest = book.tables["target", "ptx"].column("last")
+        assert newest is not None, "rules/targets.rule"
+        version = rows[member,][newest]
+        assert isinstance(version, int), "rules/targets.rule"
+        return {"target": member, "ptx": version}
+    major, minor = ptx
+    version = 100 * major + minor
+    if version not in book.domain("ptx", "ptx") or not 0 <= minor < 10:
+        raise BadRequest(f"there is no PTX {major}.{minor}")
+    return {"target": member, "ptx": version}
+
+
+def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Verdict:
+    """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...).
+
+    Args:
+        where: ``context`` of the target.
+    """
+    lowered = lower(book, text, by_letter(book))
+    if lowered.faults:
+        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), lowered.faults[0].message)
+    assert lowered.declaration is not None
+    judge = judge_for(book, contract, lowered.declaration.schema)
+    values = {**lowered.values, **where}
+    violated = judge.violated(values)
+    if not violated:
+        return Verdict(True, (), "")
+    errors = [rule for rule in violated if rule.severity is Severity.ERROR]
+    first = (errors or list(violated))[0]
+    message = _message(judge, first, lowered.facts(where))
+    return Verdict(not errors, tuple(rule.code for rule in violated), message)
+
+
+def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
+    return render(judge, rule, rule.message, facts) or rule.message
+
+
+def diagnostics(
+    book: Rulebook,
+    contract: str,
+    source: Source,
+    start: int,
+    end: int,
+    registers: Registers,
+    where: dict[str, Scalar],
+) -> Iterator[Diagnostic]:
+    """What is wrong with the instruction between two offsets of a text, with hints and places."""
+    lowered = lower(book, source.text[start:end], registers)
+    for fault in lowered.faults:
+        found = book.findings[fault.code]
+        span = type(fault.span)(start + fault.span.start, start + fault.span.end)
+        yield Diagnostic(source, span, fault.code, found.name, found.severity, fault.message, found.hint, found.sources)
+    if not lowered.faults:
+        yield from _violations(book, contract, source, start, lowered, where)
+
+
+def _violations(
+    book: Rulebook, contract: str, source: Source, start: int, lowered: Lowered, where: dict[str, Scalar]
+) -> Iterator[Diagnostic]:
+    assert lowered.declaration is not None
+    judge = judge_for(book, contract, lowered.declaration.schema)
+    violated = judge.violated({**lowered.values, **where})
+    facts = lowered.facts(where, start) if violated else None
+    for rule in violated:
+        assert facts is not None
+        hint = render(judge, rule, rule.hint, facts)
+        span = span_of(rule, facts)
+        message = _message(judge, rule, facts)
+        yield Diagnostic(source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+
+
+def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str]:
+    """For each line ``{"target": ..., "instr": ...}`` a line ``{"legal": ..., "codes": [...], "message": ...}``."""
+    for line in lines:
+        if line.strip():
+            yield answer(book, contract, line)
+
+
+def answer(book: Rulebook, contract: str, line: str) -> str:
+    """The answer to one request; what is wrong with the request is an answer too."""
+    try:
+        request = json.loads(line)
+        target, text, ptx = _fields(request)
+        verdict = legal(book, contract, text, context(book, target, ptx))
+    except BadRequest as error:
+        verdict = Verdict(False, ("PT010",), str(error))
+    except (ValueError, RecursionError) as error:
+        verdict = Verdict(False, ("PT010",), f"not a request {{'target': ..., 'instr': ...}}: {error}")
+    return as_json(verdict)
+
+
+def as_json(verdict: Verdict) -> str:
+    """A verdict as one line."""
+    return json.dumps({"legal": verdict.legal, "codes": list(verdict.codes), "message": verdict.message})
+
+
+def version(text: str) -> tuple[int, int]:
+    """``8.7`` as (8, 7).
+
+    Raises:
+        BadRequest: it is no version.
+    """
+    major, _, minor = text.partition(".")
+    if not (major.isdecimal() and minor.isdecimal()):
+        raise BadRequest(f"'{text}' is no PTX version such as 8.7")
+    return int(major), int(minor)
+
+
+def report(book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar]) -> Report:
+    """What is wrong with each of some instructions, as ``check`` shows it."""
+    registers = by_letter(book)
+    files = []
+    for text in instructions:
+        source = Source("<instruction>", text)
+        found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
+        files.append(FileReport(source, found, Target(str(where["target"]), "given")))
+    return Report(tuple(files), (), Options(contract, str(where["target"])[1:]), book)
+
+
+def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
+    if not isinstance(request, dict):
+        raise BadRequest("a request is an object with 'target' and 'instr'")
+    target, text, ptx = request.get("target"), request.get("instr"), request.get("ptx")
+    if not isinstance(target, str) or not isinstance(text, str):
+        raise BadRequest("a request has the strings 'target' and 'instr'")
+    if ptx is None:
+        return target, text, None
+    if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
+        raise BadRequest("'ptx' is a version such as [8, 7]")
+    return target, text, (ptx[0], ptx[1])
