@@ -32,36 +32,86 @@ def needs_ptxas(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.oracle(_installed(test))
 
 
-_HEADER = """.version {ptx}
-.target {target}
-.address_size 64
-.visible .entry k()
-{{
-.reg .b32 %r<260>;
-.reg .f32 %f<260>;
-.reg .f64 %d<260>;
-.reg .b64 %l<16>;
-.reg .b16 %h<16>;
-.reg .pred %p<8>;
-"""
+BATCH = 1000
+_HEADER = ".version {ptx}\n.target {target}\n.address_size 64\n.shared .align 1024 .b8 smem[4096];\n"
+# Registers as `tileproof legal` names them, and as the DSL does.
+_REGISTERS = "".join(
+    f".reg .{kind} {letter}<{count}>; .reg .{kind} %{letter}<{count}>; "
+    for letter, kind, count in (
+        ("r", "b32", 300),
+        ("f", "f32", 300),
+        ("d", "f64", 300),
+        ("l", "b64", 80),
+        ("h", "b16", 80),
+        ("p", "pred", 40),
+    )
+)
+_WIDE = ".reg .b128 q<40>; .reg .b128 %q<40>; "  # since PTX 8.3
 
 
 def rejected(instructions: list[str], target: str, ptx: str) -> list[bool]:
-    """For each instruction, whether ptxas reports an error on its line.
+    """For each instruction, whether ptxas reports an error for it."""
+    return [reason is not None for reason in reasons(instructions, target, ptx)]
 
-    ptxas reports all semantic errors of a file with their lines; but a syntax error hides those after it, so the
-    instructions must be well-formed.
+
+def reasons(instructions: list[str], target: str, ptx: str) -> list[str | None]:
+    """For each instruction the error that ptxas reports, or None.
+
+    Each instruction stands in an entry of its own, and what was not complained of is asked again until all of it
+    assembles: ptxas stops at a syntax error and after a hundred others, and an error of one phase hides the next phase.
     """
+    found: list[str | None] = []
+    for i in range(0, len(instructions), BATCH):
+        found += _batch(instructions[i : i + BATCH], target, ptx)
+    return found
+
+
+def _batch(instructions: list[str], target: str, ptx: str) -> list[str | None]:
+    found: list[str | None] = [None] * len(instructions)
+    live = list(range(len(instructions)))
+    while live:
+        errors = _assemble([instructions[i] for i in live], target, ptx)
+        if errors is None:
+            break
+        if not errors:  # it failed without a place: halve the batch
+            if len(live) == 1:
+                found[live[0]] = "ptxas failed"
+                break
+            half = len(live) // 2
+            for part in (live[:half], live[half:]):
+                for i, reason in zip(part, _batch([instructions[i] for i in part], target, ptx), strict=True):
+                    found[i] = reason
+            break
+        for at, reason in errors.items():
+            found[live[at]] = reason
+        live = [i for at, i in enumerate(live) if at not in errors]
+    return found
+
+
+def _assemble(instructions: list[str], target: str, ptx: str) -> dict[int, str] | None:
+    """Errors by instruction; empty where they cannot be told apart, None where all assembles."""
     ptxas = find()
     assert ptxas is not None
+    major, minor = map(int, ptx.split("."))
+    registers = _REGISTERS + (_WIDE if (major, minor) >= (8, 3) else "")
     header = _HEADER.format(ptx=ptx, target=target)
-    first = header.count("\n") + 1
-    text = header + "\n".join(instructions) + "\nret;\n}\n"
+    entries = [f".visible .entry k{i}() {{ {registers}\n{text}\nret; }}" for i, text in enumerate(instructions)]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "batch.ptx"
-        source.write_text(text, encoding="ascii")
-        command = [str(ptxas), "-arch", target, str(source), "-o", str(Path(folder) / "out.cubin")]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    lines = {int(line) for line in re.findall(r", line (\d+); error", output.stderr + output.stdout)}
-    assert bool(lines) is (output.returncode != 0), output.stderr
-    return [first + i in lines for i in range(len(instructions))]
+        source.write_text(header + "\n".join(entries) + "\n", encoding="ascii")
+        command = [str(ptxas), "-arch", target, "-O0", str(source), "-o", str(Path(folder) / "out.cubin")]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if run.returncode == 0:
+        return None
+    output = run.stderr + run.stdout
+    first = header.count("\n") + 1
+    errors: dict[int, str] = {}
+    for line, reason in re.findall(r", line (\d+); (?:error|fatal)\s*: (.*)", output):
+        at = (int(line) - first) // 3
+        if 0 <= at < len(instructions):
+            errors.setdefault(at, reason)
+        else:
+            raise RuntimeError(f"ptxas complains of the header: {reason}")
+    for number, reason in re.findall(r"(?:error|fatal)\s*:.*[Ff]unction '?k(\d+)\b(.*)", output):
+        errors.setdefault(int(number), reason)
+    return errors

@@ -1,0 +1,103 @@
+"""An instruction's text from its facts: the inverse of ``lower``.
+
+``lower(book, spell(...))`` gives the facts back, which a test shows for every declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from tileproof.ptx.opcode import ptx_spellings
+from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, OperandForm, PatternOrigin, Rulebook, Scalar
+
+# A register of each class, as `legal` names them; what is no register stands for itself.
+_LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
+_CONSTANTS = {".float": "1.5", ".sink": "_", ".special": "%laneid"}
+
+
+def forms_of(declaration: Instruction, facts: Mapping[str, Scalar]) -> tuple[OperandForm, ...]:
+    """The forms of an instruction's operands that say nothing else than the facts do."""
+    return tuple(
+        form for form in declaration.forms if all(facts.get(name, value) == value for name, value in form.sets)
+    )
+
+
+def spell(
+    book: Rulebook, declaration: Instruction, facts: Mapping[str, Scalar], form: OperandForm | None = None
+) -> str:
+    """An instruction with these facts; registers are named by class and numbered from 0 through all operands.
+
+    Args:
+        form: how to write its operands; without one the first that fits the facts.
+
+    Raises:
+        ValueError: no form of the operands fits.
+    """
+    chosen = form or next(iter(forms_of(declaration, facts)), None)
+    if chosen is None:
+        raise ValueError(f"no operands of '{declaration.name}' fit these facts")
+    opcode = declaration.name + "".join(_modifiers(book, declaration, facts))
+    operands = ",".join(_operands(chosen, facts))
+    return f"{opcode} {operands};" if operands else f"{opcode};"
+
+
+def _modifiers(book: Rulebook, declaration: Instruction, facts: Mapping[str, Scalar]) -> Iterator[str]:
+    yield from declaration.selectors
+    for flag in declaration.always:
+        yield flag.modifier
+    for clause in declaration.modifiers:
+        yield from _clause(book, clause, facts)
+
+
+def _clause(book: Rulebook, clause: Modifiers, facts: Mapping[str, Scalar]) -> Iterator[str]:
+    values = tuple(facts[name] for name in clause.facts)
+    match clause.origin:
+        case FlagOrigin(modifier):
+            if values == (".yes",):
+                yield modifier
+        case _ if values == clause.default:
+            return
+        case EnumOrigin(enum):
+            for value in values:
+                yield _spelling(book, enum).get(value, str(value))
+        case PatternOrigin(pattern):
+            yield "." + pattern.format(*values)
+
+
+@lru_cache(maxsize=256)
+def _spelling(book: Rulebook, enum: str) -> dict[Scalar, str]:
+    """The first PTX spelling of each member."""
+    return {member: text for text, member in reversed(ptx_spellings(book, enum).items())}
+
+
+def _operands(form: OperandForm, facts: Mapping[str, Scalar]) -> Iterator[str]:
+    used: dict[str, int] = {}
+    for names, address in zip(form.items, form.addresses, strict=True):
+        texts = [_part(name, facts, used) for name in names]
+        yield f"[{','.join(texts)}]" if address else texts[0]
+
+
+def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
+    kind = str(facts.get(f"{name}.class", ".b32"))
+    count = facts.get(f"{name}.registers", 0)
+    assert isinstance(count, int), "a number of registers"
+    sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
+    if count > 0:
+        kinds = {".source32": (".b32", ".integer"), ".mixed": (".b32", ".b64")}.get(kind, (kind,))
+        return "{" + ",".join(_element(kinds[i % len(kinds)], i, used) for i in range(count)) + "}"
+    if kind == ".integer":
+        return str(facts.get(f"{name}.value", 0))
+    offset = facts.get(f"{name}.offset", 0)
+    return sign + _element(kind, 0, used) + (f"+{offset}" if offset else "")
+
+
+def _element(kind: str, i: int, used: dict[str, int]) -> str:
+    if kind == ".integer":
+        return str(i)
+    letter = _LETTERS.get(kind)
+    if letter is None:
+        return _CONSTANTS.get(kind, "smem")
+    number = used.get(letter, 0)
+    used[letter] = number + 1
+    return f"{letter}{number}"

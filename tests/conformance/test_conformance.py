@@ -1,0 +1,72 @@
+"""tileproof and ptxas agree on which instructions a target takes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+
+import pytest
+from conformance.generator import Sample, samples
+from ptxas import needs_ptxas, reasons
+
+import tileproof
+from tileproof.verbs.legal import context, legal
+
+BOOK = tileproof.load_rules()
+NEWEST = (9, 5)
+VERSIONS = [(6, 3), (6, 4), (6, 5), *((7, minor) for minor in range(9)), *((8, minor) for minor in range(9))]
+VERSIONS += [(9, minor) for minor in range(6)]
+
+
+def places() -> list[tuple[str, tuple[int, int]]]:
+    """Every target that ptxas 13.5 knows with the newest PTX, and with some older versions that know it."""
+    table = BOOK.tables["target", "ptx"]
+    found = []
+    for (member,), row in table.rows.items():
+        first, last = row[table.column("ptx")], row[table.column("last")]
+        assert isinstance(first, int) and isinstance(last, int)
+        if last < 905:
+            continue  # ptxas 13.5 no longer knows it
+        versions = [v for v in VERSIONS if v >= divmod(first, 100)]
+        found += [(member[1:], NEWEST)] * len(versions) + [(member[1:], v) for v in versions]
+    return found
+
+
+def disagreements(found: list[Sample]) -> list[str]:
+    """Instructions on which tileproof and ptxas differ, one line each."""
+    batches: dict[tuple[str, tuple[int, int]], list[Sample]] = defaultdict(list)
+    for sample in found:
+        batches[sample.target, sample.ptx].append(sample)
+    differing = []
+    for (target, ptx), batch in sorted(batches.items()):
+        where = context(BOOK, target, ptx)
+        answers = reasons([sample.text for sample in batch], target, f"{ptx[0]}.{ptx[1]}")
+        for sample, reason in zip(batch, answers, strict=True):
+            verdict = legal(BOOK, "ptx", sample.text, where)
+            if verdict.legal is not (reason is None):
+                ours = "legal" if verdict.legal else f"{','.join(verdict.codes)} {verdict.message}"
+                differing.append(f"{target} {ptx[0]}.{ptx[1]} {sample.text}\n    ours: {ours}\n    ptxas: {reason}")
+    return differing
+
+
+def compare(seed: int, count: int) -> None:
+    found = list(samples(BOOK, seed, count, places()))
+    assert len(found) > 0.9 * count, "declarations without a legal instance"
+    origins = Counter(sample.origin for sample in found)
+    assert min(origins.values()) > count / 10, origins
+    differing = disagreements(found)
+    shown = "\n".join(differing[:20])
+    assert not differing, f"{len(differing)} of {len(found)} differ:\n{shown}"
+
+
+@needs_ptxas
+def test_conformance_20_000():
+    compare(seed=int(os.environ.get("TILEPROOF_SEED", "1")), count=20_000)
+
+
+@pytest.mark.long
+@needs_ptxas
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_conformance_1_000_000(seed: int):
+    """``pytest -m long tests/conformance``: 20 runs of 50,000 instructions."""
+    compare(seed=1000 + seed, count=50_000)
