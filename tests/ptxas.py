@@ -99,7 +99,7 @@ def _assemble(instructions: list[str], target: str, ptx: str) -> dict[int, str] 
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "batch.ptx"
         source.write_text(header + "\n".join(entries) + "\n", encoding="ascii")
-        command = [str(ptxas), "-arch", target, "-O0", str(source), "-o", str(Path(folder) / "out.cubin")]
+        command = [str(ptxas), "-arch", target, str(source), "-o", str(Path(folder) / "out.cubin")]
         run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if run.returncode == 0:
         return None

@@ -6,10 +6,10 @@ import os
 from collections import Counter, defaultdict
 
 import pytest
-from conformance.generator import Sample, samples
-from ptxas import needs_ptxas, reasons
 
 import tileproof
+from conformance.generator import Sample, samples
+from ptxas import needs_ptxas, reasons
 from tileproof.verbs.legal import context, legal
 
 BOOK = tileproof.load_rules()
