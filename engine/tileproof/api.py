@@ -14,12 +14,13 @@ from tileproof.rule import Rulebook
 from tileproof.rulebook import default_files, load, rule_files
 from tileproof.scan import Scan, scan
 from tileproof.source import Source
-from tileproof.verbs.check import FileReport, Options, check_source
+from tileproof.verbs.check import check_source
+from tileproof.verbs.outcome import FileReport, Options
 
 if TYPE_CHECKING:
     from tileproof.verbs.legal import Verdict
 
-IR_SUFFIXES = (".mlir",)
+IR_SUFFIXES = (".mlir", ".ptx")
 
 
 def parse(text: str, name: str = "<text>") -> Scan:

@@ -33,7 +33,7 @@ def fail(message: str) -> NoReturn:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="tileproof %(version)s")
 def main() -> None:
-    """Verify NVIDIA tensor-core code: CuTe DSL IR against rules that are data."""
+    """Verify NVIDIA tensor-core code: CuTe DSL IR and PTX against rules that are data."""
 
 
 def _rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +107,7 @@ def check(
     colourless: bool,
     folders: tuple[Path, ...],
 ) -> None:
-    """Check IR files, directories (*.mlir), globs, or - for standard input.
+    """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
     Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
     holds no IR, or bad arguments.
@@ -116,7 +116,7 @@ def check(
     """
     from tileproof import api, config  # noqa: PLC0415
     from tileproof.diagnostic import Severity  # noqa: PLC0415
-    from tileproof.verbs.check import Options  # noqa: PLC0415
+    from tileproof.verbs.outcome import Options  # noqa: PLC0415
 
     book, rules = _load(folders)
     settings = config.find(Path.cwd())
@@ -235,7 +235,7 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     status is the worse of the two, and 2 where nothing was compiled.
     """
     from tileproof import api  # noqa: PLC0415
-    from tileproof.verbs.check import Options  # noqa: PLC0415
+    from tileproof.verbs.outcome import Options  # noqa: PLC0415
     from tileproof.verbs.run import CannotRun, dump  # noqa: PLC0415
 
     book, rules = _load(())

@@ -13,7 +13,18 @@ from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, Opera
 
 # A register of each class, as `legal` names them; what is no register stands for itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
-_CONSTANTS = {".float": "1.5", ".sink": "_", ".special": "%laneid"}
+_CONSTANTS = {".float32": "0f3f800000", ".float64": "1.5", ".sink": "_", ".special": "%laneid"}
+# Members of a tuple that are together of a class.
+_MEMBERS = {
+    ".mixed32": (".b32", ".f32"),
+    ".mixed_pred": (".b32", ".pred"),
+    ".mixed_sink": (".b32", ".sink"),
+    ".mixed_special": (".b32", ".special"),
+    ".source32": (".b32", ".integer"),
+    ".source_f32": (".f32", ".float32"),
+    ".source64": (".b64", ".integer"),
+    ".mixed": (".b32", ".b64"),
+}
 
 
 def forms_of(declaration: Instruction, facts: Mapping[str, Scalar]) -> tuple[OperandForm, ...]:
@@ -84,7 +95,7 @@ def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
     if count > 0:
-        kinds = {".source32": (".b32", ".integer"), ".mixed": (".b32", ".b64")}.get(kind, (kind,))
+        kinds = _MEMBERS.get(kind, (kind,))
         return "{" + ",".join(_element(kinds[i % len(kinds)], i, used) for i in range(count)) + "}"
     if kind == ".integer":
         return str(facts.get(f"{name}.value", 0))
