@@ -56,14 +56,10 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
     if rows < 0:
         return []
     verdicts = _Vectorised(coded, rows) if find_spec("numpy") is not None else _Plain(coded, rows)
-    broken: dict[str, Any] = {}
-    for check in judge.checks:
-        broken[check.rule.code] = verdicts.violated(check)
     illegal = verdicts.nowhere()
     for check in judge.checks:
         if check.rule.severity is Severity.ERROR:
-            refined = [broken[code] for code in check.rule.refines if code in broken]
-            illegal = verdicts.joined(illegal, broken[check.rule.code], refined)
+            illegal = verdicts.joined(illegal, verdicts.violated(check))
     return [not row for row in illegal]
 
 
@@ -86,8 +82,8 @@ def _column(values: Iterable[Any]) -> Column:
     if hasattr(values, "dtype") and values.dtype.kind in "iu":
         import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
 
-        different, codes = np.unique(np.asarray(values), return_inverse=True)
-        return Column(tuple(map(int, different)), codes)
+        different, inverse = np.unique(np.asarray(values), return_inverse=True)
+        return Column(tuple(map(int, different)), inverse)
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in values]
     return Column(tuple(map(_plain, numbers)), codes)
@@ -127,10 +123,9 @@ class _Plain:
             found.append(answer)
         return found
 
-    def joined(self, illegal: Any, violated: Any, refined: list[Any]) -> Any:
-        """Rows that were illegal, or violate a rule and none of those that it refines."""
-        silenced = map(any, zip(*refined, strict=True)) if refined else [False] * self.rows
-        return [i or (v and not s) for i, v, s in zip(illegal, violated, silenced, strict=True)]
+    def joined(self, illegal: Any, violated: Any) -> Any:
+        """Rows that were illegal before or violate a rule."""
+        return [i or v for i, v in zip(illegal, violated, strict=True)]
 
 
 class _Vectorised(_Plain):
@@ -170,6 +165,5 @@ class _Vectorised(_Plain):
         ]
         return self.np.array(answers, dtype=bool)[combined]
 
-    def joined(self, illegal: Any, violated: Any, refined: list[Any]) -> Any:
-        silenced = self.np.logical_or.reduce(refined) if refined else self.nowhere()
-        return illegal | (violated & ~silenced)
+    def joined(self, illegal: Any, violated: Any) -> Any:
+        return illegal | violated

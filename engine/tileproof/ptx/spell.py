@@ -49,7 +49,7 @@ def spell(
     if chosen is None:
         raise ValueError(f"no operands of '{declaration.name}' fit these facts")
     opcode = declaration.name + "".join(_modifiers(book, declaration, facts))
-    operands = ",".join(_operands(chosen, facts))
+    operands = ",".join(operand_texts(chosen, facts))
     return f"{opcode} {operands};" if operands else f"{opcode};"
 
 
@@ -82,11 +82,14 @@ def _spelling(book: Rulebook, enum: str) -> dict[Scalar, str]:
     return {member: text for text, member in reversed(ptx_spellings(book, enum).items())}
 
 
-def _operands(form: OperandForm, facts: Mapping[str, Scalar]) -> Iterator[str]:
+def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
+    """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}
+    found = []
     for names, address in zip(form.items, form.addresses, strict=True):
         texts = [_part(name, facts, used) for name in names]
-        yield f"[{','.join(texts)}]" if address else texts[0]
+        found.append(f"[{','.join(texts)}]" if address else texts[0])
+    return found
 
 
 def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
