@@ -296,7 +296,7 @@ class Wish:
 def nearest(encoder: Encoder, kept: Iterable[Formula], wishes: Iterable[Wish], seconds: float) -> Solved:
     """A configuration that keeps the formulas and as many wishes as can be (MaxSMT).
 
-    Among those with the fewest changes the one whose values moved least (members of an enum by their order), then the one
+    Among those with the fewest changes the one whose values moved least (members of an enum by order), then the one
     with the least numbers: the answer does not depend on the solver's mood.
     """
     optimiser = z3.Optimize()
