@@ -23,7 +23,8 @@ _SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
 _FLOAT32 = re.compile(r"[+-]?\s*0[fF][0-9a-fA-F]{8}", re.ASCII)
 _FLOAT64 = re.compile(r"[+-]?\s*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
-_CONSTANT = re.compile(r"[\s+\-*/()0-9a-fA-FxX.U]*\d[\s+\-*/()0-9a-fA-FxX.U]*", re.ASCII)
+_TERM = r"[\s(+\-]*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])[\s)]*"
+_CONSTANT = re.compile(rf"{_TERM}(?:[+\-*/]{_TERM})*", re.ASCII)
 
 # What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
@@ -160,6 +161,6 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
         return FLOAT32, None, 0, False
     if _FLOAT64.fullmatch(text):
         return FLOAT64, None, 0, False
-    if _CONSTANT.fullmatch(text):  # an expression: an integer, but rules that ask for its value are silent
+    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):  # an expression: an integer, but rules that ask for its value are silent
         return INTEGER, None, 0, False
     return None
