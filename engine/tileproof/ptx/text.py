@@ -19,6 +19,7 @@ _INSTRUCTION = re.compile(
 )
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
+_PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
 _SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?)?", re.ASCII)
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
 _FLOAT32 = re.compile(r"[+-]?\s*0[fF][0-9a-fA-F]{8}", re.ASCII)
@@ -108,8 +109,9 @@ def _fault(text: str) -> SyntaxFault:
 @lru_cache(maxsize=65536)
 def _operand(text: str) -> Operand | None:
     if text[0] != "[":
-        # A pair of destinations, `d|p`, counts as its first.
-        part = _part(text.partition("|")[0].rstrip() if "|" in text else text, 0)
+        if pair := _PAIR.fullmatch(text):  # two destinations, `d|p`, count as the first
+            text = pair[1]
+        part = _part(text, 0)
         return Operand((part,), address=False) if part is not None else None
     inner, parts, at = text[1:-1], [], 0
     while at < len(inner):
@@ -161,6 +163,7 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
         return FLOAT32, None, 0, False
     if _FLOAT64.fullmatch(text):
         return FLOAT64, None, 0, False
-    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):  # an expression: an integer, but rules that ask for its value are silent
+    # An expression is an integer, but rules that ask for its value are silent.
+    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):
         return INTEGER, None, 0, False
     return None
