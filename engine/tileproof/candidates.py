@@ -32,14 +32,12 @@ class Query:
     Attributes:
         facts: values that a configuration must have, by fact; a family without such a fact does not come into question.
         tile: M, N and K of the tile, in elements; an atom must divide it.
-        threads: threads that work together, such as 128 for a warpgroup; None for any number.
     """
 
     contract: str
     context: Mapping[str, Scalar]
     facts: Mapping[str, tuple[Scalar, ...]]
     tile: tuple[int, int, int] | None = None
-    threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -345,6 +345,7 @@ def suggest_(
 
     Exit status: 0 something was found, 1 nothing is legal, 2 bad arguments.
     """
+    from tileproof.candidates import suggest  # noqa: PLC0415
     from tileproof.verbs import suggest as verb  # noqa: PLC0415
     from tileproof.verbs.legal import context, version  # noqa: PLC0415
 
@@ -361,19 +362,17 @@ def suggest_(
             if illegal is None:
                 fail("suggest --repair needs an instruction or an atom type")
             mended = verb.repaired(book, contract, illegal, where, timeout)
-            lines = [verb.repair_as_json(mended)] if form == "json" else verb.repair_as_text(mended)
-            click.echo("\n".join(lines))
+            click.echo(verb.repair_as_json(mended) if form == "json" else "\n".join(verb.repair_as_text(mended)))
             sys.exit(0 if mended.text else 1)
         if illegal is not None:
             fail(f"what is '{illegal}'? An illegal instruction goes with --repair")
         query = verb.query(book, contract, where, {name: _listed([text]) for name, text in wanted.items()}, tile)
     except ValueError as error:
         fail(str(error))
-    found = verb.suggest(book, query)
+    found = suggest(book, query)
     most = None if everything else limit
-    click.echo(
-        verb.as_json(found, most) if form == "json" else "\n".join(verb.as_text(found, most)) or "nothing is legal"
-    )
+    lines = [verb.as_json(found, most)] if form == "json" else list(verb.as_text(found, most))
+    click.echo("\n".join(lines) or "nothing that is legal fits")
     sys.exit(0 if found else 1)
 
 
