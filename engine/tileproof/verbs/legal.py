@@ -85,11 +85,15 @@ def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     values = {**lowered.values, **where}
     violated = judge.violated(values)
     if not violated:
-        return Verdict(True, (), "")
+        return _LEGAL
     errors = [rule for rule in violated if rule.severity is Severity.ERROR]
     first = (errors or list(violated))[0]
-    message = _message(judge, first, lowered.facts(where))
+    assert lowered.opcode is not None
+    message = _message(judge, first, Facts(judge.schema, values, lowered.opcode.spelled, {}, Span(0, 0)))
     return Verdict(not errors, tuple(rule.code for rule in violated), message)
+
+
+_LEGAL = Verdict(True, (), "")
 
 
 def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
