@@ -270,7 +270,7 @@ def legal(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Is a PTX instruction legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
+    """Is a PTX instruction or an atom's type legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
 
     Registers are named by class: r0 .b32, f0 .f32, d0 .f64, l0 .b64, h0 .b16, p0 .pred, q0 .b128.
 
