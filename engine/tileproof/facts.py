@@ -57,7 +57,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     Raises:
         MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
     """
-    found = _Collected()
+    found = _Collected(dict(atom.sets))
     for binding in atom.bindings:
         _bind(book, atom, binding, node, offset, found)
     span = Span(offset + node.start, offset + node.end)

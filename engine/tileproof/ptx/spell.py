@@ -73,19 +73,22 @@ def _spelling(book: Rulebook, enum: str) -> dict[Scalar, str]:
 
 def _operands(form: OperandForm, facts: Mapping[str, Scalar]) -> Iterator[str]:
     used: dict[str, int] = {}
-    for names, address in zip(form.items, form.addresses, strict=True):
-        texts = [_part(name, facts, used) for name in names]
+    for names, address, braces in zip(form.items, form.addresses, form.tuples, strict=True):
+        texts = [_part(name, facts, used, braces) for name in names]
         yield f"[{','.join(texts)}]" if address else texts[0]
 
 
-def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
+def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], braces: bool) -> str:
     kind = str(facts.get(f"{name}.class", ".b32"))
     count = facts.get(f"{name}.registers", 0)
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
-    if count > 0:
+    if count > 0 or braces:
         kinds = {".source32": (".b32", ".integer"), ".mixed": (".b32", ".b64")}.get(kind, (kind,))
-        return "{" + ",".join(_element(kinds[i % len(kinds)], i, used) for i in range(count)) + "}"
+        elements = [_element(kinds[i % len(kinds)], i, used) for i in range(max(count, 1))]
+        if facts.get(f"{name}.repeated") == ".yes":
+            elements[-1] = elements[0]
+        return "{" + ",".join(elements) + "}"
     if kind == ".integer":
         return str(facts.get(f"{name}.value", 0))
     offset = facts.get(f"{name}.offset", 0)

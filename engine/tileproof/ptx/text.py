@@ -49,6 +49,12 @@ class Part:
     start: int
     end: int
 
+    @property
+    def repeated(self) -> bool:
+        """Whether a register stands in the tuple twice."""
+        registers = [name for name in self.names if name[0] != "."]
+        return len(set(registers)) < len(registers)
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
