@@ -120,9 +120,13 @@ def tree(scratch: Path) -> Path:
 @pytest.mark.parametrize(
     ("argument", "found"),
     [
-        pytest.param("tree", ["tree/a/a.mlir", "tree/a/deep/z.mlir", "tree/b.mlir"], id="a-folder-is-searched"),
+        pytest.param(
+            "tree", ["tree/a/a.mlir", "tree/a/deep/z.mlir", "tree/b.mlir", "tree/c.ptx"], id="a-folder-is-searched"
+        ),
         pytest.param("./tree/b.mlir", ["tree/b.mlir"], id="a-file"),
-        pytest.param("tree/c.ptx", ["tree/c.ptx"], id="a-file-that-is-named-is-checked-whatever-its-suffix"),
+        pytest.param(
+            "tree/a/notes.txt", ["tree/a/notes.txt"], id="a-file-that-is-named-is-checked-whatever-its-suffix"
+        ),
         pytest.param("tree/*/*.mlir", ["tree/a/a.mlir"], id="glob"),
         pytest.param("tree/**/*.mlir", ["tree/a/a.mlir", "tree/a/deep/z.mlir", "tree/b.mlir"], id="glob-of-any-depth"),
         pytest.param("tree/[ab]", ["tree/a/a.mlir", "tree/a/deep/z.mlir"], id="glob-of-a-folder"),

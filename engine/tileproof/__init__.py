@@ -16,16 +16,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileproof.api import check, legal, load_rules, parse
+    from tileproof.api import check, legal, legal_many, load_rules, parse
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
 __version__ = "0.1.0"
-__all__ = ["Layout", "Report", "__version__", "check", "legal", "load_rules", "parse"]
+__all__ = ["Layout", "Report", "__version__", "check", "legal", "legal_many", "load_rules", "parse"]
 
 _HOMES = {
     "check": "tileproof.api",
     "legal": "tileproof.api",
+    "legal_many": "tileproof.api",
     "parse": "tileproof.api",
     "load_rules": "tileproof.api",
     "Layout": "tileproof.layout",

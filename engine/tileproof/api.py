@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tileproof.report.values import Report, Unread
 from tileproof.rule import Rulebook
 from tileproof.rulebook import default_files, load, rule_files
 from tileproof.scan import Scan, scan
 from tileproof.source import Source
-from tileproof.verbs.check import FileReport, Options, check_source
+from tileproof.verbs.check import check_source
+from tileproof.verbs.outcome import FileReport, Options
 
 if TYPE_CHECKING:
     from tileproof.verbs.legal import Verdict
 
-IR_SUFFIXES = (".mlir",)
+IR_SUFFIXES = (".mlir", ".ptx")
 
 
 def parse(text: str, name: str = "<text>") -> Scan:
@@ -97,6 +98,41 @@ def legal(
 
     book = load_rules(rules)
     return legal(book, contract, instruction, context(book, target, ptx))
+
+
+def legal_many(
+    schema: str,
+    facts: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
+    target: str | None = None,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    rules: Iterable[Path] = (),
+) -> list[bool]:
+    """Which of many configurations are legal: what an autotuner asks.
+
+    Args:
+        schema: whose facts they are, such as ``wgmma.mma_async``; ``tileproof rules list`` names them.
+        facts: rows (one mapping a configuration, all with the same facts) or columns (lists or numpy arrays by fact).
+            A member of an enum is written ``.f16`` or ``f16``. Facts that are left out are unknown: rules that read
+            them are silent.
+        target, ptx: the same for all rows, where the schema is an instruction's and no column gives them.
+
+    Raises:
+        ValueError: no such schema, fact, value or target, or rows that differ in their facts.
+    """
+    from tileproof.many import legal_many, transposed  # noqa: PLC0415  what `check` does not need
+    from tileproof.verbs.legal import context, judge_for  # noqa: PLC0415
+
+    book = load_rules(rules)
+    if schema not in book.schemas:
+        raise ValueError(f"no schema is called '{schema}'; there are {', '.join(book.schemas)}")
+    columns = dict(facts) if isinstance(facts, Mapping) else transposed(facts)
+    if target is not None and columns:
+        rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
+        for name, value in context(book, target, ptx).items():
+            if name in book.schemas[schema].fields:
+                columns.setdefault(name, [value] * rows)
+    return legal_many(judge_for(book, contract, schema), columns)
 
 
 def validate(book: Rulebook, options: Options) -> None:

@@ -33,7 +33,7 @@ def fail(message: str) -> NoReturn:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="tileproof %(version)s")
 def main() -> None:
-    """Verify NVIDIA tensor-core code: CuTe DSL IR against rules that are data."""
+    """Verify NVIDIA tensor-core code: CuTe DSL IR and PTX against rules that are data."""
 
 
 def _rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +107,7 @@ def check(
     colourless: bool,
     folders: tuple[Path, ...],
 ) -> None:
-    """Check IR files, directories (*.mlir), globs, or - for standard input.
+    """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
     Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
     holds no IR, or bad arguments.
@@ -116,7 +116,7 @@ def check(
     """
     from tileproof import api, config  # noqa: PLC0415
     from tileproof.diagnostic import Severity  # noqa: PLC0415
-    from tileproof.verbs.check import Options  # noqa: PLC0415
+    from tileproof.verbs.outcome import Options  # noqa: PLC0415
 
     book, rules = _load(folders)
     settings = config.find(Path.cwd())
@@ -235,7 +235,7 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     status is the worse of the two, and 2 where nothing was compiled.
     """
     from tileproof import api  # noqa: PLC0415
-    from tileproof.verbs.check import Options  # noqa: PLC0415
+    from tileproof.verbs.outcome import Options  # noqa: PLC0415
     from tileproof.verbs.run import CannotRun, dump  # noqa: PLC0415
 
     book, rules = _load(())
@@ -341,15 +341,18 @@ def rules() -> None:
 
 @rules.command("list")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), help="Only the rules of one contract.")
+@click.option("--deviations", is_flag=True, help="Only where we knowingly differ from ptxas or from the PTX ISA.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_rule_options
-def list_rules(contract: str | None, form: str, folders: tuple[Path, ...]) -> None:
+def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple[Path, ...]) -> None:
     """List all rules, one a line."""
-    from tileproof.documentation import as_json, contract_of, listing  # noqa: PLC0415
+    from tileproof.documentation import as_json, contract_of, is_deviation, listing  # noqa: PLC0415
 
     book, _ = _load(folders)
     documented = book.documented().values()
     chosen = [item for item in documented if contract is None or contract_of(item) in (None, contract)]
+    if deviations:
+        chosen = [item for item in chosen if is_deviation(item)]
     click.echo(as_json(chosen) if form == "json" else listing(chosen))
 
 
@@ -391,17 +394,26 @@ def check_rules(timeout: float, folders: tuple[Path, ...]) -> None:
 
 
 @rules.command("diff")
-@click.argument("accepting", type=click.Choice(["ptx", "tileiras"]))
-@click.argument("rejecting", type=click.Choice(["ptx", "tileiras"]))
+@click.argument("left", type=click.Choice(["ptx", "tileiras"]))
+@click.argument("right", type=click.Choice(["ptx", "tileiras"]))
 @click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_rule_options
-def diff_rules(accepting: str, rejecting: str, timeout: float, folders: tuple[Path, ...]) -> None:
-    """Configurations that contract ACCEPTING takes and contract REJECTING does not, one for each rejecting rule."""
-    from tileproof.rulecheck import differences  # noqa: PLC0415
+def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:
+    """Where two contracts differ: what LEFT accepts and RIGHT rejects, then the reverse.
+
+    Each region is told by the rule that rejects it, the values its facts take there, one witness, and both sources.
+    """
+    from tileproof.contracts import as_json, as_text, differences  # noqa: PLC0415
 
     book, _ = _load(folders)
-    for line in differences(book, accepting, rejecting, timeout):
-        click.echo(line)
+    pairs = ((left, right), (right, left))
+    regions = (region for a, b in pairs for region in differences(book, a, b, timeout))
+    if form == "json":
+        click.echo(as_json(regions))
+    else:
+        for line in as_text(regions):
+            click.echo(line)
 
 
 @main.command()

@@ -8,6 +8,11 @@ from collections.abc import Iterable
 from tileproof.rule import Example, Finding, Rule, Rulebook, Scalar
 
 
+def is_deviation(item: Rule | Finding) -> bool:
+    """Whether a rule tells of a deliberate deviation, such as a hole in ptxas: one of its sources says so."""
+    return any(source.startswith("deviation: ") for source in item.sources)
+
+
 def contract_of(item: Rule | Finding) -> str | None:
     """The contract of a rule; None for both."""
     return item.contract if isinstance(item, Rule) else None

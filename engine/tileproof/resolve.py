@@ -178,6 +178,11 @@ class Resolver:
         for code in rule.refines:
             if code not in self.book.rules:
                 yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is no rule")
+            elif self.book.rules[code].severity.rank < rule.severity.rank:
+                # Else a milder complaint would hide a graver one, and what is illegal would pass.
+                yield RuleFault(
+                    rule.place, f"{rule.code} refines {code}, which is only a {self.book.rules[code].severity}"
+                )
         for contract in contracts:
             scope = Scope(self.book, schema, contract)
             try:

@@ -246,10 +246,14 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Facts taken from one parameter of a type: by position (int) or by name."""
+    """Facts taken from one parameter of a type: by position (int) or by name.
+
+    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value.
+    """
 
     facts: tuple[str, ...]
     parameter: int | str
+    pattern: str
     translation: tuple[tuple[str, str], ...]
     default: tuple[Scalar, ...] | None
 

@@ -9,6 +9,8 @@ For every rule, in every contract it stands in:
   their domains. For each choice of the enumerated facts that gives three sets of integer points (kept, violated,
   silent), and Z3 is asked for a point where its formula differs from the set: the comparison is complete, and it costs
   a few questions a rule instead of one for each of a million points.
+
+And for every table that rules read: each of its rows can be asked for.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from itertools import product
 from math import prod
 
 from tileproof.diagnostic import Severity
-from tileproof.evaluate import Check, Judge
+from tileproof.evaluate import Check, Judge, function
 from tileproof.resolve import RuleFault
-from tileproof.rule import CONTRACTS, Bounded, Rule, Rulebook, Scalar
+from tileproof.rule import CONTRACTS, Bounded, Lookup, Rule, Rulebook, Scalar, facts_of, walk
 from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points, truth
 
 LARGEST_LATTICE = 4_000_000
@@ -42,7 +44,7 @@ def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda
     outcome = Outcome()
     for contract in CONTRACTS:
         for schema in book.schemas:
-            judge = Judge(book, contract, schema)
+            judge = Judge(book, contract, schema, inherited=True)
             for broken in judge.violated(book.schemas[schema].instance):
                 if broken.severity is Severity.ERROR:
                     place = book.schemas[schema].place
@@ -53,6 +55,7 @@ def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda
         for contract in (rule.contract,) if rule.contract else CONTRACTS:
             _RuleCheck(book, contract, rule, seconds, outcome).run()
         step()
+    outcome.faults += unreachable_rows(book)
     return outcome
 
 
@@ -180,38 +183,37 @@ class _RuleCheck:
         return range(domain.first, domain.last + 1)
 
 
-def differences(book: Rulebook, accepting: str, rejecting: str, seconds: float) -> Iterator[str]:
-    """For each error rule of one contract, a configuration that it rejects and the other contract accepts."""
-    for schema in book.schemas:
-        encoder = Encoder(book, rejecting, schema)
-        other = Encoder(book, accepting, schema)
-        accepted = [
-            other.reading(rule).kept for rule in book.rules_on(schema, accepting) if rule.severity is Severity.ERROR
-        ]
-        question = Question(encoder, seconds)
-        for rule in book.rules_on(schema, rejecting):
-            if rule.severity is not Severity.ERROR:
-                continue
-            wanted = [*accepted, encoder.reading(rule).violated]
-            solved = question.ask(*wanted)
-            if solved.answer is Answer.UNKNOWN:
-                yield f"{schema}: {rule.code} {rule.name}: Z3 found no answer in time"
-            elif solved.answer is Answer.SATISFIABLE:
-                facts = _plainest(question, encoder, wanted, book.schemas[schema].instance)
-                yield f"{schema}: {rule.code} {rule.name} rejects what {accepting} accepts: {_shown(facts)}"
+def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
+    """Rows of tables that no rule can ever ask for. Tables that only the engine reads are left alone."""
+    asked: dict[tuple[str, str], set[tuple[Scalar, ...]]] = {}
+    for rule in book.rules.values():
+        expressions = [rule.require, *([rule.when] if rule.when is not None else [])]
+        for contract in (rule.contract,) if rule.contract else CONTRACTS:
+            for part in (part for whole in expressions for part in walk(whole)):
+                if isinstance(part, Lookup):
+                    keys = asked.setdefault((part.table, contract), set())
+                    keys.update(_keys(book, contract, rule.schema, part))
+    for name, contract in sorted(asked):
+        table = book.tables[name, contract]
+        reached = asked[name, contract] | asked.get((name, CONTRACTS[contract == CONTRACTS[0]]), set())
+        for row in table.rows:
+            if row not in reached and contract in ("ptx", table.contract):
+                yield RuleFault(table.place, f"no rule can ask table '{name}' for its row {' '.join(row)}")
 
 
-def _plainest(
-    question: Question, encoder: Encoder, wanted: list[Formula], instance: dict[str, Scalar]
-) -> dict[str, Scalar]:
-    """A solution that differs from the schema's instance in as few facts as a greedy search finds; those facts."""
-    kept: dict[str, Scalar] = {}
-    for name, value in instance.items():
-        trial = {**kept, name: value}
-        if question.ask(*wanted, encoder.assigned(trial)).answer is Answer.SATISFIABLE:
-            kept = trial
-    model = question.ask(*wanted, encoder.assigned(kept)).model
-    return {name: value for name, value in model.items() if name not in kept}
+def _keys(book: Rulebook, contract: str, schema: str, lookup: Lookup) -> Iterator[tuple[Scalar, ...]]:
+    """All keys that a lookup can have, over the domains of the facts that they are made of."""
+    facts = sorted(facts_of(lookup))
+    if prod(len(book.domain(schema, fact)) for fact in facts) > LARGEST_LATTICE:
+        yield from book.tables[lookup.table, contract].rows
+        return
+    functions = [function(book, contract, argument) for argument in lookup.arguments]
+    for values in product(*(book.domain(schema, fact) for fact in facts)):
+        chosen = dict(zip(facts, values, strict=True))
+        try:
+            yield tuple(compute(chosen) for compute in functions)  # type: ignore[misc]
+        except KeyError:  # a table that the key itself is read from has no row
+            continue
 
 
 def _shown(facts: dict[str, Scalar]) -> str:

@@ -241,25 +241,13 @@ class Question:
                 self.solver.assert_and_track(constraint, name)
             result = self.solver.check()
             if result == z3.sat:
-                return Solved(Answer.SATISFIABLE, self.model(self.solver.model()))
+                return Solved(Answer.SATISFIABLE, configuration(self.encoder, self.solver.model()))
             if result == z3.unsat:
                 core = tuple(sorted(str(name) for name in self.solver.unsat_core())) if named else ()
                 return Solved(Answer.UNSATISFIABLE, {}, core)
             return Solved(Answer.UNKNOWN, {})
         finally:
             self.solver.pop()
-
-    def model(self, model: z3.ModelRef) -> dict[str, Scalar]:
-        """A configuration in the terms of the schema."""
-        found: dict[str, Scalar] = {}
-        for name, variable in self.encoder.variables.items():
-            number = model.eval(variable, model_completion=True).as_long()
-            if isinstance(self.encoder.schema.fields[name], Bounded):
-                found[name] = number
-            else:
-                domain = self.encoder.book.domain(self.encoder.schema.name, name)
-                found[name] = next(value for value in domain if self.encoder.number(value) == number)
-        return found
 
 
 def differ(left: Formula, right: Formula) -> Formula:
@@ -294,3 +282,48 @@ def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int,
             for head, first, last in runs
         ]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """That a fact has a value, and how much that counts."""
+
+    fact: str
+    value: Scalar
+    weight: int = 1
+
+
+def nearest(encoder: Encoder, kept: Iterable[Formula], wishes: Iterable[Wish], seconds: float) -> Solved:
+    """A configuration that keeps the formulas and as many wishes as can be (MaxSMT).
+
+    Among those with the fewest changes the one whose values moved least (members of an enum by order), then the one
+    with the least numbers: the answer does not depend on the solver's mood.
+    """
+    optimiser = z3.Optimize()
+    optimiser.set("timeout", max(1, int(seconds * 1000)))
+    optimiser.add(*encoder.domains(), *kept)
+    distances = []
+    for wish in wishes:
+        variable, number = encoder.variables[wish.fact], encoder.number(wish.value)
+        optimiser.add_soft(variable == number, wish.weight, "changes")
+        distances.append(z3.If(variable >= number, variable - number, number - variable))
+    if distances:
+        optimiser.minimize(z3.Sum(distances))
+    optimiser.minimize(z3.Sum(list(encoder.variables.values())))
+    result = optimiser.check()
+    if result == z3.sat:
+        return Solved(Answer.SATISFIABLE, configuration(encoder, optimiser.model()))
+    return Solved(Answer.UNSATISFIABLE if result == z3.unsat else Answer.UNKNOWN, {})
+
+
+def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:
+    """A model in the terms of the schema."""
+    found: dict[str, Scalar] = {}
+    for name, variable in encoder.variables.items():
+        number = model.eval(variable, model_completion=True).as_long()
+        if isinstance(encoder.schema.fields[name], Bounded):
+            found[name] = number
+        else:
+            domain = encoder.book.domain(encoder.schema.name, name)
+            found[name] = next(value for value in domain if encoder.number(value) == number)
+    return found

@@ -15,8 +15,11 @@ from tileproof.ptx.spell import forms_of, spell
 from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, Rulebook, Scalar
 from tileproof.verbs.legal import judge_for
 
-CLASSES = (".b32", ".f32", ".b64", ".f64", ".b16", ".pred", ".integer", ".float", ".sink", ".symbol", ".special")
-_STEPS = 400
+CLASSES = (
+    *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),
+    *(".integer", ".float32", ".float64", ".sink", ".symbol", ".special"),
+    *(".mixed32", ".mixed_pred", ".mixed_sink", ".mixed_special", ".source32"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.report import github, sarif, text
 from tileproof.report.values import Report, Unread
 from tileproof.source import Source, Span
-from tileproof.verbs.check import FileReport, Options
+from tileproof.verbs.outcome import FileReport, Options
 
 DATA = Path(__file__).parent / "data"
 FILES = ("broken.mlir", "clean.mlir", "missing.mlir")

@@ -44,6 +44,11 @@ class Lowered:
         """The declaration that the opcode chose."""
         return self.opcode.declaration if self.opcode is not None else None
 
+    @property
+    def opcode_faults(self) -> tuple[Fault, ...]:
+        """The faults that are in the opcode."""
+        return self.opcode.faults if self.opcode is not None else self.faults
+
     def facts(self, context: dict[str, Scalar], offset: int = 0) -> Facts:
         """The facts with their places, which only diagnostics need.
 

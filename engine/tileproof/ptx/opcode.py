@@ -15,6 +15,9 @@ from functools import lru_cache
 from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin, Rulebook, Scalar
 from tileproof.source import Span
 
+NONE = ".none"
+"""The member of an enum that stands for the absence of a modifier: it is not spelled."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -110,15 +113,12 @@ class _Slot:
         return tuple(value for value, _, _ in self.found)
 
 
-NOTHING = ".none"  # what a fact is where no modifier says anything; it is never spelled
-
-
 @lru_cache(maxsize=256)
 def ptx_spellings(book: Rulebook, enum: str) -> dict[str, Scalar]:
     """How the members of an enum stand in PTX: as named, or as those of their spellings that begin with a dot."""
     spelled: dict[str, Scalar] = {}
     for member, spellings in book.enums[enum].members.items():
-        if member == NOTHING:
+        if member == NONE:
             continue
         for spelling in [s for s in spellings if s.startswith(".")] or [member]:
             spelled[spelling] = member

@@ -13,7 +13,18 @@ from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, Opera
 
 # A register of each class, as `legal` names them; what is no register stands for itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
-_CONSTANTS = {".float": "1.5", ".sink": "_", ".special": "%laneid"}
+_CONSTANTS = {".float32": "0f3f800000", ".float64": "1.5", ".sink": "_", ".special": "%laneid"}
+# Members of a tuple that are together of a class.
+_MEMBERS = {
+    ".mixed32": (".b32", ".f32"),
+    ".mixed_pred": (".b32", ".pred"),
+    ".mixed_sink": (".b32", ".sink"),
+    ".mixed_special": (".b32", ".special"),
+    ".source32": (".b32", ".integer"),
+    ".source_f32": (".f32", ".float32"),
+    ".source64": (".b64", ".integer"),
+    ".mixed": (".b32", ".b64"),
+}
 
 
 def forms_of(declaration: Instruction, facts: Mapping[str, Scalar]) -> tuple[OperandForm, ...]:
@@ -38,7 +49,7 @@ def spell(
     if chosen is None:
         raise ValueError(f"no operands of '{declaration.name}' fit these facts")
     opcode = declaration.name + "".join(_modifiers(book, declaration, facts))
-    operands = ",".join(_operands(chosen, facts))
+    operands = ",".join(operand_texts(chosen, facts))
     return f"{opcode} {operands};" if operands else f"{opcode};"
 
 
@@ -71,11 +82,14 @@ def _spelling(book: Rulebook, enum: str) -> dict[Scalar, str]:
     return {member: text for text, member in reversed(ptx_spellings(book, enum).items())}
 
 
-def _operands(form: OperandForm, facts: Mapping[str, Scalar]) -> Iterator[str]:
+def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
+    """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}
+    found = []
     for names, address, braces in zip(form.items, form.addresses, form.tuples, strict=True):
         texts = [_part(name, facts, used, braces) for name in names]
-        yield f"[{','.join(texts)}]" if address else texts[0]
+        found.append(f"[{','.join(texts)}]" if address else texts[0])
+    return found
 
 
 def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], braces: bool) -> str:
@@ -84,7 +98,7 @@ def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], braces: 
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
     if count > 0 or braces:
-        kinds = {".source32": (".b32", ".integer"), ".mixed": (".b32", ".b64")}.get(kind, (kind,))
+        kinds = _MEMBERS.get(kind, (kind,))
         elements = [_element(kinds[i % len(kinds)], i, used) for i in range(max(count, 1))]
         if facts.get(f"{name}.repeated") == ".yes":
             elements[-1] = elements[0]

@@ -19,14 +19,16 @@ _INSTRUCTION = re.compile(
 )
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
+_PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
 _SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?)?", re.ASCII)
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
-_FLOAT = re.compile(
-    r"[+-]?\s*(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII
-)
-_CONSTANT = re.compile(r"[\s+\-*/()0-9a-fA-FxX.U]*\d[\s+\-*/()0-9a-fA-FxX.U]*", re.ASCII)
+_FLOAT32 = re.compile(r"[+-]?\s*0[fF][0-9a-fA-F]{8}", re.ASCII)
+_FLOAT64 = re.compile(r"[+-]?\s*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
+_TERM = r"[\s(+\-]*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])[\s)]*"
+_CONSTANT = re.compile(rf"{_TERM}(?:[+\-*/]{_TERM})*", re.ASCII)
 
-INTEGER, FLOAT, SINK = ".integer", ".float", ".sink"  # what a constant is, by members of the enum operand_class
+# What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
+INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,9 @@ def _fault(text: str) -> SyntaxFault:
 @lru_cache(maxsize=65536)
 def _operand(text: str) -> Operand | None:
     if text[0] != "[":
-        # A pair of destinations, `d|p`, counts as its first.
-        part = _part(text.partition("|")[0].rstrip() if "|" in text else text, 0)
+        if pair := _PAIR.fullmatch(text):  # two destinations, `d|p`, count as the first
+            text = pair[1]
+        part = _part(text, 0)
         return Operand((part,), address=False) if part is not None else None
     inner, parts, at = text[1:-1], [], 0
     while at < len(inner):
@@ -162,8 +165,11 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
             return None
         value = int(found[2], 8 if octal else 0)
         return INTEGER, -value if found[1] == "-" else value, 0, False
-    if _FLOAT.fullmatch(text):
-        return FLOAT, None, 0, False
-    if _CONSTANT.fullmatch(text):  # an expression: an integer, but rules that ask for its value are silent
+    if _FLOAT32.fullmatch(text):
+        return FLOAT32, None, 0, False
+    if _FLOAT64.fullmatch(text):
+        return FLOAT64, None, 0, False
+    # An expression is an integer, but rules that ask for its value are silent.
+    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):
         return INTEGER, None, 0, False
     return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.report.values import Report
-from tileproof.verbs.check import FileReport
+from tileproof.verbs.outcome import FileReport
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.rule import Rulebook
-from tileproof.verbs.check import FileReport, Options
+from tileproof.verbs.outcome import FileReport, Options
 
 
 @dataclass(frozen=True, slots=True)

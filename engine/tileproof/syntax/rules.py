@@ -247,12 +247,13 @@ class _FileBuilder(Transformer[Token, Any]):
         return str(items[0]), str(items[1])
 
     def binding(self, items: list[Any]) -> Binding:
-        tokens = [item for item in items if isinstance(item, Token)]
+        tokens = [item for item in items if isinstance(item, Token) and item.type != "STRING"]
+        pattern = _string([item for item in items if isinstance(item, Token) and item.type == "STRING"])
         *facts, parameter = tokens
         translation = tuple(item for item in items if isinstance(item, tuple))
         default = tuple(item for item in items if isinstance(item, (int, str)) and not isinstance(item, Token))
         chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
-        return Binding(tuple(map(str, facts)), chosen, translation, default or None)
+        return Binding(tuple(map(str, facts)), chosen, pattern, translation, default or None)
 
     def atom(self, items: list[Any]) -> Atom:
         name, schema, *clauses = items

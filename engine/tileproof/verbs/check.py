@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from tileproof import suppress, target
+from tileproof import target
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.dialects.entities import field_set
 from tileproof.dialects.flow import conflicts
@@ -24,6 +24,7 @@ from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
 from tileproof.message import render
+from tileproof.ptx.module import is_ptx
 from tileproof.rule import Rulebook, Scalar
 from tileproof.scan import Scan, scan
 from tileproof.source import Source, Span
@@ -33,46 +34,9 @@ from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
 from tileproof.target import Target
 from tileproof.verbs.expectations import split, verify
+from tileproof.verbs.outcome import FileReport, Options, finding, finish
 
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to check.
-
-    Attributes:
-        contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
-        target: ``sm_90a`` and the like; None to find it out.
-        select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
-        split: whether ``// -----`` separates texts that are checked each for itself.
-        verify: whether comments in the text say what is expected; then only what differs from that is reported.
-    """
-
-    contract: str = "ptx"
-    target: str | None = None
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    split: bool = False
-    verify: bool = False
-
-    def reports(self, code: str, name: str) -> bool:
-        """Whether a rule's diagnostics are wanted."""
-
-        def named(items: tuple[str, ...]) -> bool:
-            return any(code.startswith(item) or name == item for item in items)
-
-        return (not self.select or named(self.select)) and not named(self.ignore)
-
-
-@dataclass(frozen=True, slots=True)
-class FileReport:
-    """What was found in one file. ``empty``: it holds no IR at all."""
-
-    source: Source
-    diagnostics: tuple[Diagnostic, ...]
-    target: Target | None
-    empty: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +47,13 @@ def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
     """Check one file, in parts where it is split, and against what it expects where that is verified."""
-    parts = [(part, _Check(book, part, options).report()) for part in (split(source) if options.split else [source])]
+    if is_ptx(source):
+        from tileproof.verbs.check_ptx import check_ptx  # noqa: PLC0415  what IR alone does not need
+
+        one = check_ptx
+    else:
+        one = check_ir
+    parts = [(part, one(book, part, options)) for part in (split(source) if options.split else [source])]
     held = [report for _, report in parts if not report.empty]
     if options.verify:
         found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
@@ -92,16 +62,15 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
     return FileReport(source, found, held[0].target if held else None, empty=not held)
 
 
+def check_ir(book: Rulebook, source: Source, options: Options) -> FileReport:
+    """Check one text of MLIR."""
+    return _Check(book, source, options).report()
+
+
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     """What differs from the expectations in a text."""
     for span, message in verify(source, found):
-        yield _finding(book, source, "IR030", span, message)
-
-
-def _finding(book: Rulebook, source: Source, code: str, span: Span, message: str, hint: str = "") -> Diagnostic:
-    """A diagnostic of the engine itself, as rules/ir.rule declares it; a hint for this one place comes first."""
-    found = book.findings[code]
-    return Diagnostic(source, span, code, found.name, found.severity, message, hint or found.hint, found.sources)
+        yield finding(book, source, "IR030", span, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +115,14 @@ class _Check:
             if (gemm := read_gemm(operation, self.aliases)) is not None:
                 self.judge_gemm(gemm)
         self.judge_types()
-        return FileReport(self.source, self.finish(), chosen)
+        found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
+        return FileReport(self.source, found, chosen)
 
     # -- reporting
 
     def find(self, code: str, span: Span, message: str) -> None:
         """Report a finding of the engine."""
-        self.diagnostics.append(_finding(self.book, self.source, code, span, message))
+        self.diagnostics.append(finding(self.book, self.source, code, span, message))
 
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
@@ -167,23 +137,6 @@ class _Check:
                 Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
             )
         return legal
-
-    def finish(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics that are wanted and not suppressed, in textual order, each once."""
-        wanted = [d for d in self.diagnostics if self.options.reports(d.code, d.name)]
-        comments = suppress.suppressions(self.source, self.scan.comments)
-        kept, unused = suppress.apply(wanted, comments)
-        documented = self.book.documented()
-        by_name = {item.name: item for item in documented.values()}
-        for suppression in unused:
-            item = documented.get(suppression.code) or by_name.get(suppression.code)
-            if item is not None and not self.options.reports(item.code, item.name):
-                continue
-            said = "suppresses nothing here" if item else "is no rule"
-            diagnostic = _finding(self.book, self.source, "IR010", suppression.span, f"'{suppression.code}' {said}")
-            if self.options.reports(diagnostic.code, diagnostic.name):
-                kept.append(diagnostic)
-        return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))
 
     # -- types
 
@@ -300,7 +253,7 @@ class _Check:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module):
             operation = conflict.operation
-            found = _finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
+            found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
             echo = f"'{operation.name}' op failed to infer returned types"
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
 

@@ -13,14 +13,14 @@ from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts
 from tileproof.message import render
-from tileproof.ptx.lower import Lowered, Registers, lower
+from tileproof.ptx.lower import Registers, lower
 from tileproof.ptx.registers import by_letter
 from tileproof.report.values import Report
 from tileproof.rule import Rule, Rulebook, Scalar
-from tileproof.source import Source
+from tileproof.source import Source, Span
 from tileproof.spans import span_of
 from tileproof.target import Target
-from tileproof.verbs.check import FileReport, Options
+from tileproof.verbs.outcome import FileReport, Options, finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +108,20 @@ def diagnostics(
     """What is wrong with the instruction between two offsets of a text, with hints and places."""
     lowered = lower(book, source.text[start:end], registers)
     for fault in lowered.faults:
-        found = book.findings[fault.code]
-        span = type(fault.span)(start + fault.span.start, start + fault.span.end)
-        yield Diagnostic(source, span, fault.code, found.name, found.severity, fault.message, found.hint, found.sources)
+        span = Span(start + fault.span.start, start + fault.span.end)
+        yield finding(book, source, fault.code, span, fault.message)
     if not lowered.faults:
-        yield from _violations(book, contract, source, start, lowered, where)
+        assert lowered.declaration is not None
+        yield from violations(book, contract, source, lowered.facts(where, start))
 
 
-def _violations(
-    book: Rulebook, contract: str, source: Source, start: int, lowered: Lowered, where: dict[str, Scalar]
-) -> Iterator[Diagnostic]:
-    assert lowered.declaration is not None
-    judge = judge_for(book, contract, lowered.declaration.schema)
-    violated = judge.violated({**lowered.values, **where})
-    facts = lowered.facts(where, start) if violated else None
-    for rule in violated:
-        assert facts is not None
+def violations(book: Rulebook, contract: str, source: Source, facts: Facts) -> Iterator[Diagnostic]:
+    """The rules that a configuration violates, those of the schemas that its own extends included."""
+    judge = judge_for(book, contract, facts.schema)
+    for rule in judge.violated(facts.values):
         hint = render(judge, rule, rule.hint, facts)
-        span = span_of(rule, facts)
         message = _message(judge, rule, facts)
-        yield Diagnostic(source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+        yield Diagnostic(source, span_of(rule, facts), rule.code, rule.name, rule.severity, message, hint, rule.sources)
 
 
 def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str]:

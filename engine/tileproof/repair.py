@@ -1,0 +1,210 @@
+"""The nearest legal form of an illegal instruction or atom, and what stands in its way.
+
+Z3 is asked for a legal configuration that keeps as many facts as can be (MaxSMT). A change of the target or the PTX
+version counts most, since those are seldom the author's to choose; the text of an operand least, since registers follow
+from the opcode. The other half is the least set of facts and rules that cannot hold together (an unsatisfiable core).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tileproof.diagnostic import Severity
+from tileproof.dialects.types import Node
+from tileproof.facts import Facts, atom_facts
+from tileproof.ptx.lower import Lowered, lower
+from tileproof.ptx.registers import by_letter
+from tileproof.ptx.spell import forms_of, operand_texts, spell
+from tileproof.rule import Atom, Instruction, OperandForm, Rule, Rulebook, Scalar
+from tileproof.smt import Answer, Encoder, Question, Wish, nearest
+
+_TARGET, _PTX, _OPCODE, _OPERAND, _OPEN = 200, 100, 8, 2, 1  # what a change costs
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One fact that the repair changes; ``before`` is None where the text left it open."""
+
+    fact: str
+    before: Scalar | None
+    after: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Facts and rules that cannot hold together, none of which can be left out."""
+
+    facts: tuple[str, ...]
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The outcome.
+
+    Attributes:
+        answer: unsatisfiable where nothing near is legal, unknown where the time was up: then there is no text.
+        text: the legal form.
+    """
+
+    answer: Answer
+    text: str
+    changes: tuple[Change, ...]
+    conflict: Conflict
+
+
+def repair_instruction(
+    book: Rulebook, contract: str, text: str, where: Mapping[str, Scalar], seconds: float = 5.0
+) -> Repair:
+    """The nearest legal form of a PTX instruction.
+
+    Args:
+        where: target and PTX version.
+
+    Raises:
+        ValueError: the text names no instruction that the rules know.
+    """
+    lowered = lower(book, text, by_letter(book))
+    if lowered.declaration is None or lowered.instruction is None:
+        raise ValueError(lowered.faults[0].message)
+    declaration = lowered.declaration
+    present: dict[str, Scalar] = {**lowered.values, **where}
+    fields = book.schemas[declaration.schema].fields
+    present = {name: value for name, value in present.items() if name in fields}
+    encoder = Encoder(book, contract, declaration.schema)
+    rules = _hard(book, contract, declaration.schema)
+    kept = [encoder.reading(rule).kept for rule in rules]
+    wishes = [Wish(name, value, _weight(declaration, name)) for name, value in present.items()]
+    instance = book.schemas[declaration.schema].instance
+    wishes += [Wish(name, value, _OPEN) for name, value in instance.items() if name not in present]
+    solved = nearest(encoder, kept, wishes, seconds)
+    conflict = least_conflict(encoder, rules, present, seconds)
+    if solved.answer is not Answer.SATISFIABLE:
+        return Repair(solved.answer, "", (), conflict)
+    form = _form(lowered, declaration, solved.model)
+    shown = _relevant(declaration, form)
+    changes = tuple(
+        Change(name, present.get(name), solved.model[name])
+        for name in fields
+        if name in shown and present.get(name) != solved.model[name]
+    )
+    return Repair(Answer.SATISFIABLE, _text(book, lowered, solved.model, form, changes), changes, conflict)
+
+
+def _hard(book: Rulebook, contract: str, schema: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in book.rules_on(schema, contract, inherited=True) if rule.severity is Severity.ERROR)
+
+
+def _weight(declaration: Instruction, fact: str) -> int:
+    if fact in ("target", "ptx"):
+        return _TARGET if fact == "target" else _PTX
+    return _OPCODE if any(fact in clause.facts for clause in declaration.modifiers) else _OPERAND
+
+
+def _form(lowered: Lowered, declaration: Instruction, model: Mapping[str, Scalar]) -> OperandForm:
+    """How to write the operands: as they are written, or with as many of them as there are, or nearly."""
+    fitting = forms_of(declaration, model) or declaration.forms
+    if lowered.form in fitting:
+        assert lowered.form is not None
+        return lowered.form
+    assert lowered.instruction is not None
+    count = len(lowered.instruction.operands)
+    return min(fitting, key=lambda form: abs(len(form.items) - count))
+
+
+def _relevant(declaration: Instruction, form: OperandForm) -> frozenset[str]:
+    """The facts that the text of an instruction shows."""
+    names = {"target", "ptx", *(fact for clause in declaration.modifiers for fact in clause.facts)}
+    parts = [part for items in form.items for part in items]
+    suffixes = ("class", "registers", "value", "offset", "negated")
+    return frozenset(names | {f"{part}.{suffix}" for part in parts for suffix in suffixes})
+
+
+def _text(
+    book: Rulebook, lowered: Lowered, model: Mapping[str, Scalar], form: OperandForm, changes: tuple[Change, ...]
+) -> str:
+    """The instruction with the changes; operands that keep their facts keep their text."""
+    assert lowered.instruction is not None and lowered.declaration is not None
+    changed = {change.fact for change in changes}
+    opcode_facts = {fact for clause in lowered.declaration.modifiers for fact in clause.facts}
+    fresh = spell(book, lowered.declaration, model, form)
+    opcode, _, _ = fresh.rstrip(";").partition(" ")
+    if not changed & opcode_facts and not lowered.opcode_faults:
+        opcode = lowered.instruction.opcode
+    operands = operand_texts(form, model)
+    if lowered.form is form:
+        for i, (start, end) in enumerate(zip(lowered.instruction.starts, lowered.instruction.ends, strict=True)):
+            facts = {f"{part}.{suffix}" for part in form.items[i] for suffix in ("class", "registers", "value")}
+            if not changed & facts:
+                operands[i] = lowered.text[start:end]
+    guard = lowered.text[: lowered.instruction.opcode_start]
+    return f"{guard}{opcode} {','.join(operands)};" if operands else f"{guard}{opcode};"
+
+
+def repair_atom(book: Rulebook, contract: str, atom: Atom, node: Node, text: str, seconds: float = 5.0) -> Repair:
+    """The nearest legal form of an atom type such as ``cute_nvgpu.sm90.mma<64x100x16, ...>``.
+
+    Raises:
+        MalformedAtom: a parameter is missing or has no meaning.
+    """
+    facts = atom_facts(book, atom, node, 0)
+    encoder = Encoder(book, contract, atom.schema)
+    rules = _hard(book, contract, atom.schema)
+    present = {name: value for name, value in facts.values.items() if name in encoder.variables}
+    kept = [encoder.reading(rule).kept for rule in rules]
+    solved = nearest(encoder, kept, [Wish(name, value) for name, value in present.items()], seconds)
+    conflict = least_conflict(encoder, rules, present, seconds)
+    if solved.answer is not Answer.SATISFIABLE:
+        return Repair(solved.answer, "", (), conflict)
+    changes = tuple(
+        Change(name, value, solved.model[name]) for name, value in present.items() if solved.model[name] != value
+    )
+    return Repair(Answer.SATISFIABLE, _spliced(book, atom, facts, text, changes), changes, conflict)
+
+
+def _spliced(book: Rulebook, atom: Atom, facts: Facts, text: str, changes: tuple[Change, ...]) -> str:
+    """The atom's text with the changed parameters written anew, from the last to the first."""
+    written = {change.fact: ir_spelling(book, atom, change.fact, change.after) for change in changes}
+    for fact, span in sorted(facts.spans.items(), key=lambda item: -item[1].start):
+        if fact in written:
+            text = text[: span.start] + written[fact] + text[span.end :]
+    return text
+
+
+def ir_spelling(book: Rulebook, atom: Atom, fact: str, value: Scalar) -> str:
+    """How an atom's parameter stands for the value of a fact."""
+    for binding in atom.bindings:
+        if fact in binding.facts:
+            for spelling, member in binding.translation:
+                if member == value:
+                    return spelling
+    for enum in book.enums.values():
+        if isinstance(value, str) and value in enum.members and enum.members[value]:
+            return enum.members[value][0]
+    return str(value).removeprefix(".")
+
+
+def least_conflict(
+    encoder: Encoder, rules: tuple[Rule, ...], present: Mapping[str, Scalar], seconds: float
+) -> Conflict:
+    """A least set of facts and rules that cannot hold together; empty where they can, or where the time is up.
+
+    Named by the solver, then thinned one by one: what can be left out is.
+    """
+    named = {f"rule {rule.code}": encoder.reading(rule).kept for rule in rules}
+    named |= {f"fact {name}": encoder.assigned({name: value}) for name, value in present.items()}
+    question = Question(encoder, seconds)
+    solved = question.ask(named=named)
+    if solved.answer is not Answer.UNSATISFIABLE:
+        return Conflict((), ())
+    core = list(solved.core)
+    for name in list(core):
+        rest = {other: named[other] for other in core if other != name}
+        if question.ask(named=rest).answer is Answer.UNSATISFIABLE:
+            core.remove(name)
+    return Conflict(tuple(_of("fact ", core)), tuple(_of("rule ", core)))
+
+
+def _of(kind: str, names: list[str]) -> Iterator[str]:
+    return (name.removeprefix(kind) for name in names if name.startswith(kind))

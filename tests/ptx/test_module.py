@@ -1,0 +1,83 @@
+"""PTX modules: header, instructions with their places, registers by scope, and `check` on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from conftest import corpus
+from tileproof.ptx.module import read_module
+from tileproof.source import Source
+
+BOOK = tileproof.load_rules()
+MODULE = """\
+// a comment; with a semicolon
+.version 8.7
+.target sm_100a, debug
+.address_size 64
+.global .align 4 .b8 table[4] = {1, 2, 3, 4};
+.visible .entry kernel(
+  .param .u64 first, .param .align 64 .b8 map[128]
+)
+.reqntid 192, 1, 1
+{
+  .reg .b32 %r<10>; .reg .b64 %rd<4>;
+  .reg .pred P;
+  .loc 1 2 3
+  mov.b32 %r1, 5;
+  { .reg .b64 %r1; /* inner; */ LABEL:
+    @P bra.uni
+      LABEL;
+  }
+$L__1:
+  ret;
+}
+"""
+
+
+def test_statements_are_cut_and_registers_found_by_scope():
+    module = read_module(BOOK, Source("k.ptx", MODULE))
+    assert module.version is not None and module.version[0] == "8.7"
+    assert module.target is not None and module.target[0] == "sm_100a"
+    assert MODULE[module.target[1].start : module.target[1].end] == "sm_100a"
+    texts = [MODULE[s.start : s.end].split(maxsplit=1)[0] for s in module.instructions]
+    assert texts == ["mov.b32", "@P", "ret;"]
+    outer, inner, after = (s.registers for s in module.instructions)
+    assert [outer("%r1"), outer("%rd3"), outer("P"), outer("%r10"), outer("table"), outer("%tid.x")] == [
+        *(".b32", ".b64", ".pred", ".symbol", ".symbol", ".special")
+    ]
+    assert inner("%r1") == ".b64"
+    assert after("%r1") == ".b32"
+    assert len(module.comments) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "line"),
+    [
+        (".version 8.7\n.target sm_91\nret;\n", ["PT011"], 2),
+        (".version 8.9\n.target sm_90a\nret;\n", ["PT100"], 1),
+        (".version 5.0\n.target sm_90a\nret;\n", ["PT011"], 1),
+        (".version 8.7\n.target sm_100f\nret;\n", ["PT101"], 1),
+        (".version 8.7\nret;\n", ["PT011"], 1),
+        (".version 8.7\n.target sm_90a\nret;\n", [], 0),
+        (".version 8.7\n.target sm_90a\nadd.s32 %r1, %r2 %r3;\n", [], 0),
+    ],
+)
+def test_headers(text: str, codes: list[str], line: int):
+    report = tileproof.check(text)
+    assert [d.code for d in report.diagnostics] == codes
+    assert not codes or report.diagnostics[0].source.position(report.diagnostics[0].span.start)[0] == line
+
+
+@corpus("corpus/*/*.ptx")
+def test_the_corpus_is_clean(path: Path):
+    report = tileproof.check(path)
+    assert [str(d) for d in report.diagnostics] == []
+
+
+@pytest.mark.parametrize("damage", ["{", "}", "/*", '"', "\\", "@", ".reg", ".entry", ";;", ":", "\0"])
+def test_a_damaged_module_ends_without_a_traceback(damage: str):
+    for at in range(0, len(MODULE), 17):
+        tileproof.check(MODULE[:at] + damage + MODULE[at:])
