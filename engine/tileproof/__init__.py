@@ -16,17 +16,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileproof.api import check, legal, legal_many, load_rules, parse
+    from tileproof.api import check, legal, legal_many, load_rules, parse, repair, suggest
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
 __version__ = "0.1.0"
-__all__ = ["Layout", "Report", "__version__", "check", "legal", "legal_many", "load_rules", "parse"]
+__all__ = [
+    "Layout",
+    "Report",
+    "__version__",
+    "check",
+    "legal",
+    "legal_many",
+    "load_rules",
+    "parse",
+    "repair",
+    "suggest",
+]
 
 _HOMES = {
     "check": "tileproof.api",
     "legal": "tileproof.api",
     "legal_many": "tileproof.api",
+    "repair": "tileproof.api",
+    "suggest": "tileproof.api",
     "parse": "tileproof.api",
     "load_rules": "tileproof.api",
     "Layout": "tileproof.layout",

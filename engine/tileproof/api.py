@@ -18,6 +18,8 @@ from tileproof.verbs.check import check_source
 from tileproof.verbs.outcome import FileReport, Options
 
 if TYPE_CHECKING:
+    from tileproof.candidates import Suggestion
+    from tileproof.mending import Repair
     from tileproof.verbs.legal import Verdict
 
 IR_SUFFIXES = (".mlir", ".ptx")
@@ -133,6 +135,51 @@ def legal_many(
             if name in book.schemas[schema].fields:
                 columns.setdefault(name, [value] * rows)
     return legal_many(judge_for(book, contract, schema), columns)
+
+
+def suggest(
+    target: str,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    tile: tuple[int, int, int] | None = None,
+    facts: Mapping[str, Sequence[int | str]] | None = None,
+    rules: Iterable[Path] = (),
+) -> list[Suggestion]:
+    """Legal MMA configurations for a partial description, the best first (``tileproof.candidates`` says how).
+
+    Args:
+        tile: M, N and K in elements; atoms must divide it.
+        facts: values that are wanted, by fact, such as ``{"a.type": [".e4m3", ".e5m2"], "a.major": [".k"]}``.
+
+    Raises:
+        BadRequest: no such target or version.
+    """
+    from tileproof.candidates import Query, suggest  # noqa: PLC0415  what `check` does not need
+    from tileproof.verbs.legal import context  # noqa: PLC0415
+
+    book = load_rules(rules)
+    wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
+    return suggest(book, Query(contract, context(book, target, ptx), wanted, tile))
+
+
+def repair(
+    text: str,
+    target: str,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    seconds: float = 10.0,
+    rules: Iterable[Path] = (),
+) -> Repair:
+    """The nearest legal form of an illegal instruction or atom type, and the rules in conflict.
+
+    Raises:
+        BadQuery: the text is neither; BadRequest: no such target or version.
+    """
+    from tileproof.verbs.legal import context  # noqa: PLC0415  what `check` does not need
+    from tileproof.verbs.suggest import repaired  # noqa: PLC0415
+
+    book = load_rules(rules)
+    return repaired(book, contract, text, context(book, target, ptx), seconds)
 
 
 def validate(book: Rulebook, options: Options) -> None:

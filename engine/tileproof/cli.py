@@ -270,7 +270,7 @@ def legal(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Is a PTX instruction legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
+    """Is a PTX instruction or an atom's type legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
 
     Registers are named by class: r0 .b32, f0 .f32, d0 .f64, l0 .b64, h0 .b16, p0 .pred, q0 .b128.
 
@@ -297,6 +297,83 @@ def legal(
     else:
         _write(report, "text", colourless=False)
     sys.exit(report.exit_status())
+
+
+@main.command("suggest")
+@click.argument("illegal", required=False)
+@click.option("--target", metavar="SM", default="sm_90a", show_default=True)
+@click.option("--ptx", metavar="VERSION", help="PTX version, such as 8.7. Default: the newest that knows the target.")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--a", "a_type", metavar="TYPE", help="Element type of A, such as f16 or e4m3; several by commas.")
+@click.option("--b", "b_type", metavar="TYPE", help="Element type of B.")
+@click.option("--acc", "d_type", metavar="TYPE", help="Element type of the accumulator.")
+@click.option(
+    "--set", "facts", multiple=True, metavar="FACT=VALUE", help="Any other fact, such as a.major=k; repeatable."
+)
+@click.option("--tile", metavar="MxNxK", help="The tile in elements; atoms must divide it.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All legal configurations.")
+@click.option("--repair", is_flag=True, help="ILLEGAL is an instruction or an atom type: its nearest legal form.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on a repair.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def suggest_(
+    illegal: str | None,
+    target: str,
+    ptx: str | None,
+    contract: str,
+    a_type: str | None,
+    b_type: str | None,
+    d_type: str | None,
+    facts: tuple[str, ...],
+    tile: str | None,
+    limit: int,
+    everything: bool,
+    repair: bool,
+    timeout: float,
+    form: str,
+    folders: tuple[Path, ...],
+) -> None:
+    """Legal MMA atoms and instructions for a partial description, the best first.
+
+    Ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
+
+    `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
+
+    `tileproof suggest --repair 'wgmma.mma_async.sync.aligned.m64n100k16...;'` gives the nearest legal form of an
+    instruction or an atom type, and the rules in conflict.
+
+    Exit status: 0 something was found, 1 nothing is legal, 2 bad arguments.
+    """
+    from tileproof.candidates import suggest  # noqa: PLC0415
+    from tileproof.verbs import suggest as verb  # noqa: PLC0415
+    from tileproof.verbs.legal import context, version  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    wanted = {name: text for name, text in (("a.type", a_type), ("b.type", b_type), ("d.type", d_type)) if text}
+    for given in facts:
+        name, equals, value = given.partition("=")
+        if not equals:
+            fail(f"--set takes FACT=VALUE, not '{given}'")
+        wanted[name] = value
+    try:
+        where = context(book, target, version(ptx) if ptx else None)
+        if repair:
+            if illegal is None:
+                fail("suggest --repair needs an instruction or an atom type")
+            mended = verb.repaired(book, contract, illegal, where, timeout)
+            click.echo(verb.repair_as_json(mended) if form == "json" else "\n".join(verb.repair_as_text(mended)))
+            sys.exit(0 if mended.text else 1)
+        if illegal is not None:
+            fail(f"what is '{illegal}'? An illegal instruction goes with --repair")
+        query = verb.query(book, contract, where, {name: _listed([text]) for name, text in wanted.items()}, tile)
+    except ValueError as error:
+        fail(str(error))
+    found = suggest(book, query)
+    most = None if everything else limit
+    lines = [verb.as_json(found, most)] if form == "json" else list(verb.as_text(found, most))
+    click.echo("\n".join(lines) or "nothing that is legal fits")
+    sys.exit(0 if found else 1)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

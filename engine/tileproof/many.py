@@ -84,6 +84,8 @@ def _column(values: Iterable[Any]) -> Column:
 
         different, inverse = np.unique(np.asarray(values), return_inverse=True)
         return Column(tuple(map(int, different)), inverse)
+    if hasattr(values, "tolist"):  # numpy's strings one by one are slow
+        values = values.tolist()
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in values]
     return Column(tuple(map(_plain, numbers)), codes)

@@ -49,7 +49,7 @@ def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
         return lambda facts: _listed([_spell(judge, kind, value) for value in find(facts.values, name, rule)])
     if isinstance(expression, Lookup) and expression.table == VERSION:
         number = function(judge.book, judge.contract, expression.arguments[0])
-        return lambda facts: _version(number(facts.values))
+        return lambda facts: version_text(number(facts.values))
     compute = function(judge.book, judge.contract, expression)
     kind = scope.kind(expression)
 
@@ -65,7 +65,7 @@ def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
     return show
 
 
-def _version(number: object) -> str:
+def version_text(number: object) -> str:
     """806 as ``8.6``."""
     assert isinstance(number, int), "checked when the rulebook was loaded"
     return f"{number // 100}.{number % 100}"

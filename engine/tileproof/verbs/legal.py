@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -20,6 +20,7 @@ from tileproof.rule import Rule, Rulebook, Scalar
 from tileproof.source import Source, Span
 from tileproof.spans import span_of
 from tileproof.target import Target
+from tileproof.verbs.check import check_ir
 from tileproof.verbs.outcome import FileReport, Options, finding
 
 
@@ -72,11 +73,13 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
 
 
 def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Verdict:
-    """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...).
+    """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...), or an atom's type.
 
     Args:
         where: ``context`` of the target.
     """
+    if is_atom(text):
+        return _of_diagnostics(check_atom(book, contract, text, where).diagnostics)
     lowered = lower(book, text, by_letter(book))
     if lowered.faults:
         return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), lowered.faults[0].message)
@@ -85,11 +88,33 @@ def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     values = {**lowered.values, **where}
     violated = judge.violated(values)
     if not violated:
-        return Verdict(True, (), "")
+        return _LEGAL
     errors = [rule for rule in violated if rule.severity is Severity.ERROR]
     first = (errors or list(violated))[0]
-    message = _message(judge, first, lowered.facts(where))
+    assert lowered.opcode is not None
+    message = _message(judge, first, Facts(judge.schema, values, lowered.opcode.spelled, {}, Span(0, 0)))
     return Verdict(not errors, tuple(rule.code for rule in violated), message)
+
+
+_LEGAL = Verdict(True, (), "")
+
+
+def is_atom(text: str) -> bool:
+    """Whether a text is a type of the IR, such as ``!cute_nvgpu.sm90.mma<...>``, and no instruction."""
+    return text.lstrip().startswith(("!cute", "cute_nvgpu."))
+
+
+def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> FileReport:
+    """Check a type as ``check`` would in a file."""
+    atom = text.strip()
+    source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
+    return check_ir(book, source, Options(contract, str(where["target"])[1:]))
+
+
+def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    message = (errors or list(found))[0].message if found else ""
+    return Verdict(not errors, tuple(dict.fromkeys(d.code for d in found)), message)
 
 
 def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
@@ -166,6 +191,9 @@ def report(book: Rulebook, contract: str, instructions: Iterable[str], where: di
     registers = by_letter(book)
     files = []
     for text in instructions:
+        if is_atom(text):
+            files.append(check_atom(book, contract, text, where))
+            continue
         source = Source("<instruction>", text)
         found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
         files.append(FileReport(source, found, Target(str(where["target"]), "given")))

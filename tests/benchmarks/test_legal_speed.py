@@ -1,0 +1,59 @@
+"""How fast `legal` is: from text beside ptxas, and on structured facts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import tileproof
+from conformance.generator import samples
+from ptxas import needs_ptxas, reasons
+from tileproof.ptx import lower, opcode, registers, text
+from tileproof.verbs.legal import context, legal
+
+BOOK = tileproof.load_rules()
+PLACES = [("sm_90a", (9, 5))]
+COUNT = 50_000
+
+
+@pytest.fixture(scope="module")
+def instructions() -> list[str]:
+    return [sample.text for sample in samples(BOOK, 1, COUNT, PLACES)]
+
+
+def forget() -> None:
+    """Empty what earlier rounds have left in the caches: each round reads its instructions for the first time."""
+    for module in (lower, opcode, registers, text):
+        for function in vars(module).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+
+def test_from_text(benchmark, instructions):
+    where = context(BOOK, "sm_90a")
+    found = benchmark.pedantic(
+        lambda: [legal(BOOK, "ptx", instruction, where).legal for instruction in instructions],
+        setup=forget,
+        rounds=3,
+    )
+    benchmark.extra_info["instructions a second"] = round(len(found) / benchmark.stats.stats.min)
+
+
+@needs_ptxas
+def test_ptxas(benchmark, instructions):
+    found = benchmark.pedantic(lambda: reasons(instructions, "sm_90a", "9.5"), rounds=1)
+    benchmark.extra_info["instructions a second"] = round(len(found) / benchmark.stats.stats.min)
+
+
+@pytest.mark.parametrize("columns", ["lists", "numpy"])
+def test_structured(benchmark, columns):
+    rng = random.Random(1)
+    schema = "wgmma.mma_async"
+    rows = 200_000
+    facts = {fact: [rng.choice(BOOK.domain(schema, fact)) for _ in range(rows)] for fact in BOOK.schemas[schema].fields}
+    if columns == "numpy":
+        numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+        facts = {name: numpy.array(values) for name, values in facts.items()}
+    benchmark.pedantic(lambda: tileproof.legal_many(schema, facts), rounds=3)
+    benchmark.extra_info["configurations a second"] = round(rows / benchmark.stats.stats.min)

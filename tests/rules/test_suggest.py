@@ -1,0 +1,151 @@
+"""Suggestions are legal and complete, repairs are legal and least."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+
+import pytest
+import z3
+
+import tileproof
+from conftest import tileproof as command
+from tileproof.candidates import families
+from tileproof.diagnostic import Severity
+from tileproof.mending import least_conflict
+from tileproof.rule import Scalar
+from tileproof.search import legal_configurations
+from tileproof.smt import Answer, Encoder, Question
+from tileproof.verbs.legal import judge_for
+
+BOOK = tileproof.load_rules()
+ILLEGAL_ATOM = "cute_nvgpu.sm90.mma<64x100x8, ab_major = (k, mn), elem_type = (f8E4M3FN, f16, f32), frag_kind = rs>"
+
+
+# Sub-lattices small enough to go through one by one: schema and the facts that are held.
+LATTICES: list[tuple[str, dict[str, Sequence[Scalar]]]] = [
+    (
+        "wgmma.mma_async",
+        {"M": [64, 128], "N": range(0, 72, 4), "K": [8, 16, 32], "b.major": [".k"], "d.type": [".f32", ".s32"]},
+    ),
+    ("wgmma.mma_async", {"M": [64], "N": [8], "K": [256, 32], "a.source": [".smem_desc"], "b.source": [".smem_desc"]}),
+]
+
+
+@pytest.mark.parametrize(("schema", "held"), LATTICES)
+def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, Sequence[Scalar]]):
+    judge = judge_for(BOOK, "ptx", schema)
+    options = {fact: held.get(fact, tuple(BOOK.domain(schema, fact))) for fact in BOOK.schemas[schema].fields}
+    found = list(legal_configurations(judge, options))
+    one_by_one = []
+    for values in itertools.product(*options.values()):
+        facts = dict(zip(options, values, strict=True))
+        if all(rule.severity is not Severity.ERROR for rule in judge.violated(facts)):
+            one_by_one.append(facts)
+    key = lambda facts: sorted(facts.items())  # noqa: E731
+    assert sorted(map(key, found)) == sorted(map(key, one_by_one))
+    assert found
+    # The other reading: Z3 knows no legal configuration that is not among them.
+    encoder = Encoder(BOOK, "ptx", schema)
+    kept = [
+        encoder.reading(r).kept for r in BOOK.rules_on(schema, "ptx", inherited=True) if r.severity is Severity.ERROR
+    ]
+    within = [
+        z3.Or([encoder.variables[fact] == encoder.number(value) for value in values])
+        for fact, values in options.items()
+    ]
+    elsewhere = [z3.Not(encoder.assigned(facts)) for facts in found]
+    assert Question(encoder, 60).ask(*kept, *within, *elsewhere).answer is Answer.UNSATISFIABLE
+
+
+@pytest.mark.parametrize("family", [family.schema for family in families(BOOK)])
+def test_every_family_suggests_something_on_its_own_target(family: str):
+    schema = BOOK.schemas[family]
+    facts = {name: (value,) for name, value in schema.instance.items() if name.endswith(".type")}
+    targets = [f".{member[1:]}" for member in BOOK.enums["target"].members]
+    for target in targets:
+        found = [s for s in tileproof.suggest(target[1:], facts=facts) if s.family == family]
+        if found:
+            break
+    else:
+        pytest.fail(f"{family} is legal nowhere")
+    for suggestion in found[:3]:
+        assert suggestion.ptx or suggestion.atom
+        if suggestion.ptx:
+            assert tileproof.legal(suggestion.ptx, target[1:]).legal, suggestion.ptx
+
+
+def test_suggestions_are_ranked_by_instructions_then_traffic_and_say_why():
+    found = tileproof.suggest("sm_90a", tile=(128, 192, 64), facts={"a.type": [".f16"], "d.type": [".f32"]})
+    costs = [(s.instructions, s.traffic) for s in found]
+    assert costs == sorted(costs)
+    assert found[0].facts["N"] == 192
+    assert (
+        found[0].why
+        == f"{found[0].instructions} instructions for 128x192x64, reading {found[0].traffic} bytes of A and B"
+    )
+    for suggestion in found:
+        assert 192 % suggestion.facts["N"] == 0  # type: ignore[operator]
+
+
+def test_a_repair_is_legal_and_keeps_what_it_can():
+    repair = tileproof.repair(ILLEGAL_ATOM, "sm_90a")
+    assert repair.answer is Answer.SATISFIABLE
+    assert tileproof.check(f'%0 = "test.use"() : () -> {repair.text}\n', target="sm_90a").diagnostics == ()
+    changed = {change.fact for change in repair.changes}
+    assert len(changed) == 3
+    # No two changes suffice: whatever other fact keeps its value, some rule is violated.
+    judge = judge_for(BOOK, "ptx", "wgmma.mma_async")
+    present = {"M": 64, "N": 100, "K": 8, "a.type": ".e4m3", "b.type": ".f16", "d.type": ".f32"}
+    present |= {"a.major": ".k", "b.major": ".mn", "a.source": ".rmem"}
+    for pair in itertools.combinations(sorted(present), 2):
+        options = {f: tuple(BOOK.domain("wgmma.mma_async", f)) if f in pair else (v,) for f, v in present.items()}
+        assert next(legal_configurations(judge, options), None) is None, pair
+
+
+def test_a_conflict_is_least():
+    encoder = Encoder(BOOK, "ptx", "wgmma.mma_async")
+    rules = BOOK.rules_on("wgmma.mma_async", "ptx")
+    present: dict[str, Scalar] = {"N": 64, "a.type": ".bf16", "d.type": ".f16", "K": 16}
+    conflict = least_conflict(encoder, rules, present, 10)
+    assert conflict.facts == ("a.type", "d.type")
+    assert conflict.codes == ("WG112",)
+    assert least_conflict(encoder, rules, {"N": 64}, 10).codes == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "shown"),
+    [
+        (("--a", "f16", "--acc", "f32", "--tile", "64x64x16"), 0, "1 instruction for 64x64x16"),
+        (("--a", "f16", "--acc", "f32", "--tile", "64x64x16", "--limit", "1"), 0, "more; --all shows them"),
+        (("--a", "f16", "--acc", "s32"), 1, "nothing that is legal fits"),
+        (("--a", "f161"), 2, "did you mean f16?"),
+        (("--set", "a.mjor=k"), 2, "did you mean a.major?"),
+        (("--set", "a.major"), 2, "FACT=VALUE"),
+        (("--tile", "64x64"), 2, "no tile such as"),
+        (("--target", "sm_91"), 2, "did you mean sm_90"),
+        (("--repair", ILLEGAL_ATOM), 0, "N: 100 -> 96"),
+        (("--repair", "what is this"), 2, "not a PTX instruction"),
+        (("--repair", "cute_nvgpu.sm90.mmma<>"), 2, "holds no atom"),
+        (("--repair",), 2, "needs an instruction"),
+        (("mma.sync",), 2, "goes with --repair"),
+    ],
+)
+def test_the_command_line(arguments: tuple[str, ...], status: int, shown: str):
+    done = command("suggest", *arguments)
+    assert done.returncode == status, done.stderr
+    assert shown in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_json_has_all_that_the_text_has():
+    done = command("suggest", "--a", "f16", "--tile", "64x64x16", "--limit", "2", "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["total"] > 2
+    assert [row["rank"] for row in found["suggestions"]] == [1, 2]
+    assert found["suggestions"][0]["facts"]["N"] == 64
+    repaired = json.loads(command("suggest", "--repair", ILLEGAL_ATOM, "--format", "json").stdout)
+    assert repaired["answer"] == "repaired"
+    assert {change["fact"] for change in repaired["changes"]} >= {"N", "K"}
+    assert repaired["conflict"]["rules"]
