@@ -27,12 +27,14 @@ class Gemm:
         atom: the type of the atom, aliases resolved.
         operands: the memory that each operand stands for; a role without one is not there.
         uses: the types of the operands as written, extra operands after their own.
+        extra: the last extra operand of a role, aliases resolved: its scale factors, where it has any.
     """
 
     operation: Operation
     atom: str
     operands: dict[str, Memory]
     uses: dict[str, tuple[TypeUse, ...]]
+    extra: dict[str, str]
 
     def facts(self, book: Rulebook, member: str, name: str, fields: Set[str], atom: Facts | None) -> Facts:
         """The facts of the schema ``mma.use``, which every MMA atom has.
@@ -61,6 +63,10 @@ class Gemm:
                 values[f"{role}.rank"] = operand.rank
             spelled[f"{role}.composed"] = spelled[f"{role}.rank"] = str(operand.layout)
             spelled[f"{role}.operand"], values[f"{role}.operand"] = self.uses[role][0].text, ".yes"
+        for role, fact in (("a", "sfa.element"), ("b", "sfb.element")):
+            extra = memory(self.extra[role]) if role in self.extra else None
+            if extra is not None and extra.element:
+                values[fact], spelled[fact] = _member(book, "element", extra.element)
         values |= self._extents()
         values["static"], values["canonical"] = ".yes", ".yes"
         for role, operand in self.operands.items():
@@ -127,4 +133,5 @@ def read_gemm(operation: Operation, aliases: dict[str, Alias]) -> Gemm | None:
     uses = dict(zip(ROLES, groups[1:], strict=True))
     found = {role: memory(resolve(group[0].text, aliases)) for role, group in uses.items()}
     operands = {role: operand for role, operand in found.items() if operand is not None}
-    return Gemm(operation, resolve(groups[0][0].text, aliases), operands, uses)
+    extra = {role: resolve(group[-1].text, aliases) for role, group in uses.items() if len(group) > 1}
+    return Gemm(operation, resolve(groups[0][0].text, aliases), operands, uses, extra)
