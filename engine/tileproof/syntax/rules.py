@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import VisitError
@@ -45,6 +45,7 @@ from tileproof.rule import (
 )
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
+from tileproof.syntax.fragments import FragmentBuilder, Part
 
 
 def version(text: str) -> int:
@@ -123,27 +124,13 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), _span(*items))
 
 
-class _Part(NamedTuple):
-    """A reduced clause on its way into a declaration."""
-
-    kind: str
-    value: Any
-
-
-class _FileBuilder(Transformer[Token, Any]):
+class _FileBuilder(FragmentBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self.file = source
-
     def start(self, items: list[Any]) -> list[Declaration]:
-        return [declaration for item in items for declaration in (item.value if isinstance(item, _Part) else (item,))]
+        return [declaration for item in items for declaration in (item.value if isinstance(item, Part) else (item,))]
 
     # -- pieces
-
-    def _place(self, token: Token) -> Place:
-        return Place(self.file, Span(start_of(token), end_of(token)))
 
     def number(self, items: list[Token]) -> int:
         return int(items[0])
@@ -167,13 +154,13 @@ class _FileBuilder(Transformer[Token, Any]):
         first, last, *step = map(int, items)
         return range(first, last + 1, *step)
 
-    def contract(self, items: list[Token]) -> _Part:
+    def contract(self, items: list[Token]) -> Part:
         if items[0] not in CONTRACTS:
             raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
-        return _Part("contract", str(items[0]))
+        return Part("contract", str(items[0]))
 
-    def source(self, items: list[Token]) -> _Part:
-        return _Part("source", _string(items))
+    def source(self, items: list[Token]) -> Part:
+        return Part("source", _string(items))
 
     # -- enums, tables, schemas, atoms
 
@@ -184,15 +171,15 @@ class _FileBuilder(Transformer[Token, Any]):
         name, *members = items
         return Enum(str(name), _unique(members, "member"), self._place(name))
 
-    def column(self, items: list[Token]) -> _Part:
-        return _Part("key", (str(items[0]), str(items[1])))
+    def column(self, items: list[Token]) -> Part:
+        return Part("key", (str(items[0]), str(items[1])))
 
-    def row(self, items: list[Any]) -> _Part:
-        return _Part("row", items)
+    def row(self, items: list[Any]) -> Part:
+        return Part("row", items)
 
     def table(self, items: list[Any]) -> Table:
         name, *rest = items
-        parts = [part for part in rest if isinstance(part, _Part)]
+        parts = [part for part in rest if isinstance(part, Part)]
         columns = tuple(str(item) for item in rest if isinstance(item, Token))
         keys = tuple(part.value for part in parts if part.kind == "key")
         place, rows = self._place(name), dict[tuple[str, ...], tuple[Value, ...]]()
@@ -250,31 +237,31 @@ class _FileBuilder(Transformer[Token, Any]):
 
     # -- rules
 
-    def when(self, items: list[Expression]) -> _Part:
-        return _Part("when", items[0])
+    def when(self, items: list[Expression]) -> Part:
+        return Part("when", items[0])
 
-    def require(self, items: list[Expression]) -> _Part:
-        return _Part("require", items[0])
+    def require(self, items: list[Expression]) -> Part:
+        return Part("require", items[0])
 
-    def message(self, items: list[Token]) -> _Part:
-        return _Part("message", (Severity(str(items[0])), _string(items[1:])))
+    def message(self, items: list[Token]) -> Part:
+        return Part("message", (Severity(str(items[0])), _string(items[1:])))
 
-    def hint(self, items: list[Token]) -> _Part:
-        return _Part("hint", _string(items))
+    def hint(self, items: list[Token]) -> Part:
+        return Part("hint", _string(items))
 
     def given(self, items: list[Any]) -> tuple[Token, int | str]:
         return items[0], items[1]
 
-    def passing(self, items: list[Any]) -> _Part:
-        return _Part("passing", _unique(items, "fact"))
+    def passing(self, items: list[Any]) -> Part:
+        return Part("passing", _unique(items, "fact"))
 
-    def failing(self, items: list[Any]) -> _Part:
-        return _Part("failing", _unique(items, "fact"))
+    def failing(self, items: list[Any]) -> Part:
+        return Part("failing", _unique(items, "fact"))
 
-    def refines(self, items: list[Token]) -> _Part:
-        return _Part("refines", tuple(map(str, items)))
+    def refines(self, items: list[Token]) -> Part:
+        return Part("refines", tuple(map(str, items)))
 
-    def _clauses(self, code: Token, parts: list[_Part]) -> dict[str, Any]:
+    def _clauses(self, code: Token, parts: list[Part]) -> dict[str, Any]:
         place = self._place(code)
         for kind in ("when", "require", "message", "hint"):
             if sum(part.kind == kind for part in parts) > 1:
@@ -313,7 +300,7 @@ class _FileBuilder(Transformer[Token, Any]):
             **clauses,
         )
 
-    def ladder(self, items: list[Any]) -> _Part:
+    def ladder(self, items: list[Any]) -> Part:
         """Each rule of a ladder refines all those above it: only the first violated one reports."""
         _, *rules = items
         above: tuple[str, ...] = ()
@@ -321,7 +308,7 @@ class _FileBuilder(Transformer[Token, Any]):
         for step in rules:
             steps.append(replace(step, refines=(*step.refines, *above)))
             above += (step.code,)
-        return _Part("ladder", tuple(steps))
+        return Part("ladder", tuple(steps))
 
     def finding(self, items: list[Any]) -> Finding:
         code, name, *parts = items
@@ -333,11 +320,11 @@ def _string(tokens: Sequence[Token]) -> str:
     return "".join(str(ast.literal_eval(str(token))) for token in tokens)
 
 
-def _all(kind: str, parts: list[_Part]) -> tuple[Any, ...]:
+def _all(kind: str, parts: list[Part]) -> tuple[Any, ...]:
     return tuple(part.value for part in parts if part.kind == kind)
 
 
-def _only(kind: str, parts: list[_Part]) -> Any:
+def _only(kind: str, parts: list[Part]) -> Any:
     return next((part.value for part in parts if part.kind == kind), None)
 
 
