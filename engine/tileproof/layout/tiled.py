@@ -3,7 +3,7 @@
 An *atom* is one hardware instruction; a *thread-value layout* says for each of its operands which thread holds which
 value: ``(thread, value)`` to an index in the tile. A *tiled* atom repeats the atom over more threads, and perhaps over
 more values of each, to cover a larger tile. Partitioning divides a tensor by that tile, composes what is within the
-tile with the thread-value layout, and slices at a thread. What is left is ``(values, rest m, rest n, ...)``.
+tile with the thread-value layout, and leaves to slice at a thread: what is left is ``(values, rest m, rest n, ...)``.
 """
 
 from __future__ import annotations
@@ -12,26 +12,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tileproof.layout.basics import (
-    UNIT,
     AnyLayout,
-    append_to_rank,
     coalesce,
     concatenate,
     make_layout,
     modes,
     on_outer,
-    rank,
     size,
 )
-from tileproof.layout.composing import composition
-from tileproof.layout.coordinates import slice_and_offset
+from tileproof.layout.composing import column, composition
 from tileproof.layout.divide import logical_divide, zipped_divide
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import right_inverse
 from tileproof.layout.leaves import Integer, divide_integers, integer, modulo_integers
 from tileproof.layout.products import logical_product, tiled_product
 from tileproof.layout.recast import upcast
-from tileproof.layout.tuples import product, product_each
+from tileproof.layout.tuples import product_each
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
 
 _ALL = Wildcard.ALL
@@ -79,15 +75,15 @@ class MmaOperand:
 def divided_among_threads(layout: AnyLayout, operand: MmaOperand) -> AnyLayout:
     """``((thread, (atom m, atom k)), (value, (rest m, rest k, ...)))``."""
     permuted = logical_divide(layout, Tile(operand.permutation))
-    atoms = zipped_divide(permuted, Tile(tuple(Layout(extent, 1) for extent in operand.extents)))
+    atoms = zipped_divide(permuted, Tile(tuple(map(column, operand.extents))))
     held = composition(atoms, Tile((operand.thread_values, _ALL)))
     _, *along = operand.threads
-    counts = Tile(tuple(Layout(size(mode), 1) for mode in along))
+    counts = Tile(tuple(column(size(mode)) for mode in along))
     return zipped_divide(held, Tile((_ALL, counts)))
 
 
 def partition_mma(layout: AnyLayout, operand: MmaOperand, place: tuple[Integer, ...]) -> tuple[AnyLayout, Tuple]:
-    """What one thread holds of a tensor, ``(value, rest m, rest k, ...)``, and the offset at which that starts.
+    """The tensor with its threads apart, and the coordinate of what one holds: ``(value, rest m, rest k, ...)``.
 
     Args:
         place: which thread of which atom along either mode.
@@ -96,7 +92,7 @@ def partition_mma(layout: AnyLayout, operand: MmaOperand, place: tuple[Integer, 
     thread, *along = place
     _, mine = modes(outer_of(divided))
     rest = modes(modes(mine)[1])
-    return slice_and_offset(divided, ((thread, tuple(along)), (_ALL, (_ALL,) * len(rest))))
+    return divided, ((thread, tuple(along)), (_ALL, (_ALL,) * len(rest)))
 
 
 @dataclass(frozen=True)
@@ -139,14 +135,14 @@ class CopySide:
 
 
 def partition_copy(layout: AnyLayout, side: CopySide, thread: Integer) -> tuple[AnyLayout, Tuple]:
-    """What one thread copies of a tensor, ``((value, rest), rest m, rest n, ...)``, and the offset at which it starts."""
+    """The tensor with its threads apart, and the coordinate of what one copies: ``((value, rest), rest m, ...)``."""
     tiles = zipped_divide(layout, side.tiler)
     held = composition(tiles, Tile((side.in_tile(), _ALL)))
     within, over = modes(outer_of(held))
     thread_mode, values = modes(within)
     rest = modes(over) if len(modes(over)) > 1 else [over]
     flat = on_outer(lambda _: concatenate([thread_mode, values, *rest]), held)
-    return slice_and_offset(flat, (thread, _ALL, *(_ALL,) * len(rest)))
+    return flat, (thread, _ALL, *(_ALL,) * len(rest))
 
 
 def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Integer) -> AnyLayout:
@@ -169,7 +165,7 @@ def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Intege
     tile = Layout(extents, make_layout(extents).stride)
     by_place = upcast(composition(inverse, tile), threads * count)
     of_values = right_inverse(outer_of(by_place))
-    divided = zipped_divide(logical_product(Layout(count, 1), of_values), Layout(values, 1))
+    divided = zipped_divide(logical_product(column(count), of_values), column(values))
     pieces = zipped_divide(layout, (count, *product_each(outer_of(by_place).shape)))  # type: ignore[misc]
     held_again = composition(pieces, Tile((outer_of(divided), _ALL)))
     within, over = modes(outer_of(held_again))

@@ -33,7 +33,17 @@ class Refusal:
 
 Outcome = tuple[Type, ...] | Refusal | None
 
-_FAMILIES = (access, arithmetic, atoms, construct, fragment, layouts, memory, partition, scalars)  # importing them fills the table
+_FAMILIES = (
+    access,
+    arithmetic,
+    atoms,
+    construct,
+    fragment,
+    layouts,
+    memory,
+    partition,
+    scalars,
+)  # importing them fills the table
 
 
 def operations() -> Iterable[str]:
