@@ -18,9 +18,12 @@ from tileproof.layout.basics import (
     make_layout,
     modes,
     on_outer,
+    rank,
     size,
 )
 from tileproof.layout.composing import column, composition
+from tileproof.layout.constructors import tile_to_shape
+from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.divide import logical_divide, zipped_divide
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.inverse import right_inverse
@@ -170,6 +173,38 @@ def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Intege
     held_again = composition(pieces, Tile((outer_of(divided), _ALL)))
     within, over = modes(outer_of(held_again))
     return on_outer(lambda _: concatenate([within, *modes(over)[1:]]), held_again)
+
+
+def bulk_partition(
+    shared: AnyLayout, remote: Layout, values: int, share: Integer
+) -> tuple[tuple[AnyLayout, Layout], tuple[Tuple, Tuple]]:
+    """Shared memory and the tensor beyond it as bulk copies see them: ``((values, copies), rest, ...)`` each.
+
+    The tile is the first mode of both. It is walked in the order of shared memory, so that each copy of ``values``
+    elements is one piece there.
+
+    Args:
+        share: where in one copy the part of this CTA starts, of the CTAs that share the copy.
+
+    Returns:
+        The two layouts, and the offsets at which they start.
+
+    Raises:
+        LayoutError: the tile does not fall into such pieces.
+    """
+    tile = modes(outer_of(shared))[0]
+    count = size(tile)
+    walk = tile_to_shape(concatenate([right_inverse(tile)]), (count,), (0,))
+    pieces = logical_divide(outer_of(walk), Tile((column(values),)))
+    found: list[AnyLayout] = []
+    starts: list[Tuple] = []
+    for layout in (shared, remote):
+        rank_of = rank(outer_of(layout))
+        placed = composition(layout, Tile((modes(outer_of(pieces))[0], *(_ALL,) * (rank_of - 1))))
+        simple = coalesce(placed, ((1, 1),))
+        found.append(simple)
+        starts.append(crd2idx(((share, 0), *(0,) * (rank_of - 1)), outer_of(simple)))
+    return (found[0], outer_of(found[1])), (starts[0], starts[1])
 
 
 def outer_of(layout: AnyLayout) -> Layout:
