@@ -307,12 +307,12 @@ class OperandForm:
 
     Attributes:
         items: for each operand the names of its parts; one that is no address has one part.
-        addresses: for each operand whether it stands in ``[...]``.
+        addresses: for each operand whether it stands in ``[...]``; None where ptxas takes it with and without.
         sets: facts that this form gives.
     """
 
     items: tuple[tuple[str, ...], ...]
-    addresses: tuple[bool, ...]
+    addresses: tuple[bool | None, ...]
     sets: tuple[tuple[str, Scalar], ...]
 
 

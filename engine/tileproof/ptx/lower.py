@@ -19,7 +19,7 @@ Registers: TypeAlias = "Callable[[str], str | None]"
 """From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
 
 _MIXED = ".mixed"
-_SUFFIXES = ("class", "registers", "value", "offset", "negated")
+_SUFFIXES = ("class", "registers", "value", "offset", "negated", "bracketed")
 _Reader: TypeAlias = "tuple[int, int, tuple[tuple[str, str], ...]]"  # operand, part, facts with their suffixes
 
 
@@ -95,7 +95,7 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
 
 def _fits(form: OperandForm, operands: tuple[Operand, ...]) -> bool:
     return len(form.items) == len(operands) and all(
-        operand.address is address and len(operand.parts) == len(parts)
+        address in (None, operand.address) and len(operand.parts) == len(parts)
         for operand, address, parts in zip(operands, form.addresses, form.items, strict=True)
     )
 
@@ -120,14 +120,14 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
 
 
 def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    return operand.address is form.addresses[i] and len(operand.parts) == len(form.items[i])
+    return form.addresses[i] in (None, operand.address) and len(operand.parts) == len(form.items[i])
 
 
 def _written(form: OperandForm) -> str:
     shown = []
     for items, address in zip(form.items, form.addresses, strict=True):
         text = ", ".join(items)
-        shown.append(f"[{text}]" if address else text)
+        shown.append(text if address is False else f"[{text}]")
     return ", ".join(shown) or "none"
 
 
@@ -156,6 +156,8 @@ def _bind(
                 values[fact] = part.registers
             elif suffix == "offset":
                 values[fact] = part.offset
+            elif suffix == "bracketed":
+                values[fact] = ".yes" if instruction.operands[i].address else ".no"
             elif suffix == "negated":
                 values[fact] = ".yes" if part.negated else ".no"
             elif part.value is not None:

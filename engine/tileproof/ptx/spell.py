@@ -88,7 +88,8 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     found = []
     for names, address in zip(form.items, form.addresses, strict=True):
         texts = [_part(name, facts, used) for name in names]
-        found.append(f"[{','.join(texts)}]" if address else texts[0])
+        bracketed = facts.get(f"{names[0]}.bracketed") != ".no" if address is None else address
+        found.append(f"[{','.join(texts)}]" if bracketed else texts[0])
     return found
 
 

@@ -130,6 +130,9 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), _span(*items))
 
 
+_ADDRESSES = {"plain": False, "address": True, "either": None}
+
+
 class _Part(NamedTuple):
     """A reduced clause on its way into a declaration."""
 
@@ -298,6 +301,9 @@ class _FileBuilder(Transformer[Token, Any]):
     def address(self, items: list[Token]) -> _Part:
         return _Part("address", tuple(map(str, items)))
 
+    def either(self, items: list[Token]) -> _Part:
+        return _Part("either", tuple(map(str, items)))
+
     def operands(self, items: list[Any]) -> _Part:
         operands = [item for item in items if isinstance(item, _Part)]
         given = [item for item in items if item is not None and not isinstance(item, _Part)]
@@ -305,7 +311,7 @@ class _FileBuilder(Transformer[Token, Any]):
             "form",
             OperandForm(
                 tuple(operand.value for operand in operands),
-                tuple(operand.kind == "address" for operand in operands),
+                tuple(_ADDRESSES[operand.kind] for operand in operands),
                 tuple(_unique(given, "fact").items()),
             ),
         )
