@@ -143,6 +143,11 @@ def _bind(
     """Add what the schema asks of each operand."""
     for i, j, facts in _readers(book, schema, form):
         part = instruction.operands[i].parts[j]
+        tuples = any(suffix == "registers" for _, suffix in facts)
+        if facts and (not part.names or (part.registers and not tuples)):
+            span = Span(instruction.starts[i], instruction.ends[i])
+            faults.append(Fault("PT007", f"operand {i + 1} is one value, not a tuple: {_written(form)}", span))
+            return
         for fact, suffix in facts:
             if suffix == "class":
                 found = part_class(book, part, registers)

@@ -117,7 +117,7 @@ def _operand(text: str) -> Operand | None:
     while at < len(inner):
         piece = _PART.match(inner, at)
         part = _part(piece[1], 1 + piece.start(1)) if piece else None
-        if piece is None or part is None:
+        if piece is None or part is None or (not parts and part.registers):
             return None
         parts.append(part)
         at = piece.end()
