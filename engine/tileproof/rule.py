@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum as PythonEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -309,20 +310,28 @@ class PatternOrigin:
     pattern: str
 
 
+class Notation(PythonEnum):
+    """How an operand is written."""
+
+    VALUE = "d"  # a register, a constant, or a tuple of such
+    TUPLE = "{d}"
+    MEMBERS = "{a, b}"  # a tuple whose members have names
+    ADDRESS = "[p]"
+    EITHER = "(p)"  # an address whose brackets ptxas does not ask for
+
+
 @dataclass(frozen=True, slots=True)
 class OperandForm:
     """One way to write the operands of an instruction.
 
     Attributes:
-        items: for each operand the names of its parts; one that is no address has one part.
-        addresses: for each operand whether it stands in ``[...]``.
-        tuples: for each operand whether it must be a tuple ``{...}``.
+        items: for each operand the names of its parts: more than one for an address of several parts, and for a tuple
+            whose members have names.
         sets: facts that this form gives.
     """
 
     items: tuple[tuple[str, ...], ...]
-    addresses: tuple[bool, ...]
-    tuples: tuple[bool, ...]
+    notations: tuple[Notation, ...]
     sets: tuple[tuple[str, Scalar], ...]
 
 

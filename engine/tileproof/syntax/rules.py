@@ -38,6 +38,7 @@ from tileproof.rule import (
     Membership,
     Modifiers,
     Not,
+    Notation,
     Number,
     OperandForm,
     PatternOrigin,
@@ -283,26 +284,24 @@ class _FileBuilder(FragmentBuilder):
         return Part("modifiers", Modifiers(facts, origin, default or None))
 
     def plain(self, items: list[Token]) -> Part:
-        return Part("plain", tuple(map(str, items)))
-
-    def address(self, items: list[Token]) -> Part:
-        return Part("address", tuple(map(str, items)))
+        return Part("operand", (Notation.VALUE, tuple(map(str, items))))
 
     def braces(self, items: list[Token]) -> Part:
-        return Part("braces", (str(items[0]),))
+        notation = Notation.TUPLE if len(items) == 1 else Notation.MEMBERS
+        return Part("operand", (notation, tuple(map(str, items))))
+
+    def address(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.ADDRESS, tuple(map(str, items))))
+
+    def either(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.EITHER, tuple(map(str, items))))
 
     def operands(self, items: list[Any]) -> Part:
-        operands = [item for item in items if isinstance(item, Part)]
+        operands = [item.value for item in items if isinstance(item, Part)]
         given = [item for item in items if item is not None and not isinstance(item, Part)]
-        return Part(
-            "form",
-            OperandForm(
-                tuple(operand.value for operand in operands),
-                tuple(operand.kind == "address" for operand in operands),
-                tuple(operand.kind == "braces" for operand in operands),
-                tuple(_unique(given, "fact").items()),
-            ),
-        )
+        names = tuple(names for _, names in operands)
+        notations = tuple(notation for notation, _ in operands)
+        return Part("form", OperandForm(names, notations, tuple(_unique(given, "fact").items())))
 
     def instruction(self, items: list[Any]) -> Instruction:
         name, *rest = items
