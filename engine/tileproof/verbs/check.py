@@ -244,7 +244,9 @@ class _Check:
         name = use.node.text[1:]
         legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set))
         declaration = self.book.atoms.get(name)
-        uses = (s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name))
+        uses = (
+            s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name)
+        )
         schema = next((s for s in uses if s.name.endswith(".gemm")), None)
         if legal and declaration is not None and schema is not None:
             atom = atom_facts(self.book, declaration, use.node, use.offset)
