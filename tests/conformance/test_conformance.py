@@ -45,8 +45,10 @@ def disagreements(found: list[Sample]) -> list[str]:
             verdict = legal(BOOK, "ptx", sample.text, where)
             # After some errors ptxas blames an instruction for another's: what it refuses wrongly it is asked about alone.
             if verdict.legal and reason is not None:
-                reason = reasons([sample.text], target, f"{ptx[0]}.{ptx[1]}")[0]
-            if verdict.legal is not (reason is None):
+                again = reasons([sample.text], target, f"{ptx[0]}.{ptx[1]}")[0]
+            else:
+                again = reason
+            if verdict.legal is not (again is None):
                 ours = "legal" if verdict.legal else f"{','.join(verdict.codes)} {verdict.message}"
                 differing.append(f"{target} {ptx[0]}.{ptx[1]} {sample.text}\n    ours: {ours}\n    ptxas: {reason}")
     return differing

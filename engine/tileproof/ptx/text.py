@@ -119,7 +119,8 @@ def _operand(text: str) -> Operand | None:
             text = pair[1]
         part = _part(text, 0)
         return Operand((part,), address=False) if part is not None else None
-    inner, parts, at = text[1:-1], [], 0
+    inner, at = text[1:-1], 0
+    parts: list[Part] = []
     while at < len(inner):
         piece = _PART.match(inner, at)
         part = _part(piece[1], 1 + piece.start(1)) if piece else None
