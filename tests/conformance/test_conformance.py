@@ -43,7 +43,7 @@ def disagreements(found: list[Sample]) -> list[str]:
         answers = reasons([sample.text for sample in batch], target, f"{ptx[0]}.{ptx[1]}")
         for sample, reason in zip(batch, answers, strict=True):
             verdict = legal(BOOK, "ptx", sample.text, where)
-            # After some errors ptxas blames an instruction for another's: what it refuses wrongly it is asked about alone.
+            # After some errors ptxas blames an instruction for another's: so it is asked about this one alone.
             if verdict.legal and reason is not None:
                 again = reasons([sample.text], target, f"{ptx[0]}.{ptx[1]}")[0]
             else:
