@@ -249,21 +249,26 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Facts taken from one parameter of a type: by position (int) or by name."""
+    """Facts taken from one parameter of a type: by position (int) or by name.
+
+    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value.
+    """
 
     facts: tuple[str, ...]
     parameter: int | str
+    pattern: str
     translation: tuple[tuple[str, str], ...]
     default: tuple[Scalar, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """How a type of the IR gives the facts of a schema."""
+    """How a type of the IR gives the facts of a schema. ``sets``: facts that every such atom has."""
 
     type: str
     schema: str
     bindings: tuple[Binding, ...]
+    sets: tuple[tuple[str, Scalar], ...]
     place: Place = field(repr=False)
 
 
@@ -311,11 +316,13 @@ class OperandForm:
     Attributes:
         items: for each operand the names of its parts; one that is no address has one part.
         addresses: for each operand whether it stands in ``[...]``.
+        tuples: for each operand whether it must be a tuple ``{...}``.
         sets: facts that this form gives.
     """
 
     items: tuple[tuple[str, ...], ...]
     addresses: tuple[bool, ...]
+    tuples: tuple[bool, ...]
     sets: tuple[tuple[str, Scalar], ...]
 
 

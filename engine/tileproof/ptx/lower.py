@@ -19,7 +19,7 @@ Registers: TypeAlias = "Callable[[str], str | None]"
 """From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
 
 _MIXED = ".mixed"
-_SUFFIXES = ("class", "registers", "value", "offset", "negated")
+_SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated")
 _Reader: TypeAlias = "tuple[int, int, tuple[tuple[str, str], ...]]"  # operand, part, facts with their suffixes
 
 
@@ -94,10 +94,7 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
 
 
 def _fits(form: OperandForm, operands: tuple[Operand, ...]) -> bool:
-    return len(form.items) == len(operands) and all(
-        operand.address is address and len(operand.parts) == len(parts)
-        for operand, address, parts in zip(operands, form.addresses, form.items, strict=True)
-    )
+    return len(form.items) == len(operands) and all(_fits_at(form, i, operand) for i, operand in enumerate(operands))
 
 
 def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
@@ -114,20 +111,24 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
         )
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits_at(form, i, operand))
-    what = "is an address" if form.addresses[at] else "is no address"
+    what = "is an address" if form.addresses[at] else "is a tuple" if form.tuples[at] else "is no address"
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
     return Fault("PT007", message, Span(instruction.starts[at], instruction.ends[at]))
 
 
 def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    return operand.address is form.addresses[i] and len(operand.parts) == len(form.items[i])
+    return (
+        operand.address is form.addresses[i]
+        and len(operand.parts) == len(form.items[i])
+        and (not form.tuples[i] or operand.parts[0].registers > 0)
+    )
 
 
 def _written(form: OperandForm) -> str:
     shown = []
-    for items, address in zip(form.items, form.addresses, strict=True):
+    for items, address, braces in zip(form.items, form.addresses, form.tuples, strict=True):
         text = ", ".join(items)
-        shown.append(f"[{text}]" if address else text)
+        shown.append(f"[{text}]" if address else f"{{{text}}}" if braces else text)
     return ", ".join(shown) or "none"
 
 
@@ -154,6 +155,8 @@ def _bind(
                 values[fact] = found
             elif suffix == "registers":
                 values[fact] = part.registers
+            elif suffix == "repeated":
+                values[fact] = ".yes" if part.repeated else ".no"
             elif suffix == "offset":
                 values[fact] = part.offset
             elif suffix == "negated":

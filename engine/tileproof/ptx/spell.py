@@ -86,20 +86,23 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}
     found = []
-    for names, address in zip(form.items, form.addresses, strict=True):
-        texts = [_part(name, facts, used) for name in names]
+    for names, address, braces in zip(form.items, form.addresses, form.tuples, strict=True):
+        texts = [_part(name, facts, used, braces) for name in names]
         found.append(f"[{','.join(texts)}]" if address else texts[0])
     return found
 
 
-def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
+def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], braces: bool) -> str:
     kind = str(facts.get(f"{name}.class", ".b32"))
     count = facts.get(f"{name}.registers", 0)
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
-    if count > 0:
+    if count > 0 or braces:
         kinds = _MEMBERS.get(kind, (kind,))
-        return "{" + ",".join(_element(kinds[i % len(kinds)], i, used) for i in range(count)) + "}"
+        elements = [_element(kinds[i % len(kinds)], i, used) for i in range(max(count, 1))]
+        if facts.get(f"{name}.repeated") == ".yes":
+            elements[-1] = elements[0]
+        return "{" + ",".join(elements) + "}"
     if kind == ".integer":
         return str(facts.get(f"{name}.value", 0))
     offset = facts.get(f"{name}.offset", 0)

@@ -51,6 +51,12 @@ class Part:
     start: int
     end: int
 
+    @property
+    def repeated(self) -> bool:
+        """Whether a register stands in the tuple twice."""
+        registers = [name for name in self.names if name[0] != "."]
+        return len(set(registers)) < len(registers)
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -117,7 +123,7 @@ def _operand(text: str) -> Operand | None:
     while at < len(inner):
         piece = _PART.match(inner, at)
         part = _part(piece[1], 1 + piece.start(1)) if piece else None
-        if piece is None or part is None:
+        if piece is None or part is None or (part.registers and not parts):
             return None
         parts.append(part)
         at = piece.end()

@@ -234,16 +234,19 @@ class _FileBuilder(FragmentBuilder):
         return str(items[0]), str(items[1])
 
     def binding(self, items: list[Any]) -> Binding:
-        tokens = [item for item in items if isinstance(item, Token)]
+        tokens = [item for item in items if isinstance(item, Token) and item.type != "STRING"]
+        pattern = _string([item for item in items if isinstance(item, Token) and item.type == "STRING"])
         *facts, parameter = tokens
         translation = tuple(item for item in items if isinstance(item, tuple))
         default = tuple(item for item in items if isinstance(item, (int, str)) and not isinstance(item, Token))
         chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
-        return Binding(tuple(map(str, facts)), chosen, translation, default or None)
+        return Binding(tuple(map(str, facts)), chosen, pattern, translation, default or None)
 
     def atom(self, items: list[Any]) -> Atom:
-        name, schema, *bindings = items
-        return Atom(str(name), str(schema), tuple(bindings), self._place(name))
+        name, schema, *clauses = items
+        bindings = tuple(clause for clause in clauses if isinstance(clause, Binding))
+        given = [pair for clause in clauses if isinstance(clause, Part) for pair in clause.value.items()]
+        return Atom(str(name), str(schema), bindings, tuple(given), self._place(name))
 
     # -- instructions
 
@@ -285,6 +288,9 @@ class _FileBuilder(FragmentBuilder):
     def address(self, items: list[Token]) -> Part:
         return Part("address", tuple(map(str, items)))
 
+    def braces(self, items: list[Token]) -> Part:
+        return Part("braces", (str(items[0]),))
+
     def operands(self, items: list[Any]) -> Part:
         operands = [item for item in items if isinstance(item, Part)]
         given = [item for item in items if item is not None and not isinstance(item, Part)]
@@ -293,6 +299,7 @@ class _FileBuilder(FragmentBuilder):
             OperandForm(
                 tuple(operand.value for operand in operands),
                 tuple(operand.kind == "address" for operand in operands),
+                tuple(operand.kind == "braces" for operand in operands),
                 tuple(_unique(given, "fact").items()),
             ),
         )
