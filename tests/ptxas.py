@@ -106,7 +106,9 @@ def _assemble(instructions: list[str], target: str, ptx: str) -> dict[int, str] 
     output = run.stderr + run.stdout
     first = header.count("\n") + 1
     errors: dict[int, str] = {}
-    for line, reason in re.findall(r", line (\d+); (?:error|fatal)\s*: (.*)", output):
+    for file, line, reason in re.findall(r"ptxas (.*), line (\d+); (?:error|fatal)\s*: (.*)", output):
+        if file == "<builtin>":  # lines of the text that ptxas puts in the place of wmma, not of ours
+            continue
         at = (int(line) - first) // 3
         if 0 <= at < len(instructions):
             errors.setdefault(at, reason)
