@@ -130,6 +130,11 @@ class Resolver:
                     yield RuleFault(atom.place, f"a translation gives no value of '{name}'")
             if binding.default is not None and len(binding.default) != len(binding.facts):
                 yield RuleFault(atom.place, f"{len(binding.facts)} facts need as many values after 'else'")
+        for name, value in atom.sets:
+            if name not in schema.fields:
+                yield RuleFault(atom.place, f"schema '{schema.name}' has no fact '{name}'")
+            elif not self.belongs(schema, name, value):
+                yield RuleFault(atom.place, f"{value} is no value of '{name}'")
 
     def instruction(self, instruction: Instruction) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(instruction.schema)

@@ -71,6 +71,6 @@ def test_case(case: dict[str, Any]):
 
 def test_every_rule_has_a_case_that_violates_it():
     reported = {code for case in load() for code in case.values[0]["expect"]}
-    later = {"WG133", "WG292", "PT100", "PT101", "PT102", "PT103"}  # instructions come with their chapters
+    later = {"WG133", "WG292", "PT100", "PT101", "PT102"}  # instructions come with their chapters
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
     assert rules - reported == later

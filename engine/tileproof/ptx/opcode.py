@@ -140,7 +140,9 @@ class _Reader:
         self.declaration = declaration
         self.name = name
         self.slots = [_Slot(book, clause) for clause in declaration.modifiers]
-        self.swallowed = {*declaration.ignores, *ptx_spellings(book, "swallowed")}
+        self.formats = ptx_spellings(book, "swallowed")
+        self.formats_seen = 0
+        self.swallowed = {*declaration.ignores, *self.formats}
         self.ignored = False
         self.faults: list[Fault] = []
 
@@ -194,6 +196,10 @@ class _Reader:
             self.fault("PT005", f"{modifier} is one too many: {takes}", span)
         elif modifier in self.swallowed:
             self.ignored = True
+            if modifier in self.formats:
+                self.formats_seen += 1
+                if self.formats_seen > 2:
+                    self.fault("PT005", f"{modifier} is one too many: an instruction takes at most two formats", span)
         else:
             known = [*self.always(), *(word for slot in self.slots for word in slot.known)]
             close = get_close_matches(modifier, known, 1, 0.6)

@@ -10,7 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tileproof.dialects.infer import access, arithmetic, atoms, construct, layouts, memory, scalars
+from tileproof.dialects.infer import (
+    access,
+    arithmetic,
+    atoms,
+    construct,
+    fragment,
+    layouts,
+    memory,
+    partition,
+    scalars,
+    tma,
+)
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
 from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
@@ -33,7 +44,17 @@ class Refusal:
 
 Outcome = tuple[Type, ...] | Refusal | None
 
-_FAMILIES = (access, arithmetic, atoms, construct, layouts, memory, scalars)  # importing them fills the table
+_FAMILIES = (
+    access,
+    arithmetic,
+    atoms,
+    construct,
+    fragment,
+    layouts,
+    memory,
+    partition,
+    scalars,
+, tma)  # importing them fills the table
 
 
 def operations() -> Iterable[str]:
