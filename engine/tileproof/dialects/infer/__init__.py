@@ -54,7 +54,8 @@ _FAMILIES = (
     memory,
     partition,
     scalars,
-, tma)  # importing them fills the table
+    tma,
+)  # importing them fills the table
 
 
 def operations() -> Iterable[str]:
