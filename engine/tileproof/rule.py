@@ -306,7 +306,8 @@ class OperandForm:
     """One way to write the operands of an instruction.
 
     Attributes:
-        items: for each operand the names of its parts; one that is no address has one part.
+        items: for each operand the names of its parts. One that is no address has one part, or is a tuple of which
+            each member has a name.
         addresses: for each operand whether it stands in ``[...]``.
         sets: facts that this form gives.
     """

@@ -94,10 +94,7 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
 
 
 def _fits(form: OperandForm, operands: tuple[Operand, ...]) -> bool:
-    return len(form.items) == len(operands) and all(
-        operand.address is address and len(operand.parts) == len(parts)
-        for operand, address, parts in zip(operands, form.addresses, form.items, strict=True)
-    )
+    return len(form.items) == len(operands) and all(_fits_at(form, i, operand) for i, operand in enumerate(operands))
 
 
 def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
@@ -114,20 +111,30 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
         )
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits_at(form, i, operand))
-    what = "is an address" if form.addresses[at] else "is no address"
+    names = form.items[at]
+    if form.addresses[at] or len(names) == 1:
+        what = "is an address" if form.addresses[at] else "is no address"
+    else:
+        what = f"is a tuple of {len(names)}"
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
     return Fault("PT007", message, Span(instruction.starts[at], instruction.ends[at]))
 
 
 def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    return operand.address is form.addresses[i] and len(operand.parts) == len(form.items[i])
+    return operand.address is form.addresses[i] and len(_parts(form, i, operand)) == len(form.items[i])
+
+
+def _parts(form: OperandForm, i: int, operand: Operand) -> tuple[Part, ...]:
+    """What the names of an operand stand for: the parts of an address, an operand, or the members of a tuple."""
+    named = not form.addresses[i] and len(form.items[i]) > 1
+    return operand.parts[0].members if named and len(operand.parts) == 1 else operand.parts
 
 
 def _written(form: OperandForm) -> str:
     shown = []
     for items, address in zip(form.items, form.addresses, strict=True):
         text = ", ".join(items)
-        shown.append(f"[{text}]" if address else text)
+        shown.append(f"[{text}]" if address else text if len(items) == 1 else "{" + text + "}")
     return ", ".join(shown) or "none"
 
 
@@ -142,7 +149,7 @@ def _bind(
 ) -> None:
     """Add what the schema asks of each operand."""
     for i, j, facts in _readers(book, schema, form):
-        part = instruction.operands[i].parts[j]
+        part = _parts(form, i, instruction.operands[i])[j]
         for fact, suffix in facts:
             if suffix == "class":
                 found = part_class(book, part, registers)

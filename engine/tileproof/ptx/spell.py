@@ -88,7 +88,8 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     found = []
     for names, address in zip(form.items, form.addresses, strict=True):
         texts = [_part(name, facts, used) for name in names]
-        found.append(f"[{','.join(texts)}]" if address else texts[0])
+        text = ",".join(texts)
+        found.append(f"[{text}]" if address else text if len(names) == 1 else "{" + text + "}")
     return found
 
 

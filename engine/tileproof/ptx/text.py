@@ -41,6 +41,7 @@ class Part:
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
+        members: of a tuple, each by itself.
     """
 
     names: tuple[str, ...]
@@ -50,6 +51,7 @@ class Part:
     negated: bool
     start: int
     end: int
+    members: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,14 @@ def _part(text: str, start: int) -> Part | None:
         return Part((scalar[0],), 0, *scalar[1:], start, end) if scalar is not None else None
     if not text[1:-1].strip():
         return Part((), 0, None, 0, negated=False, start=start, end=end)
-    names = []
+    members = []
     for element in text[1:-1].split(","):
         scalar = _scalar(element.strip())
         if scalar is None or scalar[2]:
             return None
-        names.append(scalar[0])
-    return Part(tuple(names), len(names), None, 0, negated=False, start=start, end=end)
+        members.append(Part((scalar[0],), 0, *scalar[1:], start, end))
+    names = tuple(member.names[0] for member in members)
+    return Part(names, len(names), None, 0, negated=False, start=start, end=end, members=tuple(members))
 
 
 @lru_cache(maxsize=4096)

@@ -298,6 +298,9 @@ class _FileBuilder(Transformer[Token, Any]):
     def address(self, items: list[Token]) -> _Part:
         return _Part("address", tuple(map(str, items)))
 
+    def members_of_tuple(self, items: list[Token]) -> _Part:
+        return _Part("tuple", tuple(map(str, items)))
+
     def operands(self, items: list[Any]) -> _Part:
         operands = [item for item in items if isinstance(item, _Part)]
         given = [item for item in items if item is not None and not isinstance(item, _Part)]
