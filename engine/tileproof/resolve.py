@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tileproof.fragment import COPY_ROLES, MMA_ROLES, Fragment, expressions
 from tileproof.rule import (
     Arithmetic,
     Atom,
@@ -90,6 +91,8 @@ class Resolver:
             yield from self.instruction(instruction)
         for rule in self.book.rules.values():
             yield from self.rule(rule)
+        for fragment in dict.fromkeys(self.book.fragments.values()):
+            yield from self.fragment(fragment)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -197,6 +200,34 @@ class Resolver:
                     yield RuleFault(example.place, f"{rule.code}: schema '{schema.name}' has no fact '{name}'")
                 elif not self.belongs(schema, name, value):
                     yield RuleFault(example.place, f"{rule.code}: {value} is no value of '{name}'")
+
+    def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
+        if not fragment.sources:
+            yield RuleFault(fragment.place, "a fragment needs a source")
+        schema, scope = fragment.schema, Scope(self.book, fragment.schema, "ptx")
+        for taken in fragment.taken:
+            if isinstance(taken.domain, Enumerated) and taken.kind not in self.book.enums:
+                yield RuleFault(fragment.place, f"'{taken.kind}' is neither integer nor bits nor an enum")
+                return
+            if taken.default is not None and len(taken.default) != len(taken.facts):
+                yield RuleFault(fragment.place, f"{len(taken.facts)} facts need as many values after 'else'")
+            for name, value in zip(taken.facts, taken.default or (), strict=False):
+                if not self.belongs(schema, name, value):
+                    yield RuleFault(fragment.place, f"{value} is no value of '{name}'")
+        roles = {row.role for row in fragment.rows}
+        for row in fragment.rows:
+            if row.role not in MMA_ROLES and row.role not in COPY_ROLES:
+                yield RuleFault(fragment.place, f"no operand is called '{row.role}'")
+            if isinstance(row.layout, str) and row.layout not in roles:
+                yield RuleFault(fragment.place, f"this fragment has no operand '{row.layout}'")
+            try:
+                if row.when is not None:
+                    scope.expect(row.when, BOOLEAN)
+                for expression in expressions(row.layout):
+                    scope.expect(expression, INTEGER)
+            except _Mismatch as fault:
+                yield RuleFault(Place(fragment.place.source, fault.span), str(fault))
+                return
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.diagnostic import Severity
 from tileproof.source import Source, Span
+
+if TYPE_CHECKING:
+    from tileproof.fragment import Fragment
 
 Scalar: TypeAlias = "int | str"  # an enum member is its name, leading dot included: ".f16"
 Value: TypeAlias = "int | str | frozenset[int] | frozenset[str] | frozenset[int | str] | range"
@@ -393,7 +396,7 @@ class Finding:
     place: Place = field(repr=False)
 
 
-Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Rule | Finding"
+Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Fragment | Rule | Finding"
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,6 +410,7 @@ class Rulebook:
     rules: dict[str, Rule]
     findings: dict[str, Finding]
     instructions: dict[str, tuple[Instruction, ...]]  # by name
+    fragments: dict[str, Fragment]  # by type
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tileproof.dialects.infer import access, arithmetic, construct, layouts, memory
+from tileproof.dialects.infer import access, arithmetic, atoms, construct, layouts, memory, scalars
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
 from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
@@ -33,7 +33,7 @@ class Refusal:
 
 Outcome = tuple[Type, ...] | Refusal | None
 
-_FAMILIES = (access, arithmetic, construct, layouts, memory)  # importing them fills the table
+_FAMILIES = (access, arithmetic, atoms, construct, layouts, memory, scalars)  # importing them fills the table
 
 
 def operations() -> Iterable[str]:

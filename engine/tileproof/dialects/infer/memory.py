@@ -248,3 +248,38 @@ def load_vec(call: Call) -> Results:
     if not isinstance(count, int):
         raise Unknown
     return (read_type(f"vector<{count}x{pointer.element}>"),)
+
+
+_ALLOCATED = ("generic", "rmem", "smem")
+
+
+@infers("memref.alloca")
+def alloca(call: Call) -> Results:
+    """Memory of the declared type; what is dynamic in its layout comes with an operand."""
+    if len(call.declared) != 1:
+        raise Unknown
+    (result,) = call.declared
+    if not isinstance(result, Tensor) or not isinstance(result.iterator, Pointer):
+        raise Unknown
+    if result.iterator.space not in _ALLOCATED:
+        raise LayoutError(f"result #0 must be memref in generic or register mem or smem, but got '{result}'")
+    if not call.operands:
+        outer = result.layout.outer if isinstance(result.layout, ComposedLayout) else result.layout
+        if not algebra.is_static_layout(outer):
+            raise LayoutError("layout operand must be provided when memref type has dynamic layout")
+        return call.declared
+    if layout_operand(call, 0) != result.layout:
+        raise LayoutError("failed to verify that layout of result matches operand layout")
+    return call.declared
+
+
+@infers("memref.store_vec")
+def store_vec(call: Call) -> Results:
+    """Nothing; but the vector has the elements that the memory has."""
+    pointer, layout = _memory(call, 1)
+    count = algebra.size(layout)
+    if not isinstance(count, int):
+        raise LayoutError(f"operand #1 must be static shape, but got '{operand(call, 1)}'")
+    if str(operand(call, 0)) != f"vector<{count}x{pointer.element}>":
+        raise LayoutError("failed to verify that value type matches memref 1D vector type")
+    return ()
