@@ -42,6 +42,7 @@ class Part:
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
+        members: of a tuple, each by itself.
     """
 
     names: tuple[str, ...]
