@@ -149,7 +149,9 @@ def _matched(node: Node, pattern: str) -> Iterator[tuple[str, int, int]]:
     """The integers in a parameter such as ``32 DP``, printed with single spaces; none where it does not fit."""
     text = " ".join(piece for piece, _, _ in _pieces(node))
     found = re.fullmatch(r"(\d+)".join(map(re.escape, pattern.split("{}"))), text, re.ASCII)
-    for i in range(1, pattern.count("{}") + 1) if found is not None else ():
+    if found is None:
+        return
+    for i in range(1, pattern.count("{}") + 1):
         yield found[i], node.start + found.start(i), node.start + found.end(i)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tileproof.fragment import COPY_ROLES, MMA_ROLES, Fragment, expressions
 from tileproof.rule import (
     Arithmetic,
     Atom,
@@ -57,14 +58,24 @@ INTEGER, BOOLEAN = "integer", "truth value"
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """The kind of a table's column whose cells are members of several enums: what it is compared with tells which."""
+
+    enums: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(self.enums)
+
+
+@dataclass(frozen=True, slots=True)
 class SetOf:
     """The kind of a set, by the kind of its members."""
 
-    of: str
+    of: str | OneOf
 
 
 # An enum's name, INTEGER, BOOLEAN or a set; None where a lone symbol waits for its other side to name the enum.
-Kind: TypeAlias = "str | SetOf | None"
+Kind: TypeAlias = "str | OneOf | SetOf | None"
 
 
 class _Mismatch(Exception):
@@ -90,6 +101,8 @@ class Resolver:
             yield from self.instruction(instruction)
         for rule in self.book.rules.values():
             yield from self.rule(rule)
+        for fragment in dict.fromkeys(self.book.fragments.values()):
+            yield from self.fragment(fragment)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -203,6 +216,34 @@ class Resolver:
                 elif not self.belongs(schema, name, value):
                     yield RuleFault(example.place, f"{rule.code}: {value} is no value of '{name}'")
 
+    def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
+        if not fragment.sources:
+            yield RuleFault(fragment.place, "a fragment needs a source")
+        schema, scope = fragment.schema, Scope(self.book, fragment.schema, "ptx")
+        for taken in fragment.taken:
+            if isinstance(taken.domain, Enumerated) and taken.kind not in self.book.enums:
+                yield RuleFault(fragment.place, f"'{taken.kind}' is neither integer nor bits nor an enum")
+                return
+            if taken.default is not None and len(taken.default) != len(taken.facts):
+                yield RuleFault(fragment.place, f"{len(taken.facts)} facts need as many values after 'else'")
+            for name, value in zip(taken.facts, taken.default or (), strict=False):
+                if not self.belongs(schema, name, value):
+                    yield RuleFault(fragment.place, f"{value} is no value of '{name}'")
+        roles = {row.role for row in fragment.rows}
+        for row in fragment.rows:
+            if row.role not in MMA_ROLES and row.role not in COPY_ROLES:
+                yield RuleFault(fragment.place, f"no operand is called '{row.role}'")
+            if isinstance(row.layout, str) and row.layout not in roles:
+                yield RuleFault(fragment.place, f"this fragment has no operand '{row.layout}'")
+            try:
+                if row.when is not None:
+                    scope.expect(row.when, BOOLEAN)
+                for expression in expressions(row.layout):
+                    scope.expect(expression, INTEGER)
+            except _Mismatch as fault:
+                yield RuleFault(Place(fragment.place.source, fault.span), str(fault))
+                return
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -233,13 +274,14 @@ class Scope:
     def expect(self, expression: Expression, wanted: Kind) -> None:
         """Raise unless the expression is of that kind; a symbol becomes a member of the enum that is wanted."""
         if isinstance(expression, Symbol):
-            if not isinstance(wanted, str) or wanted not in self.book.enums:
+            enums = [self.book.enums[name] for name in _enums(wanted) if name in self.book.enums]
+            if not enums:
                 raise _Mismatch(f"'{expression.name}' stands where a {_name(wanted)} is needed", expression.span)
-            if expression.name not in self.book.enums[wanted].members:
-                raise _Mismatch(f"'{expression.name}' is no {wanted}", expression.span)
+            if not any(expression.name in enum.members for enum in enums):
+                raise _Mismatch(f"'{expression.name}' is no {_name(wanted)}", expression.span)
             return
         found = self.kind(expression)
-        if wanted is not None and found is not None and found != wanted:
+        if wanted is not None and found is not None and found != wanted and not _enums(found) & _enums(wanted):
             raise _Mismatch(f"this is a {_name(found)} where a {_name(wanted)} is needed", expression.span)
 
     def kind(self, expression: Expression) -> Kind:
@@ -312,10 +354,11 @@ class Scope:
         items = {item for cell in cells for item in ([cell] if isinstance(cell, (int, str)) else cell)}
         if all(isinstance(item, int) for item in items):
             return SetOf(INTEGER)
-        for enum in self.book.enums.values():
-            if items <= enum.members.keys():
-                return enum.name if scalars else SetOf(enum.name)
-        raise _Mismatch(f"a column of table '{table.name}' holds values of different kinds", span)
+        fitting = tuple(enum.name for enum in self.book.enums.values() if items <= enum.members.keys())
+        if not fitting:
+            raise _Mismatch(f"a column of table '{table.name}' holds values of different kinds", span)
+        kind = fitting[0] if len(fitting) == 1 else OneOf(fitting)
+        return kind if scalars else SetOf(kind)
 
     def positive(self, divisor: Expression) -> bool:
         if isinstance(divisor, Number):
@@ -345,7 +388,14 @@ class Scope:
         self.expect(item, kind.of)
 
 
+def _enums(kind: Kind) -> frozenset[str]:
+    """The enums that a kind may be."""
+    if isinstance(kind, OneOf):
+        return frozenset(kind.enums)
+    return frozenset({kind}) if isinstance(kind, str) else frozenset()
+
+
 def _name(kind: Kind) -> str:
     if isinstance(kind, SetOf):
         return f"set of {kind.of}"
-    return kind or "member of an enum"
+    return str(kind) if kind is not None else "member of an enum"

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum as PythonEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.diagnostic import Severity
 from tileproof.source import Source, Span
+
+if TYPE_CHECKING:
+    from tileproof.fragment import Fragment
 
 Scalar: TypeAlias = "int | str"  # an enum member is its name, leading dot included: ".f16"
 Value: TypeAlias = "int | str | frozenset[int] | frozenset[str] | frozenset[int | str] | range"
@@ -306,20 +310,28 @@ class PatternOrigin:
     pattern: str
 
 
+class Notation(PythonEnum):
+    """How an operand is written."""
+
+    VALUE = "d"  # a register, a constant, or a tuple of such
+    TUPLE = "{d}"
+    MEMBERS = "{a, b}"  # a tuple whose members have names
+    ADDRESS = "[p]"
+    EITHER = "(p)"  # an address whose brackets ptxas does not ask for
+
+
 @dataclass(frozen=True, slots=True)
 class OperandForm:
     """One way to write the operands of an instruction.
 
     Attributes:
-        items: for each operand the names of its parts; one that is no address has one part.
-        addresses: for each operand whether it stands in ``[...]``.
-        tuples: for each operand whether it must be a tuple ``{...}``.
+        items: for each operand the names of its parts: more than one for an address of several parts, and for a tuple
+            whose members have names.
         sets: facts that this form gives.
     """
 
     items: tuple[tuple[str, ...], ...]
-    addresses: tuple[bool, ...]
-    tuples: tuple[bool, ...]
+    notations: tuple[Notation, ...]
     sets: tuple[tuple[str, Scalar], ...]
 
 
@@ -399,7 +411,7 @@ class Finding:
     place: Place = field(repr=False)
 
 
-Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Rule | Finding"
+Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Fragment | Rule | Finding"
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,6 +425,7 @@ class Rulebook:
     rules: dict[str, Rule]
     findings: dict[str, Finding]
     instructions: dict[str, tuple[Instruction, ...]]  # by name
+    fragments: dict[str, Fragment]  # by type
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tileproof import cache, resources
+from tileproof.fragment import Fragment
 from tileproof.resolve import Resolver, RuleFault
 from tileproof.rule import (
     Atom,
@@ -75,7 +76,8 @@ def load(files: tuple[Source, ...]) -> Rulebook:
     Raises:
         RuleError: with every fault found, each at its line and column.
     """
-    readers = [(resources.PACKAGE / name).read_text(encoding="utf-8") for name in ("rule.py", "syntax/rules.py")]
+    modules = ("rule.py", "fragment.py", "syntax/rules.py", "syntax/fragments.py")
+    readers = [(resources.PACKAGE / name).read_text(encoding="utf-8") for name in modules]
     grammars = [resources.grammar(name) for name in ("expr", "rules")]
     texts = [text for file in files for text in (file.name, file.text)]
     return cache.made("rules", [*readers, *grammars, *texts], lambda: _read(files))
@@ -98,7 +100,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -116,9 +118,12 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(book.atoms, item.type, item, "atom")  # type: ignore[arg-type]
             case Instruction():
                 same = book.instructions.get(item.name, ())
-                if any(set(other.selectors) == set(item.selectors) for other in same):
+                if any((set(x.selectors), x.modifiers) == (set(item.selectors), item.modifiers) for x in same):
                     faults.append(RuleFault(item.place, f"instruction '{item.name}' is declared twice"))
                 book.instructions[item.name] = (*same, item)
+            case Fragment():
+                for type_ in item.types:
+                    put(book.fragments, type_, item, "fragment")  # type: ignore[arg-type]
             case Table():
                 for contract in (item.contract,) if item.contract else ("ptx", "tileiras"):
                     if (item.name, contract) in book.tables:

@@ -111,6 +111,10 @@ def samples(
             origin = "text"
             for _ in range(rng.choice((1, 1, 2))):
                 text = edit(text, vocabulary, rng)
+        if (
+            "smem" in text
+        ):  # the class of a tuple, for one operand: it spells a variable, which a lone instruction lacks
+            continue
         yield Sample(target, ptx, text, origin)
 
 

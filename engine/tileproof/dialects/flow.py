@@ -8,7 +8,7 @@ on, so that one cause gives one conflict.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,16 +40,21 @@ class Conflict:
     operation: Operation
 
 
-def conflicts(module: Module) -> Iterator[Conflict]:
-    """Everything that contradicts itself in a module, in textual order."""
-    return _Flow(module).run()
+def conflicts(module: Module, illegal: Collection[str] = ()) -> Iterator[Conflict]:
+    """Everything that contradicts itself in a module, in textual order.
+
+    Args:
+        illegal: texts of atoms that are reported already: an operation on one of them is not judged.
+    """
+    return _Flow(module, illegal).run()
 
 
 class _Flow:
     """One walk. ``types`` holds the values in scope with their types, free of aliases."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, illegal: Collection[str]) -> None:
         self.module = module
+        self.illegal = illegal
         self.aliases = module.aliases
         self.published = is_published(module)
         self.types: dict[str, str] = {}
@@ -70,7 +75,8 @@ class _Flow:
         written = signature(operation)
         operands = yield from self.uses(operation, written)
         results = None if written.results is None else tuple(map(self.text, written.results))
-        if operands is not None and operation.name.startswith("cute."):
+        judged = operation.name.startswith(("cute.", "cute_nvgpu.")) and self.legal(operands or (), results or ())
+        if operands is not None and judged:
             outcome = infer(operation.name, operands, parameters(operation), results or ())
             if self.published and (complaint := refuses(operation.name, operands)):
                 outcome = Refusal(complaint, complaint)
@@ -109,8 +115,13 @@ class _Flow:
             if definition is not None and not same_type(text, definition):
                 agreed = False
                 self.types.pop(name, None)
-                yield _misuse(operation, use.span, name, text, definition)
+                if self.legal((text, definition)):
+                    yield _misuse(operation, use.span, name, text, definition)
         return texts if agreed else None
+
+    def legal(self, *types: Sequence[str]) -> bool:
+        """Is no atom in these types one that is reported already?"""
+        return not any(atom in text for atom in self.illegal for texts in types for text in texts)
 
     def agree(self, name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
         """Do the declared results say what was inferred, as far as this generation of the dialect tells?"""

@@ -8,7 +8,7 @@ work on the two parts, so that is how the types are taken apart here. Each type 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -103,6 +103,58 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Atom:
+    """``!cute_nvgpu.sm90.mma<...>``, ``!cute_nvgpu.atom.ldsm<...>``: one hardware instruction with its parameters.
+
+    Attributes:
+        node: the type; two texts of one type are equal however they are spaced.
+    """
+
+    node: Node
+    text: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class TiledMma:
+    """``!cute.tiled_mma``: atoms side by side along M, N and K, and how their tile is permuted in each."""
+
+    atom: Atom
+    atoms: Layout
+    permutation: Tile
+
+    def __str__(self) -> str:
+        return (
+            f'!cute.tiled_mma<{self.atom}, atom_layout_MNK = <"{self.atoms}">, '
+            f'permutation_MNK = <"{self.permutation}">>'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TiledCopy:
+    """``!cute.tiled_copy``: a copy atom, which thread has which value of a tile, and the shape of the tile."""
+
+    atom: Atom
+    thread_values: Layout
+    tiler: Tile
+
+    def __str__(self) -> str:
+        return f'!cute.tiled_copy<{self.atom}, layout_copy_tv = <"{self.thread_values}">, tiler_mn = <"{self.tiler}">>'
+
+
+@dataclass(frozen=True, slots=True)
+class Divisor:
+    """``!cute.fast_divmod_divisor``: what dividing by one number quickly takes."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"!cute.fast_divmod_divisor<{self.width}>"
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """``i32`` or ``!cute.i32<divby 8>``: an integer of a known divisor."""
 
@@ -126,7 +178,10 @@ class Other:
         return self.text
 
 
-Type: TypeAlias = Algebraic | Pointer | CoordIterator | Descriptor | Tensor | Scalar | Other
+Tiled: TypeAlias = TiledMma | TiledCopy
+Type: TypeAlias = (
+    Algebraic | Pointer | CoordIterator | Descriptor | Tensor | Scalar | Atom | TiledMma | TiledCopy | Divisor | Other
+)
 
 _BITS = re.compile(r"(?:f|bf|tf|i|si|ui)(\d+)")
 
@@ -169,6 +224,8 @@ def _read(text: str) -> Type:
         return Descriptor()
     if name == "!cute_nvgpu.smem_desc_view":
         return Tensor(Descriptor(), _layout(node))
+    if name.startswith("!cute_nvgpu."):
+        return _atom(node, text)
     kind = name.removeprefix("!cute.")
     if kind in ALGEBRA:
         return Algebraic(kind, _of_kind(kind, _text(node)))
@@ -183,7 +240,55 @@ def _read(text: str) -> Type:
     if kind in ("i32", "i64"):
         numbers = [int(child.text) for child in node.walk() if child.kind is Kind.NUMBER]
         return Scalar(int(kind[1:]), numbers[0] if numbers else 1, assumed=True)
+    if kind == "tiled_mma":
+        return TiledMma(
+            _atom(_first(node), text), _layout_of(node, "atom_layout_MNK"), _tile_of(node, "permutation_MNK")
+        )
+    if kind == "tiled_copy":
+        return TiledCopy(_atom(_first(node), text), _layout_of(node, "layout_copy_tv"), _tile_of(node, "tiler_mn"))
+    if kind == "fast_divmod_divisor":
+        widths = [int(child.text) for child in node.walk() if child.kind is Kind.NUMBER]
+        if len(widths) == 1:
+            return Divisor(widths[0])
     return Other(text)
+
+
+_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w+|\w+\.(?:sparse_)?mma\w*)$")
+
+
+def _first(node: Node) -> Node:
+    if not node.positional:
+        raise _Unreadable
+    return node.positional[0]
+
+
+def _atom(node: Node, text: str) -> Atom:
+    """The atom that a node of a type's text is. An alias inside it stands for something that is not known here."""
+    if not _ATOM.match(node.text) or any(child.text.startswith(("!", "#")) for child in node.walk() if child != node):
+        raise _Unreadable
+    return Atom(node, text[node.start : node.end])
+
+
+def _layout_of(node: Node, name: str) -> Layout:
+    value = _parameter(node, name)
+    if not isinstance(value, Layout):
+        raise _Unreadable
+    return value
+
+
+def _tile_of(node: Node, name: str) -> Tile:
+    value = _parameter(node, name)
+    if not isinstance(value, Tile):
+        raise _Unreadable
+    return value
+
+
+def _parameter(node: Node, name: str) -> Value:
+    """A parameter ``name = <"...">``."""
+    parameter = node.parameter(name)
+    if parameter is None:
+        raise _Unreadable
+    return _text(parameter)
 
 
 def _text(node: Node, index: int = 0) -> Value:

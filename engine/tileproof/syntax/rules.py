@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import VisitError
@@ -38,6 +38,7 @@ from tileproof.rule import (
     Membership,
     Modifiers,
     Not,
+    Notation,
     Number,
     OperandForm,
     PatternOrigin,
@@ -52,6 +53,7 @@ from tileproof.rule import (
 )
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
+from tileproof.syntax.fragments import FragmentBuilder, Part
 
 
 def version(text: str) -> int:
@@ -130,27 +132,13 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), _span(*items))
 
 
-class _Part(NamedTuple):
-    """A reduced clause on its way into a declaration."""
-
-    kind: str
-    value: Any
-
-
-class _FileBuilder(Transformer[Token, Any]):
+class _FileBuilder(FragmentBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self.file = source
-
     def start(self, items: list[Any]) -> list[Declaration]:
-        return [declaration for item in items for declaration in (item.value if isinstance(item, _Part) else (item,))]
+        return [declaration for item in items for declaration in (item.value if isinstance(item, Part) else (item,))]
 
     # -- pieces
-
-    def _place(self, token: Token) -> Place:
-        return Place(self.file, Span(start_of(token), end_of(token)))
 
     def number(self, items: list[Token]) -> int:
         return int(items[0])
@@ -174,13 +162,13 @@ class _FileBuilder(Transformer[Token, Any]):
         first, last, *step = map(int, items)
         return range(first, last + 1, *step)
 
-    def contract(self, items: list[Token]) -> _Part:
+    def contract(self, items: list[Token]) -> Part:
         if items[0] not in CONTRACTS:
             raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
-        return _Part("contract", str(items[0]))
+        return Part("contract", str(items[0]))
 
-    def source(self, items: list[Token]) -> _Part:
-        return _Part("source", _string(items))
+    def source(self, items: list[Token]) -> Part:
+        return Part("source", _string(items))
 
     # -- enums, tables, schemas, atoms
 
@@ -191,15 +179,15 @@ class _FileBuilder(Transformer[Token, Any]):
         name, *members = items
         return Enum(str(name), _unique(members, "member"), self._place(name))
 
-    def column(self, items: list[Token]) -> _Part:
-        return _Part("key", (str(items[0]), str(items[1])))
+    def column(self, items: list[Token]) -> Part:
+        return Part("key", (str(items[0]), str(items[1])))
 
-    def row(self, items: list[Any]) -> _Part:
-        return _Part("row", items)
+    def row(self, items: list[Any]) -> Part:
+        return Part("row", items)
 
     def table(self, items: list[Any]) -> Table:
         name, *rest = items
-        parts = [part for part in rest if isinstance(part, _Part)]
+        parts = [part for part in rest if isinstance(part, Part)]
         columns = tuple(str(item) for item in rest if isinstance(item, Token))
         keys = tuple(part.value for part in parts if part.kind == "key")
         place, rows = self._place(name), dict[tuple[str, ...], tuple[Value, ...]]()
@@ -258,22 +246,22 @@ class _FileBuilder(Transformer[Token, Any]):
     def atom(self, items: list[Any]) -> Atom:
         name, schema, *clauses = items
         bindings = tuple(clause for clause in clauses if isinstance(clause, Binding))
-        given = [pair for clause in clauses if isinstance(clause, _Part) for pair in clause.value.items()]
+        given = [pair for clause in clauses if isinstance(clause, Part) for pair in clause.value.items()]
         return Atom(str(name), str(schema), bindings, tuple(given), self._place(name))
 
     # -- instructions
 
-    def always(self, items: list[FlagOrigin]) -> _Part:
-        return _Part("always", tuple(items))
+    def always(self, items: list[FlagOrigin]) -> Part:
+        return Part("always", tuple(items))
 
-    def ignores(self, items: list[Token]) -> _Part:
-        return _Part("ignores", tuple(map(str, items)))
+    def ignores(self, items: list[Token]) -> Part:
+        return Part("ignores", tuple(map(str, items)))
 
     def flag(self, items: list[Token]) -> FlagOrigin:
         return FlagOrigin(str(items[0]), many=len(items) > 1)
 
-    def sets(self, items: list[tuple[Token, Scalar]]) -> _Part:
-        return _Part("sets", _unique(items, "fact"))
+    def sets(self, items: list[tuple[Token, Scalar]]) -> Part:
+        return Part("sets", _unique(items, "fact"))
 
     def enum_origin(self, items: list[Token]) -> EnumOrigin:
         return EnumOrigin(str(items[0]))
@@ -281,7 +269,7 @@ class _FileBuilder(Transformer[Token, Any]):
     def pattern_origin(self, items: list[Token]) -> PatternOrigin:
         return PatternOrigin(_string(items))
 
-    def modifiers(self, items: list[Any]) -> _Part:
+    def modifiers(self, items: list[Any]) -> Part:
         at = next(i for i, item in enumerate(items) if not isinstance(item, Token))
         facts, origin, default = tuple(map(str, items[:at])), items[at], tuple(items[at + 1 :])
         place = self._place(items[0]).span
@@ -293,34 +281,32 @@ class _FileBuilder(Transformer[Token, Any]):
             raise SyntaxFault(f"the pattern has {origin.pattern.count('{}')} holes for {len(facts)} facts", *place)
         if default and len(default) != len(facts):
             raise SyntaxFault(f"{len(facts)} facts need as many values after 'else'", *place)
-        return _Part("modifiers", Modifiers(facts, origin, default or None))
+        return Part("modifiers", Modifiers(facts, origin, default or None))
 
-    def plain(self, items: list[Token]) -> _Part:
-        return _Part("plain", tuple(map(str, items)))
+    def plain(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.VALUE, tuple(map(str, items))))
 
-    def address(self, items: list[Token]) -> _Part:
-        return _Part("address", tuple(map(str, items)))
+    def braces(self, items: list[Token]) -> Part:
+        notation = Notation.TUPLE if len(items) == 1 else Notation.MEMBERS
+        return Part("operand", (notation, tuple(map(str, items))))
 
-    def braces(self, items: list[Token]) -> _Part:
-        return _Part("braces", (str(items[0]),))
+    def address(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.ADDRESS, tuple(map(str, items))))
 
-    def operands(self, items: list[Any]) -> _Part:
-        operands = [item for item in items if isinstance(item, _Part)]
-        given = [item for item in items if item is not None and not isinstance(item, _Part)]
-        return _Part(
-            "form",
-            OperandForm(
-                tuple(operand.value for operand in operands),
-                tuple(operand.kind == "address" for operand in operands),
-                tuple(operand.kind == "braces" for operand in operands),
-                tuple(_unique(given, "fact").items()),
-            ),
-        )
+    def either(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.EITHER, tuple(map(str, items))))
+
+    def operands(self, items: list[Any]) -> Part:
+        operands = [item.value for item in items if isinstance(item, Part)]
+        given = [item for item in items if item is not None and not isinstance(item, Part)]
+        names = tuple(names for _, names in operands)
+        notations = tuple(notation for notation, _ in operands)
+        return Part("form", OperandForm(names, notations, tuple(_unique(given, "fact").items())))
 
     def instruction(self, items: list[Any]) -> Instruction:
         name, *rest = items
         tokens = [item for item in rest if isinstance(item, Token)]
-        parts = [item for item in rest if isinstance(item, _Part)]
+        parts = [item for item in rest if isinstance(item, Part)]
         *selectors, schema = map(str, tokens)
         return Instruction(
             name=str(name),
@@ -336,31 +322,31 @@ class _FileBuilder(Transformer[Token, Any]):
 
     # -- rules
 
-    def when(self, items: list[Expression]) -> _Part:
-        return _Part("when", items[0])
+    def when(self, items: list[Expression]) -> Part:
+        return Part("when", items[0])
 
-    def require(self, items: list[Expression]) -> _Part:
-        return _Part("require", items[0])
+    def require(self, items: list[Expression]) -> Part:
+        return Part("require", items[0])
 
-    def message(self, items: list[Token]) -> _Part:
-        return _Part("message", (Severity(str(items[0])), _string(items[1:])))
+    def message(self, items: list[Token]) -> Part:
+        return Part("message", (Severity(str(items[0])), _string(items[1:])))
 
-    def hint(self, items: list[Token]) -> _Part:
-        return _Part("hint", _string(items))
+    def hint(self, items: list[Token]) -> Part:
+        return Part("hint", _string(items))
 
     def given(self, items: list[Any]) -> tuple[Token, int | str]:
         return items[0], items[1]
 
-    def passing(self, items: list[Any]) -> _Part:
-        return _Part("passing", _unique(items, "fact"))
+    def passing(self, items: list[Any]) -> Part:
+        return Part("passing", _unique(items, "fact"))
 
-    def failing(self, items: list[Any]) -> _Part:
-        return _Part("failing", _unique(items, "fact"))
+    def failing(self, items: list[Any]) -> Part:
+        return Part("failing", _unique(items, "fact"))
 
-    def refines(self, items: list[Token]) -> _Part:
-        return _Part("refines", tuple(map(str, items)))
+    def refines(self, items: list[Token]) -> Part:
+        return Part("refines", tuple(map(str, items)))
 
-    def _clauses(self, code: Token, parts: list[_Part]) -> dict[str, Any]:
+    def _clauses(self, code: Token, parts: list[Part]) -> dict[str, Any]:
         place = self._place(code)
         for kind in ("when", "require", "message", "hint"):
             if sum(part.kind == kind for part in parts) > 1:
@@ -399,7 +385,7 @@ class _FileBuilder(Transformer[Token, Any]):
             **clauses,
         )
 
-    def ladder(self, items: list[Any]) -> _Part:
+    def ladder(self, items: list[Any]) -> Part:
         """Each rule of a ladder refines all those above it: only the first violated one reports."""
         _, *rules = items
         above: tuple[str, ...] = ()
@@ -407,7 +393,7 @@ class _FileBuilder(Transformer[Token, Any]):
         for step in rules:
             steps.append(replace(step, refines=(*step.refines, *above)))
             above += (step.code,)
-        return _Part("ladder", tuple(steps))
+        return Part("ladder", tuple(steps))
 
     def finding(self, items: list[Any]) -> Finding:
         code, name, *parts = items
@@ -419,11 +405,11 @@ def _string(tokens: Sequence[Token]) -> str:
     return "".join(str(ast.literal_eval(str(token))) for token in tokens)
 
 
-def _all(kind: str, parts: list[_Part]) -> tuple[Any, ...]:
+def _all(kind: str, parts: list[Part]) -> tuple[Any, ...]:
     return tuple(part.value for part in parts if part.kind == kind)
 
 
-def _only(kind: str, parts: list[_Part]) -> Any:
+def _only(kind: str, parts: list[Part]) -> Any:
     return next((part.value for part in parts if part.kind == kind), None)
 
 

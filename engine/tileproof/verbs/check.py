@@ -100,6 +100,7 @@ class _Check:
         self.diagnostics: list[Diagnostic] = []
         self.atoms: dict[str, _AtomUse] = {}
         self.illegal: set[str] = set()
+        self.held: dict[str, tuple[str, _AtomUse] | None] = {}
 
     def report(self) -> FileReport:
         if not self.scan.holds_ir:
@@ -302,14 +303,16 @@ class _Check:
         declaration = self.book.atoms.get(name)
         atom = atom_facts(self.book, declaration, use.node, use.offset) if declaration is not None else None
         legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set, atom))
-        uses = (s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name))
+        uses = (
+            s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name)
+        )
         schema = next((s for s in uses if s.name.endswith(".gemm")), None)
         if legal and atom is not None and schema is not None:
             self.judge(gemm.facts_with(self.book, schema.name, atom))
 
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
-        for conflict in conflicts(self.scan.module):
+        for conflict in conflicts(self.scan.module, self.illegal):
             operation = conflict.operation
             found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
             echo = f"'{operation.name}' op failed to infer returned types"
@@ -321,7 +324,13 @@ class _Check:
         return frozenset(filter(None, map(field_set, self.scan.module.walk())))
 
     def atom_in(self, text: str) -> tuple[str, _AtomUse] | None:
-        """The MMA atom in a type, itself or inside a tiled one."""
+        """The atom in a type, itself or inside a tiled one."""
+        if text not in self.held:
+            self.held[text] = self.find_atom(text)
+        return self.held[text]
+
+    def find_atom(self, text: str) -> tuple[str, _AtomUse] | None:
+        """``atom_in``, looked up."""
         try:
             tree = type_tree(text)
         except SyntaxFault:

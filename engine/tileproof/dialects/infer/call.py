@@ -74,12 +74,12 @@ Inference: TypeAlias = Callable[[Call], Results]
 TABLE: dict[str, Inference] = {}
 
 
-def infers(*names: str) -> Callable[[Inference], Inference]:
-    """Enter a function into the table, for these operations of the ``cute`` dialect."""
+def infers(*names: str, dialect: str = "cute") -> Callable[[Inference], Inference]:
+    """Enter a function into the table, for these operations of a dialect."""
 
     def enter(function: Inference) -> Inference:
         for name in names:
-            TABLE[f"cute.{name}"] = function
+            TABLE[f"{dialect}.{name}"] = function
         return function
 
     return enter

@@ -31,6 +31,7 @@ from tileproof.dialects.values import (
 from tileproof.layout import LayoutError
 from tileproof.layout.leaves import divisor, integer, is_static
 from tileproof.layout.tuples import leaves
+from tileproof.layout.unswizzle import bits_at, carries
 from tileproof.layout.values import (
     ComposedLayout,
     Dynamic,
@@ -156,25 +157,37 @@ def slice_(call: Call) -> Results:
     value, coord = operand(call, 0), tuple_operand(call, 1)
     match value:
         case Tensor(iterator, layout):
-            if isinstance(layout, ComposedLayout) and not _understood(layout, coord):
-                raise Unknown
-            kept, offset = algebra.slice_and_offset(layout, coord)
-            return (Tensor(advance(iterator, offset), kept),)
+            return (sliced(iterator, layout, coord),)
         case Algebraic(kind, inside):
             return (Algebraic(kind, algebra.slice(inside, coord)),)
     raise Unknown
 
 
-def _understood(layout: ComposedLayout, coord: Tuple) -> bool:
-    """Whether the slice of a swizzled tensor is one whose result is certain.
+def sliced(iterator: Iterator, layout: Layout | ComposedLayout, coord: Tuple) -> Tensor:
+    """The part of a tensor that faces the wildcards of a coordinate."""
+    if not understood(layout, coord):
+        raise Unknown
+    kept, offset = algebra.slice_and_offset(layout, coord)
+    return Tensor(advance(iterator, offset), kept)
 
-    The start lies inside, is 32 bits wide, and is static or wholly dynamic: of a sum of both the dialect knows more.
+
+def understood(layout: Layout | ComposedLayout, coord: Tuple) -> bool:
+    """Whether the slice of a tensor is one whose result is certain.
+
+    That of a swizzled one is, where it starts inside and no carry can mix the bits of its offset.
     """
-    if layout.offset != 0 or not algebra.weakly_congruent(coord, layout.outer.shape):
+    if isinstance(layout, Layout) or not isinstance(layout.inner, Swizzle):
+        return True
+    shape, stride = layout.outer.shape, layout.outer.stride
+    if layout.offset != 0 or not algebra.weakly_congruent(coord, shape) or not _inside(coord, shape):
         return False
-    fixed = [leaf for leaf in leaves(coord) if leaf is not Wildcard.ALL and leaf != 0]
-    mixed = len({isinstance(leaf, Dynamic) for leaf in fixed}) > 1
-    return not mixed and _inside(coord, layout.outer.shape)
+    kept, offset = algebra.slice_and_offset(layout.outer, coord)
+    start = bits_at(coord, shape, stride)
+    if start is None or not isinstance(kept, Layout) or carries(start, kept):
+        return False
+    # Where the bits and the divisor of the start tell different things of the swizzled one, the dialect says now this,
+    # now that.
+    return start.swizzled(layout.inner).value() == algebra.apply_swizzle(layout.inner, integer(offset))
 
 
 def _inside(coord: Tuple, shape: Tuple) -> bool:
@@ -248,3 +261,38 @@ def load_vec(call: Call) -> Results:
     if not isinstance(count, int):
         raise Unknown
     return (read_type(f"vector<{count}x{pointer.element}>"),)
+
+
+_ALLOCATED = ("generic", "rmem", "smem")
+
+
+@infers("memref.alloca")
+def alloca(call: Call) -> Results:
+    """Memory of the declared type; what is dynamic in its layout comes with an operand."""
+    if len(call.declared) != 1:
+        raise Unknown
+    (result,) = call.declared
+    if not isinstance(result, Tensor) or not isinstance(result.iterator, Pointer):
+        raise Unknown
+    if result.iterator.space not in _ALLOCATED:
+        raise LayoutError(f"result #0 must be memref in generic or register mem or smem, but got '{result}'")
+    if not call.operands:
+        outer = result.layout.outer if isinstance(result.layout, ComposedLayout) else result.layout
+        if not algebra.is_static_layout(outer):
+            raise LayoutError("layout operand must be provided when memref type has dynamic layout")
+        return call.declared
+    if layout_operand(call, 0) != result.layout:
+        raise LayoutError("failed to verify that layout of result matches operand layout")
+    return call.declared
+
+
+@infers("memref.store_vec")
+def store_vec(call: Call) -> Results:
+    """Nothing; but the vector has the elements that the memory has."""
+    pointer, layout = _memory(call, 1)
+    count = algebra.size(layout)
+    if not isinstance(count, int):
+        raise LayoutError(f"operand #1 must be static shape, but got '{operand(call, 1)}'")
+    if str(operand(call, 0)) != f"vector<{count}x{pointer.element}>":
+        raise LayoutError("failed to verify that value type matches memref 1D vector type")
+    return ()
