@@ -83,9 +83,8 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
         found.values.update(zip(binding.facts, binding.default, strict=True))
         return
     schema = book.schemas[atom.schema]
-    if all(isinstance(schema.fields[fact], Bounded) for fact in binding.facts) and _measure(
-        binding, parameter, offset, found
-    ):
+    counted = not binding.pattern and all(isinstance(schema.fields[fact], Bounded) for fact in binding.facts)
+    if counted and _measure(binding, parameter, offset, found):
         return
     pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
     if len(pieces) != len(binding.facts):

@@ -181,8 +181,9 @@ class _Check:
             self.find("AT002", span, f"SM{generation[1]} is a legal target without an MMA atom mnemonic of its own")
             return
         found = finding(self.book, self.source, "AT001", span, f"no atom is called '{name}'")
-        close = get_close_matches(name, self.book.enums["atom"].by_spelling, 1, 0.8)
-        self.diagnostics.append(replace(found, hint=f"did you mean {close[0]}?") if close else found)
+        known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
+        close = get_close_matches(name.lower(), known, 1, 0.8)
+        self.diagnostics.append(replace(found, hint=f"did you mean {known[close[0]]}?") if close else found)
 
     def read_layout(self, node: Node, tree: Node, offset: int) -> None:
         what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
