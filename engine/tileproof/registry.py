@@ -96,7 +96,9 @@ def as_text(atom: AtomContract) -> str:
     if (mma := atom.mma) is not None:
         for role, places in (("A", mma.a), ("B", mma.b), ("D", mma.d)):
             lines.append(f"  {role} in {' or '.join(sorted(places))}")
-        lines += ["  takes sparse metadata"] * mma.supports_sparse + ["  takes scale factors"] * mma.supports_block_scale
+        lines += ["  takes sparse metadata"] * mma.supports_sparse + [
+            "  takes scale factors"
+        ] * mma.supports_block_scale
     if (copy := atom.copy) is not None:
         lines.append(f"  from {' or '.join(sorted(copy.source))} to {' or '.join(sorted(copy.destination))}")
         lines.append(f"  becomes {copy.instruction}")
@@ -124,7 +126,9 @@ def _contract(book: Rulebook, contract: str, member: str, mnemonics: tuple[str, 
     tier, interfaces, _ = book.tables["registry", contract].rows[member,]
     names = book.enums["interface"].members
     (needs,) = book.tables["atom", contract].rows[member,]
-    having = [str(target[0])[1:] for target in book.tables["target", contract].rows if _has(book, contract, target[0], needs)]
+    having = [
+        str(target[0])[1:] for target in book.tables["target", contract].rows if _has(book, contract, target[0], needs)
+    ]
     judge = verifier(book, member, contract)
     return AtomContract(
         member[1:],
@@ -132,7 +136,7 @@ def _contract(book: Rulebook, contract: str, member: str, mnemonics: tuple[str, 
         str(tier)[1:],
         tuple(spelled[0] for name, spelled in names.items() if name in _names(interfaces)),
         None if judge is None else names[judge][0],
-        tuple(having),
+        tuple(target[1:] for target in roster if _has(book, contract, target, needs)),
         _mma(book, book.tables["mma_operands", contract], member),
         _copy(book, book.tables["copy_contract", contract], member, ".prefetch" in _names(interfaces)),
     )
@@ -150,9 +154,7 @@ def _mma(book: Rulebook, table: Table, member: str) -> MmaAtomContract | None:
     if row is None:
         return None
     a, b, d, metadata, scales = row
-    return MmaAtomContract(
-        _places(book, a), _places(book, b), _places(book, d), metadata == ".yes", scales == ".yes"
-    )
+    return MmaAtomContract(_places(book, a), _places(book, b), _places(book, d), metadata == ".yes", scales == ".yes")
 
 
 def _copy(book: Rulebook, table: Table, member: str, prefetches: bool) -> CopyAtomContract | None:

@@ -17,6 +17,7 @@ from tileproof.layout.values import ComposedLayout, Layout
 from tileproof.rule import Rulebook, Scalar
 
 SIDES = ("source", "destination")
+_FIELDS = {"barrier": {"tma_bar", "mbar_ptr"}, "mask": {"mcast_mask"}, "cache": {"cache_policy"}}
 _ENDLESS = 1 << 20  # bits of a run that nothing is known to end
 
 
@@ -35,6 +36,7 @@ class Definitions:
 
     def add(self, operation: Operation, aliases: dict[str, Alias]) -> None:
         """Note what an operation defines."""
+        step: tuple[str, str | None, str]
         if operation.name == "cute_nvgpu.atom.make_exec_tma":
             step = ("", None, "")
         elif operation.name == "cute_nvgpu.atom.set_value" and operation.operands:
@@ -107,7 +109,11 @@ class Copy:
         values["multicast"] = given.get("multicast", ".no")
         if binding is not None:
             bound = binding.fields
-            for fact, names in (("barrier", {"tma_bar", "mbar_ptr"}), ("mask", {"mcast_mask"}), ("cache", {"cache_policy"})):
+            for fact, names in (
+                ("barrier", {"tma_bar", "mbar_ptr"}),
+                ("mask", {"mcast_mask"}),
+                ("cache", {"cache_policy"}),
+            ):
                 values[fact] = ".yes" if names & bound.keys() else ".no"
             if (mask := element_bits(bound.get("mcast_mask", ""))) is not None:
                 values["mask.bits"] = mask
@@ -144,7 +150,7 @@ def _run(layout: Layout | ComposedLayout, bits: int) -> int | None:
 
 
 def read_copy(operation: Operation, aliases: dict[str, Alias]) -> Copy | None:
-    """The parts of a ``cute.copy``; None for any other operation and for one that is incomplete or has several sides."""
+    """The parts of a ``cute.copy``; None for any other operation and for one that is incomplete."""
     groups = operation.input_groups
     if operation.name not in {"cute.copy", "cute.copy_atom_call"} or len(groups) < 3 or not operation.operands:
         return None

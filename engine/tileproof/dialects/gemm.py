@@ -50,8 +50,8 @@ class Gemm:
             "b.extra": len(self.uses["b"]) - 1 + len(fields & {"sf_b"}),
         }
         spelled = {"atom": name}
-        for fact in ("a.type", "b.type", "d.type") if atom is not None else ():
-            if fact in atom.values:
+        for fact in ("a.type", "b.type", "d.type"):
+            if atom is not None and fact in atom.values:
                 values[fact], spelled[fact] = atom.values[fact], atom.spelled.get(fact, str(atom.values[fact])[1:])
         for role, operand in self.operands.items():
             if role != "c":
