@@ -126,9 +126,7 @@ def _contract(book: Rulebook, contract: str, member: str, mnemonics: tuple[str, 
     tier, interfaces, _ = book.tables["registry", contract].rows[member,]
     names = book.enums["interface"].members
     (needs,) = book.tables["atom", contract].rows[member,]
-    having = [
-        str(target[0])[1:] for target in book.tables["target", contract].rows if _has(book, contract, target[0], needs)
-    ]
+    roster = [target for (target,) in book.tables["target", contract].rows]
     judge = verifier(book, member, contract)
     return AtomContract(
         member[1:],
