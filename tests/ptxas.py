@@ -79,6 +79,8 @@ def _batch(instructions: list[str], target: str, ptx: str) -> list[str | None]:
         errors = _assemble([instructions[i] for i in live], target, ptx)
         if errors is None:
             break
+        # After some errors ptxas blames the modifiers of one instruction on another, which it then calls brkpt.
+        errors = {at: reason for at, reason in errors.items() if "brkpt" not in reason}
         if not errors:  # it failed without a place: halve the batch
             if len(live) == 1:
                 found[live[0]] = "ptxas failed"
@@ -114,7 +116,7 @@ def _assemble(instructions: list[str], target: str, ptx: str) -> dict[int, str] 
     errors = {(int(line) - first) // 3: reason for reason, line in addresses}
     if run.returncode == 0 and not errors:
         return None
-    for line, reason in re.findall(r", line (\d+); (?:error|fatal)\s*: (.*)", output):
+    for line, reason in re.findall(r"batch\.ptx, line (\d+); (?:error|fatal)\s*: (.*)", output):
         at = (int(line) - first) // 3
         if 0 <= at < len(instructions):
             errors.setdefault(at, reason)

@@ -6,6 +6,7 @@ piece of text it came from, so that a diagnostic can underline ``100`` in ``64x1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -57,7 +58,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     Raises:
         MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
     """
-    found = _Collected()
+    found = _Collected(dict(atom.sets))
     for binding in atom.bindings:
         _bind(book, atom, binding, node, offset, found)
     span = Span(offset + node.start, offset + node.end)
@@ -77,10 +78,12 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
             raise MalformedAtom(f"{name} lacks {what}", Span(offset + node.start, offset + node.end))
         found.values.update(zip(binding.facts, binding.default, strict=True))
         return
-    pieces = list(_pieces(parameter))
+    pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
     if len(pieces) != len(binding.facts):
         raise MalformedAtom(
-            f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
+            f"{what} of {name} is no '{binding.pattern.replace('{}', '<integer>')}'"
+            if binding.pattern
+            else f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
             Span(offset + parameter.start, offset + parameter.end),
         )
     schema = book.schemas[atom.schema]
@@ -102,6 +105,16 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
                 found.values[fact] = known[text]
         found.spelled[fact] = text
         found.spans[fact] = span
+
+
+def _matched(node: Node, pattern: str) -> Iterator[tuple[str, int, int]]:
+    """The integers in a parameter such as ``32 DP``, printed with single spaces; none where it does not fit."""
+    text = " ".join(piece for piece, _, _ in _pieces(node))
+    found = re.fullmatch(r"(\d+)".join(map(re.escape, pattern.split("{}"))), text, re.ASCII)
+    if found is None:
+        return
+    for i in range(1, pattern.count("{}") + 1):
+        yield found[i], node.start + found.start(i), node.start + found.end(i)
 
 
 def _pieces(node: Node) -> Iterator[tuple[str, int, int]]:

@@ -3,7 +3,7 @@
 An *atom* is one hardware instruction; a *thread-value layout* says for each of its operands which thread holds which
 value: ``(thread, value)`` to an index in the tile. A *tiled* atom repeats the atom over more threads, and perhaps over
 more values of each, to cover a larger tile. Partitioning divides a tensor by that tile, composes what is within the
-tile with the thread-value layout, and slices at a thread. What is left is ``(values, rest m, rest n, ...)``.
+tile with the thread-value layout, and leaves to slice at a thread: what is left is ``(values, rest m, rest n, ...)``.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tileproof.layout.basics import (
-    UNIT,
     AnyLayout,
-    append_to_rank,
     coalesce,
     concatenate,
+    filter,
+    is_static_layout,
     make_layout,
     modes,
     on_outer,
     rank,
     size,
 )
-from tileproof.layout.composing import composition
-from tileproof.layout.coordinates import slice_and_offset
+from tileproof.layout.composing import column, composition
+from tileproof.layout.constructors import tile_to_shape
+from tileproof.layout.coordinates import cosize, crd2idx
 from tileproof.layout.divide import logical_divide, zipped_divide
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.inverse import right_inverse
+from tileproof.layout.inverse import left_inverse, right_inverse
 from tileproof.layout.leaves import Integer, divide_integers, integer, modulo_integers
 from tileproof.layout.products import logical_product, tiled_product
 from tileproof.layout.recast import upcast
-from tileproof.layout.tuples import product, product_each
+from tileproof.layout.tuples import congruent, product_each
+from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
 
 _ALL = Wildcard.ALL
@@ -79,15 +81,15 @@ class MmaOperand:
 def divided_among_threads(layout: AnyLayout, operand: MmaOperand) -> AnyLayout:
     """``((thread, (atom m, atom k)), (value, (rest m, rest k, ...)))``."""
     permuted = logical_divide(layout, Tile(operand.permutation))
-    atoms = zipped_divide(permuted, Tile(tuple(Layout(extent, 1) for extent in operand.extents)))
+    atoms = zipped_divide(permuted, Tile(tuple(map(column, operand.extents))))
     held = composition(atoms, Tile((operand.thread_values, _ALL)))
     _, *along = operand.threads
-    counts = Tile(tuple(Layout(size(mode), 1) for mode in along))
+    counts = Tile(tuple(column(size(mode)) for mode in along))
     return zipped_divide(held, Tile((_ALL, counts)))
 
 
 def partition_mma(layout: AnyLayout, operand: MmaOperand, place: tuple[Integer, ...]) -> tuple[AnyLayout, Tuple]:
-    """What one thread holds of a tensor, ``(value, rest m, rest k, ...)``, and the offset at which that starts.
+    """The tensor with its threads apart, and the coordinate of what one holds: ``(value, rest m, rest k, ...)``.
 
     Args:
         place: which thread of which atom along either mode.
@@ -96,7 +98,7 @@ def partition_mma(layout: AnyLayout, operand: MmaOperand, place: tuple[Integer, 
     thread, *along = place
     _, mine = modes(outer_of(divided))
     rest = modes(modes(mine)[1])
-    return slice_and_offset(divided, ((thread, tuple(along)), (_ALL, (_ALL,) * len(rest))))
+    return divided, ((thread, tuple(along)), (_ALL, (_ALL,) * len(rest)))
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,14 @@ class CopySide:
 
 
 def partition_copy(layout: AnyLayout, side: CopySide, thread: Integer) -> tuple[AnyLayout, Tuple]:
-    """What one thread copies of a tensor, ``((value, rest), rest m, rest n, ...)``, and the offset at which it starts."""
+    """The tensor with its threads apart, and the coordinate of what one copies: ``((value, rest), rest m, ...)``."""
     tiles = zipped_divide(layout, side.tiler)
     held = composition(tiles, Tile((side.in_tile(), _ALL)))
     within, over = modes(outer_of(held))
     thread_mode, values = modes(within)
     rest = modes(over) if len(modes(over)) > 1 else [over]
     flat = on_outer(lambda _: concatenate([thread_mode, values, *rest]), held)
-    return slice_and_offset(flat, (thread, _ALL, *(_ALL,) * len(rest)))
+    return flat, (thread, _ALL, *(_ALL,) * len(rest))
 
 
 def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Integer) -> AnyLayout:
@@ -169,11 +171,70 @@ def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Intege
     tile = Layout(extents, make_layout(extents).stride)
     by_place = upcast(composition(inverse, tile), threads * count)
     of_values = right_inverse(outer_of(by_place))
-    divided = zipped_divide(logical_product(Layout(count, 1), of_values), Layout(values, 1))
+    divided = zipped_divide(logical_product(column(count), of_values), column(values))
     pieces = zipped_divide(layout, (count, *product_each(outer_of(by_place).shape)))  # type: ignore[misc]
     held_again = composition(pieces, Tile((outer_of(divided), _ALL)))
     within, over = modes(outer_of(held_again))
     return on_outer(lambda _: concatenate([within, *modes(over)[1:]]), held_again)
+
+
+def bulk_partition(
+    shared: AnyLayout, remote: Layout, values: int, share: Integer
+) -> tuple[tuple[AnyLayout, Layout], tuple[Tuple, Tuple]]:
+    """Shared memory and the tensor beyond it as bulk copies see them: ``((values, copies), rest, ...)`` each.
+
+    The tile is the first mode of both. It is walked in the order of shared memory, so that each copy of ``values``
+    elements is one piece there.
+
+    Args:
+        share: where in one copy the part of this CTA starts, of the CTAs that share the copy.
+
+    Returns:
+        The two layouts, and the offsets at which they start.
+
+    Raises:
+        LayoutError: the tile does not fall into such pieces.
+    """
+    tile = modes(outer_of(shared))[0]
+    count = size(tile)
+    walk = tile_to_shape(concatenate([right_inverse(tile)]), (count,), (0,))
+    pieces = logical_divide(outer_of(walk), Tile((column(values),)))
+    found: list[AnyLayout] = []
+    starts: list[Tuple] = []
+    for layout in (shared, remote):
+        rank_of = rank(outer_of(layout))
+        placed = composition(layout, Tile((modes(outer_of(pieces))[0], *(_ALL,) * (rank_of - 1))))
+        simple = coalesce(placed, ((1, 1),))
+        found.append(simple)
+        starts.append(crd2idx(((share, 0), *(0,) * (rank_of - 1)), outer_of(simple)))
+    return (found[0], outer_of(found[1])), (starts[0], starts[1])
+
+
+def copy_of_addresses(addresses: Layout, data: Layout) -> tuple[Layout, Tile]:
+    """The tiled copy that takes ``(thread, value)`` to these addresses of a tensor: its thread-value layout and tile.
+
+    Raises:
+        LayoutError: the addresses are not all in the tensor, or the tensor has elements at one address.
+    """
+    threads, values = modes(addresses)
+    addresses = concatenate([threads, outer_of(coalesce(values))])
+    if not is_static_layout(data):
+        raise LayoutError(f"the addresses of the dynamic layout {data} are not known")
+    inverse = concatenate([left_inverse(data), Layout(1, 0)])
+    coordinates = outer_of(composition(inverse, addresses))
+    held, wanted = (coalesce(modes(each)[1]) for each in (outer_of(composition(data, coordinates)), addresses))
+    if not congruent(coordinates.shape, addresses.shape) or held != wanted:
+        raise LayoutError(f"the addresses {addresses} do not lie evenly in {data}")
+    extents = tuple_modes(product_each(data.shape))
+    tilers: list[Layout] = []
+    for place in range(len(extents)):
+        along = Layout(extents, tuple(int(mode == place) for mode in range(len(extents))))
+        tilers.append(outer_of(filter(composition(along, coordinates))))
+        if integer(cosize(tilers[-1])) > integer(extents[place]):  # type: ignore[operator]
+            raise LayoutError(f"the addresses {addresses} reach outside {data}")
+    tile = Tile(tuple(tilers))
+    in_tile = outer_of(composition(make_layout(extents), tile))
+    return outer_of(composition(left_inverse(in_tile), coordinates)), tile
 
 
 def outer_of(layout: AnyLayout) -> Layout:

@@ -6,13 +6,12 @@ or only bits that it reads (Y), each varying bit adds a known amount: bit z of Z
 or y - z, by whether the bit it is xored with is set in the fixed offset. Otherwise the swizzle stays.
 
 A fixed offset need not be static. A dynamic digit of an extent that is a power of two, times such a stride, varies
-known bits only. Of those that the swizzle sees the dialect keeps the lowest, as a divisor: the bits below it are certain.
+known bits only. Of those that the swizzle sees the dialect keeps the lowest, as a divisor: bits below it are certain.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from math import gcd
 
 from tileproof.layout.basics import AnyLayout, flat_modes, is_static_layout, size
@@ -64,8 +63,10 @@ def bits_of(offset: Integer) -> Bits:
 def bits_at(coord: Tuple, shape: Tuple, stride: Tuple) -> Bits | None:
     """The bits of the offset at which a coordinate leads, or None where carries may mix them."""
     if isinstance(coord, tuple):
-        parts = zip(coord, tuple_modes(shape), tuple_modes(stride), strict=True)
-        return reduce(_together, (bits_at(*part) for part in parts), Bits(0))
+        found: Bits | None = Bits(0)
+        for part in zip(coord, tuple_modes(shape), tuple_modes(stride), strict=True):
+            found = _together(found, bits_at(*part))
+        return found
     if coord is Wildcard.ALL or shape == ():
         return Bits(0)
     if isinstance(shape, tuple):

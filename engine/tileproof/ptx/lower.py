@@ -11,7 +11,7 @@ from tileproof.facts import Facts
 from tileproof.ptx.opcode import Fault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut
 from tileproof.rule import Instruction as Declaration
-from tileproof.rule import OperandForm, Rulebook, Scalar
+from tileproof.rule import Notation, OperandForm, Rulebook, Scalar
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault
 
@@ -19,7 +19,7 @@ Registers: TypeAlias = "Callable[[str], str | None]"
 """From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
 
 _MIXED = ".mixed"
-_SUFFIXES = ("class", "registers", "value", "offset", "negated", "bracketed")
+_SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "bracketed")
 _Reader: TypeAlias = "tuple[int, int, tuple[tuple[str, str], ...]]"  # operand, part, facts with their suffixes
 
 
@@ -94,10 +94,7 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
 
 
 def _fits(form: OperandForm, operands: tuple[Operand, ...]) -> bool:
-    return len(form.items) == len(operands) and all(
-        address in (None, operand.address) and len(operand.parts) == len(parts)
-        for operand, address, parts in zip(operands, form.addresses, form.items, strict=True)
-    )
+    return len(form.items) == len(operands) and all(_fits_at(form, i, operand) for i, operand in enumerate(operands))
 
 
 def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
@@ -114,20 +111,42 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
         )
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits_at(form, i, operand))
-    what = "is an address" if form.addresses[at] else "is no address"
+    what = _WHAT[form.notations[at]]
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
     return Fault("PT007", message, Span(instruction.starts[at], instruction.ends[at]))
 
 
+_WHAT = {
+    Notation.VALUE: "is no address",
+    Notation.TUPLE: "is a tuple",
+    Notation.MEMBERS: "is a tuple of these members",
+    Notation.ADDRESS: "is an address",
+    Notation.EITHER: "is an address",
+}
+
+
 def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    return form.addresses[i] in (None, operand.address) and len(operand.parts) == len(form.items[i])
+    notation = form.notations[i]
+    if operand.address and notation not in (Notation.ADDRESS, Notation.EITHER):
+        return False
+    if not operand.address and notation is Notation.ADDRESS:
+        return False
+    if notation is Notation.TUPLE and not operand.parts[0].registers:
+        return False
+    return len(_parts(form, i, operand)) == len(form.items[i])
+
+
+def _parts(form: OperandForm, i: int, operand: Operand) -> tuple[Part, ...]:
+    """What the names of an operand stand for: the parts of an address, an operand, or the members of a tuple."""
+    return operand.parts[0].members if form.notations[i] is Notation.MEMBERS else operand.parts
 
 
 def _written(form: OperandForm) -> str:
     shown = []
-    for items, address in zip(form.items, form.addresses, strict=True):
+    for items, notation in zip(form.items, form.notations, strict=True):
         text = ", ".join(items)
-        shown.append(text if address is False else f"[{text}]")
+        left, right = notation.value[0], notation.value[-1]
+        shown.append(text if notation is Notation.VALUE else f"{left}{text}{right}")
     return ", ".join(shown) or "none"
 
 
@@ -142,7 +161,7 @@ def _bind(
 ) -> None:
     """Add what the schema asks of each operand."""
     for i, j, facts in _readers(book, schema, form):
-        part = instruction.operands[i].parts[j]
+        part = _parts(form, i, instruction.operands[i])[j]
         tuples = any(suffix == "registers" for _, suffix in facts)
         if facts and (not part.names or (part.registers and not tuples)):
             span = Span(instruction.starts[i], instruction.ends[i])
@@ -159,6 +178,8 @@ def _bind(
                 values[fact] = found
             elif suffix == "registers":
                 values[fact] = part.registers
+            elif suffix == "repeated":
+                values[fact] = ".yes" if part.repeated else ".no"
             elif suffix == "offset":
                 values[fact] = part.offset
             elif suffix == "bracketed":

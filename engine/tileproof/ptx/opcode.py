@@ -58,20 +58,24 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
     for word in words[name.count(".") + 1 :]:
         modifiers.append((f".{word}", Span(at, at + len(word) + 1)))
         at += len(word) + 1
-    declaration = _choose(book.instructions[name], {modifier for modifier, _ in modifiers})
-    return _Reader(book, declaration, Span(0, len(name))).read(modifiers)
+    found = None
+    for declaration in _choose(book.instructions[name], {modifier for modifier, _ in modifiers}):
+        found = _Reader(book, declaration, Span(0, len(name))).read(modifiers)
+        if not found.faults:
+            return found
+    assert found is not None
+    return found
 
 
 def _first_words(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _choose(declarations: tuple[Instruction, ...], modifiers: set[str]) -> Instruction:
-    """The declaration that most of the modifiers ask for; the first one where none asks for any."""
+def _choose(declarations: tuple[Instruction, ...], modifiers: set[str]) -> list[Instruction]:
+    """The declarations that most of the modifiers ask for; those with the fewest selectors where none asks for any."""
     fitting = [d for d in declarations if modifiers.issuperset(d.selectors)]
-    return (
-        max(fitting, key=lambda d: len(d.selectors)) if fitting else min(declarations, key=lambda d: len(d.selectors))
-    )
+    count = max((len(d.selectors) for d in fitting), default=min(len(d.selectors) for d in declarations))
+    return [d for d in fitting or declarations if len(d.selectors) == count]
 
 
 class _Slot:

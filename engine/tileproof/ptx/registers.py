@@ -17,7 +17,10 @@ _VARIABLE = re.compile(r"[a-zA-Z]\w*[a-zA-Z_]", re.ASCII)
 
 @lru_cache(maxsize=8)
 def by_letter(book: Rulebook) -> Callable[[str], str | None]:
-    """``r3`` is .b32, ``f0`` .f32, ``d1`` .f64, ``l2`` .b64, ``h4`` .b16, ``p0`` .pred; a name such as ``smem`` is a variable's."""
+    """``r3`` is .b32, ``f0`` .f32, ``d1`` .f64, ``l2`` .b64, ``h4`` .b16, ``p0`` .pred.
+
+    A name such as ``smem`` is that of a variable; anything else is unknown.
+    """
 
     def find(name: str) -> str | None:
         if found := _LETTER.fullmatch(name):

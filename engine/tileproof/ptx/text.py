@@ -14,7 +14,7 @@ from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
 _INSTRUCTION = re.compile(
-    rf"\s*(?:@\s*(!?)\s*({_NAME})\s*)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
@@ -38,9 +38,11 @@ class Part:
     Attributes:
         names: the registers and symbols in it; of a constant its class, such as ``.integer``.
         registers: the length of the tuple; 0 where it is none.
+        members: of a tuple, each by itself.
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
+        members: of a tuple, each by itself.
     """
 
     names: tuple[str, ...]
@@ -50,6 +52,13 @@ class Part:
     negated: bool
     start: int
     end: int
+    members: tuple[Part, ...] = ()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a register stands in the tuple twice."""
+        registers = [name for name in self.names if name[0] != "."]
+        return len(set(registers)) < len(registers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +122,12 @@ def _operand(text: str) -> Operand | None:
             text = pair[1]
         part = _part(text, 0)
         return Operand((part,), address=False) if part is not None else None
-    inner, parts, at = text[1:-1], [], 0
+    inner, at = text[1:-1], 0
+    parts: list[Part] = []
     while at < len(inner):
         piece = _PART.match(inner, at)
         part = _part(piece[1], 1 + piece.start(1)) if piece else None
-        if piece is None or part is None or (not parts and part.registers):
+        if piece is None or part is None or (part.registers and not parts):
             return None
         parts.append(part)
         at = piece.end()
@@ -131,13 +141,14 @@ def _part(text: str, start: int) -> Part | None:
         return Part((scalar[0],), 0, *scalar[1:], start, end) if scalar is not None else None
     if not text[1:-1].strip():
         return Part((), 0, None, 0, negated=False, start=start, end=end)
-    names = []
+    members = []
     for element in text[1:-1].split(","):
         scalar = _scalar(element.strip())
         if scalar is None or scalar[2]:
             return None
-        names.append(scalar[0])
-    return Part(tuple(names), len(names), None, 0, negated=False, start=start, end=end)
+        members.append(Part((scalar[0],), 0, *scalar[1:], start, end))
+    names = tuple(member.names[0] for member in members)
+    return Part(names, len(names), None, 0, negated=False, start=start, end=end, members=tuple(members))
 
 
 @lru_cache(maxsize=4096)

@@ -42,7 +42,8 @@ MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
 @lru_cache(maxsize=64)
 def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
     """The compiled rules of a schema."""
-    return Judge(book, contract, schema)
+    # What a gemm inherits from its atom was judged at the atom.
+    return Judge(book, contract, schema, inherited=not schema.endswith(".gemm"))
 
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
@@ -243,7 +244,9 @@ class _Check:
         name = use.node.text[1:]
         legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set))
         declaration = self.book.atoms.get(name)
-        uses = (s for s in self.book.schemas.values() if declaration and declaration.schema in s.parents)
+        uses = (
+            s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name)
+        )
         schema = next((s for s in uses if s.name.endswith(".gemm")), None)
         if legal and declaration is not None and schema is not None:
             atom = atom_facts(self.book, declaration, use.node, use.offset)

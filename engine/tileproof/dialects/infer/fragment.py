@@ -1,9 +1,9 @@
 """``mma.make_fragment``: where one thread, or the tensor core, keeps an operand of a tiled MMA.
 
-In registers a fragment is compact: the values of one atom first, in their own order, then those of the other atoms, of A
-and B in the order of the strides that they have in the tensor they come from. In shared memory it is a view of
-descriptors, one an atom, whose addresses count 16 bytes. In tensor memory an address is ``lane << 16 | column``, a column
-holds 32 bits, and an accumulator has one value a column.
+In registers a fragment is compact: the values of one atom first, in their own order, then those of the other atoms, of
+A and B in the order of the strides that they have in the tensor they come from. In shared memory it is a view of
+descriptors, one an atom, whose addresses count 16 bytes. In tensor memory an address is ``lane << 16 | column``, a
+column holds 32 bits, and an accumulator has one value a column.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_fragment(call: Call) -> Results:
     if family.startswith("!cute_nvgpu.sm100.") and (role == "C" or (role == "A" and at == "ts")):
         return (_tensor_memory(mma, given, role),)
     if family.startswith(("!cute_nvgpu.sm90.", "!cute_nvgpu.sm100.")) and role != "C" and (role == "B" or at == "ss"):
-        return (_descriptors(given),)
+        return (_descriptors(mma, given, role),)
     return (_registers(mma, given, role),)
 
 
@@ -58,12 +58,13 @@ def _signature(node: Node) -> list[str]:
     return [child.text for child in node.walk() if element_bits(child.text) is not None and not child.children]
 
 
-def _descriptors(given: Type) -> Tensor:
+def _descriptors(mma: TiledMma, given: Type, role: str) -> Tensor:
     """One descriptor an atom: the other modes step from one to the next."""
+    tiles = known(mma).layouts
     match given:
         case Tensor(Pointer(element=element, space="smem"), Layout() as layout):
             bits = element_bits(element)
-            if bits is None:
+            if bits is None or role not in tiles or algebra.size(layout, [0]) != algebra.size(tiles[role], [1]):
                 raise Unknown
             recast = algebra.recast_layout(layout, _DESCRIPTOR_BITS, bits)
             assert isinstance(recast, Layout)
@@ -90,6 +91,8 @@ def _parts(given: Type) -> tuple[Tuple, Tuple | None]:
 def _registers(mma: TiledMma, given: Type, role: str) -> Tensor:
     known(mma)
     element = _element(mma.atom, role)
+    if element == "tf32" and mma.atom.node.text == "!cute_nvgpu.sm80.mma":
+        element = "i32"  # what mma.sync takes in a register
     shape, stride = _parts(given)
     if not isinstance(shape, tuple) or len(shape) < 2:
         raise Unknown
@@ -143,7 +146,7 @@ def _ordered(shape: tuple[Tuple, ...], stride: tuple[Tuple, ...], first: Integer
 
 
 def _tensor_memory(mma: TiledMma, given: Type, role: str) -> Tensor:
-    """A tile over all 128 lanes; the other tiles follow in the columns. How fewer lanes are packed is not known here."""
+    """A tile over all 128 lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
     element = _element(mma.atom, role)
     bits = element_bits(element)
     shape, _ = _parts(given)

@@ -157,13 +157,18 @@ def slice_(call: Call) -> Results:
     value, coord = operand(call, 0), tuple_operand(call, 1)
     match value:
         case Tensor(iterator, layout):
-            if not understood(layout, coord):
-                raise Unknown
-            kept, offset = algebra.slice_and_offset(layout, coord)
-            return (Tensor(advance(iterator, offset), kept),)
+            return (sliced(iterator, layout, coord),)
         case Algebraic(kind, inside):
             return (Algebraic(kind, algebra.slice(inside, coord)),)
     raise Unknown
+
+
+def sliced(iterator: Iterator, layout: Layout | ComposedLayout, coord: Tuple) -> Tensor:
+    """The part of a tensor that faces the wildcards of a coordinate."""
+    if not understood(layout, coord):
+        raise Unknown
+    kept, offset = algebra.slice_and_offset(layout, coord)
+    return Tensor(advance(iterator, offset), kept)
 
 
 def understood(layout: Layout | ComposedLayout, coord: Tuple) -> bool:

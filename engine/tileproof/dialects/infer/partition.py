@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileproof.dialects.fragments import Fragments, Missing, fragments
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
-from tileproof.dialects.infer.memory import advance
+from tileproof.dialects.infer.memory import sliced
 from tileproof.dialects.values import Tensor, TiledCopy, TiledMma
 from tileproof.layout import tiled
 from tileproof.layout.basics import modes
@@ -67,8 +67,7 @@ def partition(call: Call) -> Results:
         raise Unknown
     part = mma_operand(mma, role_of(call))
     place = tiled.thread_coordinate(thread, part.threads)
-    layout, offset = tiled.partition_mma(tensor.layout, part, place)
-    return (Tensor(advance(tensor.iterator, offset), layout),)
+    return (sliced(tensor.iterator, *tiled.partition_mma(tensor.layout, part, place)),)
 
 
 def copy_side(copy: TiledCopy, role: str) -> CopySide:
@@ -85,8 +84,7 @@ def partition_copy(call: Call) -> Results:
     thread = thread_number(tuple_operand(call, 2))
     if not isinstance(copy, TiledCopy) or not isinstance(tensor, Tensor):
         raise Unknown
-    layout, offset = tiled.partition_copy(tensor.layout, copy_side(copy, call.name[-1]), thread)
-    return (Tensor(advance(tensor.iterator, offset), layout),)
+    return (sliced(tensor.iterator, *tiled.partition_copy(tensor.layout, copy_side(copy, call.name[-1]), thread)),)
 
 
 @infers("tiled.copy.retile")
