@@ -6,16 +6,16 @@ For every rule, in every contract it stands in:
 - it can hold and it can fail (a rule that cannot fail checks nothing; one that cannot hold forbids its whole schema);
 - the other rules do not already imply it;
 - its two readings agree on every configuration of the facts it reads. The Python function is run over the product of
-  their domains. For each choice of the enumerated facts that gives three sets of integer points (kept, violated,
-  silent), and Z3 is asked for a point where its formula differs from the set: the comparison is complete, and it costs
-  a few questions a rule instead of one for each of a million points.
+  their domains, some thousand points at a time. Each time that gives three sets (kept, violated, silent), and Z3 is
+  asked for a point where its formula differs from the set: the comparison is complete, and it costs a few questions
+  a rule instead of one for each of a million points.
 
 And for every table that rules read: each of its rows can be asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -23,10 +23,11 @@ from math import prod
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import Check, Judge, function
 from tileproof.resolve import RuleFault
-from tileproof.rule import CONTRACTS, Bounded, Lookup, Rule, Rulebook, Scalar, facts_of, walk
-from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points, truth
+from tileproof.rule import CONTRACTS, Lookup, Rule, Rulebook, Scalar, facts_of, walk
+from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points
 
 LARGEST_LATTICE = 4_000_000
+ONE_QUESTION = 4096  # configurations that one question to Z3 compares
 
 
 @dataclass(slots=True)
@@ -136,51 +137,42 @@ class _RuleCheck:
 
     def agree(self) -> None:
         """That the Python function and the formula say the same everywhere."""
-        names = sorted(self.rule.facts)
-        fields = self.encoder.schema.fields
-        integers = tuple(name for name in names if isinstance(fields[name], Bounded))
-        enumerated = tuple(name for name in names if name not in integers)
-        size = prod(len(self.book.domain(self.rule.schema, name)) for name in names)
+        names = sorted(self.rule.facts, key=lambda name: len(self.domain(name)))
+        size = prod(len(self.domain(name)) for name in names)
         if size > LARGEST_LATTICE:
             self.unknown(f"its {size} configurations are too many to compare the two readings")
             return
         self.outcome.configurations += size
-        domains = [self.book.domain(self.rule.schema, name) for name in enumerated]
-        for chosen in product(*domains):
-            facts = dict(zip(enumerated, chosen, strict=True))
-            found = self.compare(facts, integers) if integers else self.compare_one(facts)
+        # One question to Z3 compares the readings on all values of the inner facts; the outer ones are fixed for it.
+        inner: list[str] = []
+        while names and (not inner or prod(len(self.domain(name)) for name in (*inner, names[-1])) <= ONE_QUESTION):
+            inner.insert(0, names.pop())
+        for chosen in product(*(self.domain(name) for name in names)):
+            found = self.compare(dict(zip(names, chosen, strict=True)), tuple(inner))
             if found is not None:
                 self.fault(f"its two readings differ at {_shown(found)}")
                 return
 
-    def compare_one(self, facts: dict[str, Scalar]) -> dict[str, Scalar] | None:
-        python = self.check(facts)
-        applies = truth(self.reading.applies, self.encoder, facts)
-        violated = truth(self.reading.violated, self.encoder, facts)
-        same = applies is (python is not None) and violated is (python is False)
-        return None if same else facts
-
-    def compare(self, facts: dict[str, Scalar], integers: tuple[str, ...]) -> dict[str, Scalar] | None:
+    def compare(self, facts: dict[str, Scalar], inner: tuple[str, ...]) -> dict[str, Scalar] | None:
         sets: dict[bool | None, list[tuple[int, ...]]] = {True: [], False: [], None: []}
         trial = dict(facts)
-        for point in product(*(self.integers(name) for name in integers)):
-            trial.update(zip(integers, point, strict=True))
+        numbers = [[self.encoder.number(value) for value in self.domain(name)] for name in inner]
+        for values, point in zip(product(*map(self.domain, inner)), product(*numbers), strict=True):
+            trial.update(zip(inner, values, strict=True))
             sets[self.check(trial)].append(point)
         formulas = {True: self.reading.holds, False: self.reading.violated, None: self.reading.silent}
         assigned = self.encoder.assigned(facts)
         # The three sets and the three formulas each divide the domain: two equalities give the third, the largest one.
         for verdict, members in sorted(sets.items(), key=lambda item: len(item[1]))[:2]:
-            solved = self.ask(assigned, differ(formulas[verdict], points(self.encoder, integers, members)))
+            solved = self.ask(assigned, differ(formulas[verdict], points(self.encoder, inner, members)))
             if solved.answer is Answer.SATISFIABLE:
-                return {**facts, **{name: solved.model[name] for name in integers}}
+                return {**facts, **{name: solved.model[name] for name in inner}}
             if solved.answer is Answer.UNKNOWN:
                 self.unknown(f"Z3 could not compare the two readings in time at {_shown(facts)}")
         return None
 
-    def integers(self, name: str) -> range:
-        domain = self.encoder.schema.fields[name]
-        assert isinstance(domain, Bounded), "the caller chose the integer facts"
-        return range(domain.first, domain.last + 1)
+    def domain(self, name: str) -> Sequence[Scalar]:
+        return self.book.domain(self.rule.schema, name)
 
 
 def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:

@@ -255,15 +255,8 @@ def differ(left: Formula, right: Formula) -> Formula:
     return z3.Xor(left, right)
 
 
-def truth(formula: Formula, encoder: Encoder, facts: Mapping[str, Scalar]) -> bool | None:
-    """The value of a formula at one configuration; None if that leaves something open."""
-    values = [(encoder.variables[name], z3.IntVal(encoder.number(value))) for name, value in facts.items()]
-    result = z3.simplify(z3.substitute(formula, *values))
-    return True if z3.is_true(result) else False if z3.is_false(result) else None
-
-
 def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int, ...]]) -> Formula:
-    """That the integer facts ``names`` are one of these points; runs along the last fact become intervals."""
+    """That the facts ``names``, as numbers, are one of these points; runs along the last fact become intervals."""
     runs: list[tuple[tuple[int, ...], int, int]] = []
     for value in sorted(values):
         head, last = value[:-1], value[-1]

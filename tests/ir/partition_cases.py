@@ -29,8 +29,9 @@ class Case:
         arguments = ", ".join(f"%{i}: {text}" for i, text in enumerate(self.operands))
         names = ", ".join(f"%{i}" for i in range(len(self.operands)))
         attributes = f" <{{{self.attributes}}}>" if self.attributes else ""
-        use = f'"{self.name}"({names}){attributes} : ({", ".join(self.operands)}) -> {self.result}'
-        return f"func.func @f({arguments}) {{ %r = {use}\n return }}"
+        use = f'"{self.name}"({names}){attributes} : ({", ".join(self.operands)}) -> ({self.result})'
+        count = self.result.count(">, !cute.") + 1
+        return f"func.func @f({arguments}) {{ %r{f':{count}' if count > 1 else ''} = {use}\n return }}"
 
 
 WARP = [
@@ -197,11 +198,63 @@ def _fragment_cases(random: Random) -> Iterator[Case]:
     yield Case("cute.mma.make_fragment", (tiled, tensor), about, result)
 
 
+def _bulk_cases(random: Random) -> Iterator[Case]:
+    """``tma_partition``: a box of shared memory, K-major or MN-major, and the same box of a coordinate tensor."""
+    rows, columns = random.choice([8, 64, 128, 256]), random.choice([32, 64, 128])
+    element, wide = random.choice([("f16", 16), ("f8E4M3FN", 8), ("f32", 32)])
+    inner = random.choice([columns, columns, min(columns, 1024 // wide)])
+    values = inner * rows * random.choice([1, 1, 1, 2])
+    kind = random.choice(["sm_90", "sm_90_multicast", "sm_100_2sm", "sm_100_2sm_multicast"])
+    box = f'tma_gbasis = <"({inner},{rows},1):(1@1,1@0,1@2)">, tma_format = F16_RN'
+    atom = f"!cute_nvgpu.atom.non_exec_tiled_tma_load<{kind}, {element}, copy_bits = {values * wide}, {box}>"
+    if random.random() < 0.3:
+        atom = f"!cute_nvgpu.atom.non_exec_tiled_tma_store<{element}, copy_bits = {values * wide}, {box}>"
+    tile = random.choice(
+        [(f"((8,{rows // 8}),({inner},{columns // inner}))", f"(({inner},{8 * inner}),(1,{rows * inner}))"),
+         (f"(({rows},16),1,{columns // 16})", f"(({inner},1),0,16)"),
+         (f"({rows},{columns})", f"(1,{rows})"),
+         (f"({rows},{columns})", f"({columns},1)")]
+    )  # fmt: skip
+    beyond = {0: "(1@1,1@0)", 1: "((1@1,1@0),0,16@0)"}[int(",1," in tile[0])]
+    shape = f"({rows},{columns})" if ",1," not in tile[0] else tile[0]
+    stages = random.choice(["(1,6)", "4", "(1,(2,3))"])
+    strides = {"(1,6)": f"(0,{rows * columns})", "4": f"{rows * columns}", "(1,(2,3))": f"(0,({rows * columns},0))"}
+    swizzle = random.choice(["", ", S<3,4,3>"])
+    shared = (
+        f'!cute.memref<{element}, smem, align<1024>{swizzle}, "({tile[0]},{stages}):({tile[1]},{strides[stages]})">'
+    )
+    start = random.choice(["(0,0,0)", "(?{div=64},0,?)", "(0,?{div=128},0)"])
+    remote = f'!cute.coord_tensor<"{start}", "({shape},?,?,?):({beyond},{rows}@1,{columns}@0,1@2)">'
+    ctas, cta = random.choice([("(1):(0)", "0"), ("1:0", "0"), ("(2):(1)", "?"), ("(4):(1)", "?"), ("(2):(1)", "1")])
+    operands = (atom, f'!cute.coord<"{cta}">', f'!cute.layout<"{ctas}">', shared, remote)
+    yield Case(
+        "cute_nvgpu.atom.tma_partition",
+        operands,
+        "",
+        '!cute.memref<f32, smem, "9:7">, !cute.coord_tensor<"0", "9:7@0">',
+    )
+
+
+def _tensor_memory_cases(random: Random) -> Iterator[Case]:
+    """``make_tmem_copy``: atoms that cover all, some, or more than all of a tensor in tensor memory."""
+    element, lane = random.choice([("f32", 1 << 16), ("f16", 1 << 17), ("i8", 1 << 18)])
+    dp, width = random.choice([(32, 32), (16, 64), (16, 128), (16, 256), (16, 32)])
+    name = random.choice(["tmem_load", "tmem_store"])
+    atom = f"!cute_nvgpu.atom.{name}<{element}, {dp} DP, {width} bit, x{random.choice([1, 2, 8, 32])}>"
+    layout = random.choice(
+        [f"(128,64):({lane},1)", f"(128,256):({lane},1)", f"((128,64),2,2):(({lane},1),64,128)", f"(64,64):({lane},1)",
+         f"((16,4),64):(({lane},{32 * lane}),1)", f"(128,(32,2)):({lane},(1,64))"]
+    )  # fmt: skip
+    memory = f'!cute.memref<{element}, tmem, align<16>, "{layout}">'
+    result = f'!cute.tiled_copy<{atom}, layout_copy_tv = <"9:7">, tiler_mn = <"[7:1]">>'
+    yield Case("cute_nvgpu.atom.make_tmem_copy", (atom, memory), "", result)
+
+
 def cases(seed: int, count: int) -> list[Case]:
     """Some random cases, always the same for one seed."""
     random = Random(seed)
     found: list[Case] = []
     while len(found) < count:
-        for make in (_mma_cases, _copy_cases, _fragment_cases):
+        for make in (_mma_cases, _copy_cases, _fragment_cases, _bulk_cases, _tensor_memory_cases):
             found += make(random)
     return found[:count]

@@ -15,6 +15,8 @@ from tileproof.layout.basics import (
     AnyLayout,
     coalesce,
     concatenate,
+    filter,
+    is_static_layout,
     make_layout,
     modes,
     on_outer,
@@ -23,14 +25,15 @@ from tileproof.layout.basics import (
 )
 from tileproof.layout.composing import column, composition
 from tileproof.layout.constructors import tile_to_shape
-from tileproof.layout.coordinates import crd2idx
+from tileproof.layout.coordinates import cosize, crd2idx
 from tileproof.layout.divide import logical_divide, zipped_divide
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.inverse import right_inverse
+from tileproof.layout.inverse import left_inverse, right_inverse
 from tileproof.layout.leaves import Integer, divide_integers, integer, modulo_integers
 from tileproof.layout.products import logical_product, tiled_product
 from tileproof.layout.recast import upcast
-from tileproof.layout.tuples import product_each
+from tileproof.layout.tuples import congruent, product_each
+from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
 
 _ALL = Wildcard.ALL
@@ -205,6 +208,33 @@ def bulk_partition(
         found.append(simple)
         starts.append(crd2idx(((share, 0), *(0,) * (rank_of - 1)), outer_of(simple)))
     return (found[0], outer_of(found[1])), (starts[0], starts[1])
+
+
+def copy_of_addresses(addresses: Layout, data: Layout) -> tuple[Layout, Tile]:
+    """The tiled copy that takes ``(thread, value)`` to these addresses of a tensor: its thread-value layout and tile.
+
+    Raises:
+        LayoutError: the addresses are not all in the tensor, or the tensor has elements at one address.
+    """
+    threads, values = modes(addresses)
+    addresses = concatenate([threads, outer_of(coalesce(values))])
+    if not is_static_layout(data):
+        raise LayoutError(f"the addresses of the dynamic layout {data} are not known")
+    inverse = concatenate([left_inverse(data), Layout(1, 0)])
+    coordinates = outer_of(composition(inverse, addresses))
+    held, wanted = (coalesce(modes(each)[1]) for each in (outer_of(composition(data, coordinates)), addresses))
+    if not congruent(coordinates.shape, addresses.shape) or held != wanted:
+        raise LayoutError(f"the addresses {addresses} do not lie evenly in {data}")
+    extents = tuple_modes(product_each(data.shape))
+    tilers: list[Layout] = []
+    for place in range(len(extents)):
+        along = Layout(extents, tuple(int(mode == place) for mode in range(len(extents))))
+        tilers.append(outer_of(filter(composition(along, coordinates))))
+        if integer(cosize(tilers[-1])) > integer(extents[place]):  # type: ignore[operator]
+            raise LayoutError(f"the addresses {addresses} reach outside {data}")
+    tile = Tile(tuple(tilers))
+    in_tile = outer_of(composition(make_layout(extents), tile))
+    return outer_of(composition(left_inverse(in_tile), coordinates)), tile
 
 
 def outer_of(layout: AnyLayout) -> Layout:

@@ -14,7 +14,7 @@ from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
 _INSTRUCTION = re.compile(
-    rf"\s*(?:@\s*(!?)\s*({_NAME})\s*)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
@@ -42,6 +42,7 @@ class Part:
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
+        members: of a tuple, each by itself.
     """
 
     names: tuple[str, ...]

@@ -1,7 +1,8 @@
 """Result types of ``cute`` operations from their operand types and attributes.
 
 Each operation has a small pure function in this package, by family: ``construct``, ``access``, ``layouts``,
-``arithmetic``, ``memory``. An operation without one is carried: its declared type is believed.
+``arithmetic``, ``memory``, ``scalars``; ``atoms``, ``partition``, ``fragment`` and ``tma`` for what depends on an atom.
+An operation without one is carried: its declared type is believed.
 """
 
 from __future__ import annotations

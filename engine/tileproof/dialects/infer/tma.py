@@ -16,6 +16,7 @@ from tileproof.dialects.values import (
     Tensor,
     TiledCopy,
     TiledMma,
+    element_bits,
     read_type,
 )
 from tileproof.layout import LayoutError, tiled
@@ -101,3 +102,22 @@ def tma_partition(call: Call) -> Results:
         Tensor(advance(shared.iterator, starts[0]), layouts[0]),
         Tensor(advance(remote.iterator, starts[1]), layouts[1]),
     )
+
+
+@infers("atom.make_tmem_copy", dialect="cute_nvgpu")
+def make_tmem_copy(call: Call) -> Results:
+    """A warpgroup's copy between registers and what its atom covers of a tensor in tensor memory."""
+    atom, tensor = operand(call, 0), operand(call, 1)
+    found = fragments(atom.node) if isinstance(atom, Atom) else None
+    if not isinstance(atom, Atom) or found is None or "T" not in found.layouts:
+        raise Unknown
+    match tensor:
+        case Tensor(Pointer(element=element, space="tmem"), Layout() as data):
+            if element_bits(element) != found.facts.get("bits"):
+                raise Unknown
+        case _:
+            raise Unknown
+    try:
+        return (TiledCopy(atom, *tiled.copy_of_addresses(found.layouts["T"], data)),)
+    except LayoutError:
+        raise Unknown from None
