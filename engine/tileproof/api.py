@@ -122,8 +122,9 @@ def legal_many(
     Raises:
         ValueError: no such schema, fact, value or target, or rows that differ in their facts.
     """
-    from tileproof.many import legal_many, transposed  # noqa: PLC0415  what `check` does not need
-    from tileproof.verbs.legal import context, judge_for  # noqa: PLC0415
+    from tileproof.evaluate import judge_for  # noqa: PLC0415  what `check` does not need
+    from tileproof.many import legal_many, transposed  # noqa: PLC0415
+    from tileproof.verbs.legal import context  # noqa: PLC0415
 
     book = load_rules(rules)
     if schema not in book.schemas:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import lcm, prod
 
 from tileproof.diagnostic import Severity
-from tileproof.evaluate import Judge
+from tileproof.evaluate import judge_for
 from tileproof.mending import ir_spelling
 from tileproof.ptx.spell import forms_of, spell
 from tileproof.rule import Atom, Instruction, Rulebook, Scalar
@@ -75,21 +76,34 @@ class Suggestion:
         return f"{self.instructions} instruction{plural} for {m}x{n}x{k}, reading {self.traffic} bytes of A and B"
 
 
+@lru_cache(maxsize=8)
 def families(book: Rulebook) -> tuple[Family, ...]:
-    """All families, in the order of the rule files."""
-    shaped = [name for name, schema in book.schemas.items() if {*SHAPE, "a.type"} <= schema.fields.keys()]
-    declared = [atom for atom in book.atoms.values() if atom.schema in shaped]
-    instructions = [item for same in book.instructions.values() for item in same if item.schema in shaped]
+    """All families, in the order of the rule files; what every GPU has is not the tensor core's."""
+    shaped = [
+        name for name, schema in book.schemas.items() if all(fact in schema.fields for fact in (*SHAPE, "a.type"))
+    ]
+    declared = [atom for atom in book.atoms.values() if atom.schema in shaped and _needs(book, atom) != ".baseline"]
     based: dict[str, list[Instruction]] = {atom.schema: [] for atom in declared}
-    for instruction in instructions:
-        lineage = book.lineage(instruction.schema)
-        base = next((name for name in lineage[1:] if name in shaped), instruction.schema)
-        based.setdefault(base, []).append(instruction)
+    for instruction in (item for same in book.instructions.values() for item in same if item.schema in shaped):
+        common = [name for name in book.lineage(instruction.schema) if name in shaped]
+        bases = [name for name in common if name in based] or [name for name in common if not _is_ptx(book, name)]
+        based.setdefault((bases or [instruction.schema])[0], []).append(instruction)
     return tuple(
         Family(schema, tuple(atom for atom in declared if atom.schema == schema), tuple(based[schema]))
         for schema in shaped
         if schema in based
     )
+
+
+def _is_ptx(book: Rulebook, schema: str) -> bool:
+    return "ptx" in book.lineage(schema)
+
+
+def _needs(book: Rulebook, atom: Atom) -> str | None:
+    """The feature that an atom needs, where the registry knows it."""
+    member = book.enums["atom"].by_spelling.get(atom.type)
+    table = book.tables["atom", "ptx"]
+    return str(table.rows[member,][table.column("needs") or 0]) if member is not None else None
 
 
 def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
@@ -137,7 +151,7 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
     options = _options(book, family.schema, query)
     if options is None:
         return
-    judge = Judge(book, query.contract, family.schema, inherited=True)
+    judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
     for facts in legal_configurations(judge, options):
         ptx = next(filter(None, (_instruction(book, query, item, facts) for item in family.instructions)), "")
@@ -167,13 +181,11 @@ def _options(book: Rulebook, schema: str, query: Query) -> dict[str, Sequence[Sc
 
 def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
     """Whether the target has what an atom needs."""
-    member = book.enums["atom"].by_spelling.get(atom.type)
-    if member is None:
+    needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
+    if needs is None or member is None:
         return True
-    needs = book.tables["atom", query.contract].rows[member,][0]
-    assert isinstance(needs, str), "rules/atoms.rule"
     facts: dict[str, Scalar] = {"target": query.context["target"], "atom": member, "needs": needs}
-    violated = Judge(book, query.contract, "atom").violated(facts)
+    violated = judge_for(book, query.contract, "atom").violated(facts)
     return all(rule.severity is not Severity.ERROR for rule in violated)
 
 
@@ -184,7 +196,7 @@ def _instruction(book: Rulebook, query: Query, declaration: Instruction, facts: 
         return ""
     fixed.update(declaration.sets)
     schema = book.schemas[declaration.schema]
-    judge = Judge(book, query.contract, declaration.schema, inherited=True)
+    judge = judge_for(book, query.contract, declaration.schema)
     for form in forms_of(declaration, fixed):
         given = {**fixed, **dict(form.sets)}
         options: dict[str, Sequence[Scalar]] = {}

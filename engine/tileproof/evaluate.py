@@ -7,7 +7,7 @@ row raises KeyError, which here means that the rule has nothing to say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tileproof.diagnostic import Severity
 from tileproof.rule import (
@@ -180,3 +180,9 @@ class Judge:
         distance = {value: abs((value if isinstance(value, int) else domain.index(value)) - at) for value in legal}
         least = min(distance.values(), default=0)
         return tuple(value for value in legal if distance[value] == least)
+
+
+@lru_cache(maxsize=256)
+def judge_for(book: Rulebook, contract: str, schema: str) -> Judge:
+    """The rules of a schema and of those that it extends, compiled once."""
+    return Judge(book, contract, schema, inherited=True)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tileproof.evaluate import judge_for
 from tileproof.ptx.spell import forms_of, spell
 from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, Rulebook, Scalar
-from tileproof.verbs.legal import judge_for
 
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),

@@ -10,8 +10,8 @@ import pytest
 import tileproof
 from tileproof import many
 from tileproof.diagnostic import Severity
+from tileproof.evaluate import judge_for
 from tileproof.rule import Scalar
-from tileproof.verbs.legal import judge_for
 
 BOOK = tileproof.load_rules()
 SCHEMAS = ["wgmma.mma_async", "wgmma.gemm", "mma.use", "atom"]

@@ -13,11 +13,11 @@ import tileproof
 from conftest import tileproof as command
 from tileproof.candidates import families
 from tileproof.diagnostic import Severity
+from tileproof.evaluate import judge_for
 from tileproof.mending import least_conflict
 from tileproof.rule import Scalar
 from tileproof.search import legal_configurations
 from tileproof.smt import Answer, Encoder, Question
-from tileproof.verbs.legal import judge_for
 
 BOOK = tileproof.load_rules()
 ILLEGAL_ATOM = "cute_nvgpu.sm90.mma<64x100x8, ab_major = (k, mn), elem_type = (f8E4M3FN, f16, f32), frag_kind = rs>"

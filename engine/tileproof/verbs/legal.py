@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from tileproof.diagnostic import Diagnostic, Severity
-from tileproof.evaluate import Judge
+from tileproof.evaluate import Judge, judge_for
 from tileproof.facts import Facts
 from tileproof.message import render
 from tileproof.ptx.lower import Registers, lower
@@ -35,12 +35,6 @@ class Verdict:
 
 class BadRequest(ValueError):
     """A target or a PTX version that there is not."""
-
-
-@lru_cache(maxsize=256)
-def judge_for(book: Rulebook, contract: str, schema: str) -> Judge:
-    """The rules of an instruction's schema and of those that it extends."""
-    return Judge(book, contract, schema, inherited=True)
 
 
 @lru_cache(maxsize=256)
