@@ -73,6 +73,8 @@ def _batch(instructions: list[str], target: str, ptx: str) -> list[str | None]:
         errors = _assemble([instructions[i] for i in live], target, ptx)
         if errors is None:
             break
+        # After some errors ptxas blames the modifiers of one instruction on another, which it then calls brkpt.
+        errors = {at: reason for at, reason in errors.items() if "brkpt" not in reason}
         if not errors:  # it failed without a place: halve the batch
             if len(live) == 1:
                 found[live[0]] = "ptxas failed"
@@ -101,12 +103,14 @@ def _assemble(instructions: list[str], target: str, ptx: str) -> dict[int, str] 
         source.write_text(header + "\n".join(entries) + "\n", encoding="ascii")
         command = [str(ptxas), "-arch", target, str(source), "-o", str(Path(folder) / "out.cubin")]
         run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    if run.returncode == 0:
-        return None
     output = run.stderr + run.stdout
     first = header.count("\n") + 1
-    errors: dict[int, str] = {}
-    for line, reason in re.findall(r", line (\d+); (?:error|fatal)\s*: (.*)", output):
+    # A 32-bit generic address is fatal, but ptxas says so of the program: a 16-bit one elsewhere would save it.
+    addresses = re.findall(r"Program uses (32-bit address) on line '(\d+)'", output)
+    errors = {(int(line) - first) // 3: reason for reason, line in addresses}
+    if run.returncode == 0 and not errors:
+        return None
+    for line, reason in re.findall(r"batch\.ptx, line (\d+); (?:error|fatal)\s*: (.*)", output):
         at = (int(line) - first) // 3
         if 0 <= at < len(instructions):
             errors.setdefault(at, reason)

@@ -77,7 +77,7 @@ class Suggestion:
 
 def families(book: Rulebook) -> tuple[Family, ...]:
     """All families, in the order of the rule files."""
-    shaped = [name for name, schema in book.schemas.items() if all(fact in schema.fields for fact in SHAPE)]
+    shaped = [name for name, schema in book.schemas.items() if {*SHAPE, "a.type"} <= schema.fields.keys()]
     declared = [atom for atom in book.atoms.values() if atom.schema in shaped]
     instructions = [item for same in book.instructions.values() for item in same if item.schema in shaped]
     based: dict[str, list[Instruction]] = {atom.schema: [] for atom in declared}

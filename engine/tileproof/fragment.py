@@ -17,7 +17,7 @@ from tileproof.rule import Bounded, Domain, Enumerated, Expression, Place, Scala
 INTEGER, BITS = "integer", "bits"
 
 MMA_ROLES = ("threads", "A", "B", "C")
-COPY_ROLES = ("threads", "S", "D", "R")
+COPY_ROLES = ("threads", "S", "D", "R", "T")
 _LARGEST = 2**31 - 1
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tileproof.evaluate import Judge, function
 from tileproof.facts import Facts
-from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, VERSION, Kind, Scope, SetOf
+from tileproof.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, VERSION, Kind, OneOf, Scope, SetOf
 from tileproof.rule import Expression, Fact, Lookup, Rule, Scalar
 from tileproof.syntax import rules as syntax
 
@@ -72,7 +72,8 @@ def version_text(number: object) -> str:
 
 
 def _spell(judge: Judge, kind: Kind, value: Scalar) -> str:
-    enum = judge.book.enums.get(kind) if isinstance(kind, str) else None
+    name = kind.enums[0] if isinstance(kind, OneOf) else kind
+    enum = judge.book.enums.get(name) if isinstance(name, str) else None
     spellings = enum.members.get(str(value)) if enum else None
     if spellings:
         return spellings[0]

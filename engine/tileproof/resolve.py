@@ -58,14 +58,24 @@ INTEGER, BOOLEAN = "integer", "truth value"
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """The kind of a table's column whose cells are members of several enums: what it is compared with tells which."""
+
+    enums: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(self.enums)
+
+
+@dataclass(frozen=True, slots=True)
 class SetOf:
     """The kind of a set, by the kind of its members."""
 
-    of: str
+    of: str | OneOf
 
 
 # An enum's name, INTEGER, BOOLEAN or a set; None where a lone symbol waits for its other side to name the enum.
-Kind: TypeAlias = "str | SetOf | None"
+Kind: TypeAlias = "str | OneOf | SetOf | None"
 
 
 class _Mismatch(Exception):
@@ -130,6 +140,11 @@ class Resolver:
                     yield RuleFault(atom.place, f"a translation gives no value of '{name}'")
             if binding.default is not None and len(binding.default) != len(binding.facts):
                 yield RuleFault(atom.place, f"{len(binding.facts)} facts need as many values after 'else'")
+        for name, value in atom.sets:
+            if name not in schema.fields:
+                yield RuleFault(atom.place, f"schema '{schema.name}' has no fact '{name}'")
+            elif not self.belongs(schema, name, value):
+                yield RuleFault(atom.place, f"{value} is no value of '{name}'")
 
     def instruction(self, instruction: Instruction) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(instruction.schema)
@@ -259,13 +274,14 @@ class Scope:
     def expect(self, expression: Expression, wanted: Kind) -> None:
         """Raise unless the expression is of that kind; a symbol becomes a member of the enum that is wanted."""
         if isinstance(expression, Symbol):
-            if not isinstance(wanted, str) or wanted not in self.book.enums:
+            enums = [self.book.enums[name] for name in _enums(wanted) if name in self.book.enums]
+            if not enums:
                 raise _Mismatch(f"'{expression.name}' stands where a {_name(wanted)} is needed", expression.span)
-            if expression.name not in self.book.enums[wanted].members:
-                raise _Mismatch(f"'{expression.name}' is no {wanted}", expression.span)
+            if not any(expression.name in enum.members for enum in enums):
+                raise _Mismatch(f"'{expression.name}' is no {_name(wanted)}", expression.span)
             return
         found = self.kind(expression)
-        if wanted is not None and found is not None and found != wanted:
+        if wanted is not None and found is not None and found != wanted and not _enums(found) & _enums(wanted):
             raise _Mismatch(f"this is a {_name(found)} where a {_name(wanted)} is needed", expression.span)
 
     def kind(self, expression: Expression) -> Kind:
@@ -338,10 +354,11 @@ class Scope:
         items = {item for cell in cells for item in ([cell] if isinstance(cell, (int, str)) else cell)}
         if all(isinstance(item, int) for item in items):
             return SetOf(INTEGER)
-        for enum in self.book.enums.values():
-            if items <= enum.members.keys():
-                return enum.name if scalars else SetOf(enum.name)
-        raise _Mismatch(f"a column of table '{table.name}' holds values of different kinds", span)
+        fitting = tuple(enum.name for enum in self.book.enums.values() if items <= enum.members.keys())
+        if not fitting:
+            raise _Mismatch(f"a column of table '{table.name}' holds values of different kinds", span)
+        kind = fitting[0] if len(fitting) == 1 else OneOf(fitting)
+        return kind if scalars else SetOf(kind)
 
     def positive(self, divisor: Expression) -> bool:
         if isinstance(divisor, Number):
@@ -384,7 +401,14 @@ class Scope:
         return items <= self.book.enums[kind].members.keys()
 
 
+def _enums(kind: Kind) -> frozenset[str]:
+    """The enums that a kind may be."""
+    if isinstance(kind, OneOf):
+        return frozenset(kind.enums)
+    return frozenset({kind}) if isinstance(kind, str) else frozenset()
+
+
 def _name(kind: Kind) -> str:
     if isinstance(kind, SetOf):
         return f"set of {kind.of}"
-    return kind or "member of an enum"
+    return str(kind) if kind is not None else "member of an enum"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum as PythonEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -249,21 +250,26 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Facts taken from one parameter of a type: by position (int) or by name."""
+    """Facts taken from one parameter of a type: by position (int) or by name.
+
+    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value.
+    """
 
     facts: tuple[str, ...]
     parameter: int | str
+    pattern: str
     translation: tuple[tuple[str, str], ...]
     default: tuple[Scalar, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """How a type of the IR gives the facts of a schema."""
+    """How a type of the IR gives the facts of a schema. ``sets``: facts that every such atom has."""
 
     type: str
     schema: str
     bindings: tuple[Binding, ...]
+    sets: tuple[tuple[str, Scalar], ...]
     place: Place = field(repr=False)
 
 
@@ -304,19 +310,28 @@ class PatternOrigin:
     pattern: str
 
 
+class Notation(PythonEnum):
+    """How an operand is written."""
+
+    VALUE = "d"  # a register, a constant, or a tuple of such
+    TUPLE = "{d}"
+    MEMBERS = "{a, b}"  # a tuple whose members have names
+    ADDRESS = "[p]"
+    EITHER = "(p)"  # an address whose brackets ptxas does not ask for
+
+
 @dataclass(frozen=True, slots=True)
 class OperandForm:
     """One way to write the operands of an instruction.
 
     Attributes:
-        items: for each operand the names of its parts. One that is no address has one part, or is a tuple of which
-            each member has a name.
-        addresses: for each operand whether it stands in ``[...]``.
+        items: for each operand the names of its parts: more than one for an address of several parts, and for a tuple
+            whose members have names.
         sets: facts that this form gives.
     """
 
     items: tuple[tuple[str, ...], ...]
-    addresses: tuple[bool, ...]
+    notations: tuple[Notation, ...]
     sets: tuple[tuple[str, Scalar], ...]
 
 

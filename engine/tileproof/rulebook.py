@@ -118,7 +118,7 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(book.atoms, item.type, item, "atom")  # type: ignore[arg-type]
             case Instruction():
                 same = book.instructions.get(item.name, ())
-                if any(set(other.selectors) == set(item.selectors) for other in same):
+                if any((set(x.selectors), x.modifiers) == (set(item.selectors), item.modifiers) for x in same):
                     faults.append(RuleFault(item.place, f"instruction '{item.name}' is declared twice"))
                 book.instructions[item.name] = (*same, item)
             case Fragment():

@@ -17,7 +17,7 @@ from tileproof.verbs.legal import judge_for
 
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),
-    *(".integer", ".float32", ".float64", ".sink", ".symbol", ".special"),
+    *(".integer", ".float32", ".float64", ".sink", ".special"),
     *(".mixed32", ".mixed_pred", ".mixed_sink", ".mixed_special", ".source32"),
 )
 
@@ -55,7 +55,8 @@ class Pool:
                 trial[fact] = rng.choice(self.book.domain(self.schema.name, fact))
             trial.update(self.declaration.sets)
             trial.update(rng.choice(self.declaration.forms).sets)
-            if self.mend(trial, rng):
+            # A lone instruction has no variables that it could name.
+            if self.mend(trial, rng) and ".symbol" not in trial.values():
                 present = trial
                 found += 1
                 yield dict(trial)
@@ -110,6 +111,10 @@ def samples(
             origin = "text"
             for _ in range(rng.choice((1, 1, 2))):
                 text = edit(text, vocabulary, rng)
+        if (
+            "smem" in text
+        ):  # the class of a tuple, for one operand: it spells a variable, which a lone instruction lacks
+            continue
         yield Sample(target, ptx, text, origin)
 
 

@@ -30,7 +30,7 @@ def test_spelling_and_lowering_are_inverse(declaration):
             different = {
                 name: (facts[name], value)
                 for name, value in lowered.values.items()
-                if name in facts and facts[name] != value
+                if name in facts and facts[name] != value and name != "ignored"  # no modifier says it
             }
             assert not different, text
 

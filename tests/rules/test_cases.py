@@ -65,12 +65,13 @@ def test_case(case: dict[str, Any]):
         assert any(case["message"] in d.message for d in found)
     for diagnostic in found:
         assert diagnostic.sources
-        if diagnostic.code[:2] != "IR":  # those quote the file, braces and all
+        if diagnostic.code[:2] != "IR" and diagnostic.code[:3] != "PT0":  # those quote the file, braces and all
             assert "{" not in diagnostic.message + diagnostic.hint, "a placeholder was left open"
 
 
 def test_every_rule_has_a_case_that_violates_it():
     reported = {code for case in load() for code in case.values[0]["expect"]}
-    later = {"WG133", "WG292", "PT100", "PT101", "PT102", "PT103"}  # instructions come with their chapters
+    later = {"PT100", "PT102"}  # instructions come with their chapters
+    later |= {"UM105", "UM106", "UM107"}  # weight-stationary shapes stand in instruction descriptors only; test_umma.py
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
     assert rules - reported == later

@@ -52,7 +52,7 @@ def test_the_shape_of_wgmma_MMA08(book: Rulebook):
 
 def test_the_accumulator_of_wgmma_takes_half_as_many_registers_as_columns_MMA08(book: Rulebook):
     for contract, n in product(("ptx", "tileiras"), range(8, 257, 8)):
-        judge = Judge(book, contract, "wgmma.gemm")
+        judge = Judge(book, contract, "wgmma.gemm", inherited=True)
         single = facts(book, "wgmma.gemm", N=n, d_values=n // 2)
         assert judge.legal(single, "d.registers") == (n // 2,)
         half = facts(book, "wgmma.gemm", N=n, d_values=n // 2, d_type=".f16", d_element=".f16")
@@ -61,9 +61,9 @@ def test_the_accumulator_of_wgmma_takes_half_as_many_registers_as_columns_MMA08(
 
 
 def test_page_p4s_width_of_the_accumulator_struct_is_a_note_in_tileiras(book: Rulebook):
-    judge = Judge(book, "tileiras", "wgmma.gemm")
-    assert [rule.code for rule in judge.violated(facts(book, "wgmma.gemm"))] == ["WG292"]
-    assert Judge(book, "ptx", "wgmma.gemm").violated(facts(book, "wgmma.gemm")) == ()
+    judge = Judge(book, "tileiras", "wgmma.accumulator")
+    assert [rule.code for rule in judge.violated(facts(book, "wgmma.accumulator"))] == ["WG292"]
+    assert Judge(book, "ptx", "wgmma.accumulator").violated(facts(book, "wgmma.accumulator")) == ()
 
 
 @pytest.mark.parametrize(

@@ -215,9 +215,10 @@ def slice_and_offset(layout: AnyLayout, coord: Tuple) -> tuple[AnyLayout, Tuple]
     start = _offset(coord, part.shape, part.stride)
     if isinstance(layout, ComposedLayout):
         if isinstance(layout.inner, Swizzle) and any(leaf is not Wildcard.ALL for leaf in leaves(coord)):
-            from tileproof.layout.unswizzle import slice_swizzled  # noqa: PLC0415 - the two call each other
+            from tileproof.layout import unswizzle  # noqa: PLC0415 - the two call each other
 
-            return slice_swizzled(layout.inner, integer(layout.offset), kept, integer(start))
+            bits = unswizzle.bits_at(coord, part.shape, part.stride)
+            return unswizzle.slice_swizzled(layout.inner, integer(layout.offset), kept, integer(start), bits)
         return ComposedLayout(layout.inner, add(layout.offset, start), kept), 0
     return kept, start
 

@@ -11,7 +11,7 @@ from tileproof.facts import Facts
 from tileproof.ptx.opcode import Fault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut
 from tileproof.rule import Instruction as Declaration
-from tileproof.rule import OperandForm, Rulebook, Scalar
+from tileproof.rule import Notation, OperandForm, Rulebook, Scalar
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault
 
@@ -19,7 +19,7 @@ Registers: TypeAlias = "Callable[[str], str | None]"
 """From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
 
 _MIXED = ".mixed"
-_SUFFIXES = ("class", "registers", "value", "offset", "negated")
+_SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "bracketed")
 _Reader: TypeAlias = "tuple[int, int, tuple[tuple[str, str], ...]]"  # operand, part, facts with their suffixes
 
 
@@ -111,30 +111,42 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
         )
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits_at(form, i, operand))
-    names = form.items[at]
-    if form.addresses[at] or len(names) == 1:
-        what = "is an address" if form.addresses[at] else "is no address"
-    else:
-        what = f"is a tuple of {len(names)}"
+    what = _WHAT[form.notations[at]]
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
     return Fault("PT007", message, Span(instruction.starts[at], instruction.ends[at]))
 
 
+_WHAT = {
+    Notation.VALUE: "is no address",
+    Notation.TUPLE: "is a tuple",
+    Notation.MEMBERS: "is a tuple of these members",
+    Notation.ADDRESS: "is an address",
+    Notation.EITHER: "is an address",
+}
+
+
 def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    return operand.address is form.addresses[i] and len(_parts(form, i, operand)) == len(form.items[i])
+    notation = form.notations[i]
+    if operand.address and notation not in (Notation.ADDRESS, Notation.EITHER):
+        return False
+    if not operand.address and notation is Notation.ADDRESS:
+        return False
+    if notation is Notation.TUPLE and not operand.parts[0].registers:
+        return False
+    return len(_parts(form, i, operand)) == len(form.items[i])
 
 
 def _parts(form: OperandForm, i: int, operand: Operand) -> tuple[Part, ...]:
     """What the names of an operand stand for: the parts of an address, an operand, or the members of a tuple."""
-    named = not form.addresses[i] and len(form.items[i]) > 1
-    return operand.parts[0].members if named and len(operand.parts) == 1 else operand.parts
+    return operand.parts[0].members if form.notations[i] is Notation.MEMBERS else operand.parts
 
 
 def _written(form: OperandForm) -> str:
     shown = []
-    for items, address in zip(form.items, form.addresses, strict=True):
+    for items, notation in zip(form.items, form.notations, strict=True):
         text = ", ".join(items)
-        shown.append(f"[{text}]" if address else text if len(items) == 1 else "{" + text + "}")
+        left, right = notation.value[0], notation.value[-1]
+        shown.append(text if notation is Notation.VALUE else f"{left}{text}{right}")
     return ", ".join(shown) or "none"
 
 
@@ -150,6 +162,11 @@ def _bind(
     """Add what the schema asks of each operand."""
     for i, j, facts in _readers(book, schema, form):
         part = _parts(form, i, instruction.operands[i])[j]
+        tuples = any(suffix == "registers" for _, suffix in facts)
+        if facts and (not part.names or (part.registers and not tuples)):
+            span = Span(instruction.starts[i], instruction.ends[i])
+            faults.append(Fault("PT007", f"operand {i + 1} is one value, not a tuple: {_written(form)}", span))
+            return
         for fact, suffix in facts:
             if suffix == "class":
                 found = part_class(book, part, registers)
@@ -161,8 +178,12 @@ def _bind(
                 values[fact] = found
             elif suffix == "registers":
                 values[fact] = part.registers
+            elif suffix == "repeated":
+                values[fact] = ".yes" if part.repeated else ".no"
             elif suffix == "offset":
                 values[fact] = part.offset
+            elif suffix == "bracketed":
+                values[fact] = ".yes" if instruction.operands[i].address else ".no"
             elif suffix == "negated":
                 values[fact] = ".yes" if part.negated else ".no"
             elif part.value is not None:

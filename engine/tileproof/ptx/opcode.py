@@ -58,20 +58,24 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
     for word in words[name.count(".") + 1 :]:
         modifiers.append((f".{word}", Span(at, at + len(word) + 1)))
         at += len(word) + 1
-    declaration = _choose(book.instructions[name], {modifier for modifier, _ in modifiers})
-    return _Reader(book, declaration, Span(0, len(name))).read(modifiers)
+    found = None
+    for declaration in _choose(book.instructions[name], {modifier for modifier, _ in modifiers}):
+        found = _Reader(book, declaration, Span(0, len(name))).read(modifiers)
+        if not found.faults:
+            return found
+    assert found is not None
+    return found
 
 
 def _first_words(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _choose(declarations: tuple[Instruction, ...], modifiers: set[str]) -> Instruction:
-    """The declaration that most of the modifiers ask for; the first one where none asks for any."""
+def _choose(declarations: tuple[Instruction, ...], modifiers: set[str]) -> list[Instruction]:
+    """The declarations that most of the modifiers ask for; those with the fewest selectors where none asks for any."""
     fitting = [d for d in declarations if modifiers.issuperset(d.selectors)]
-    return (
-        max(fitting, key=lambda d: len(d.selectors)) if fitting else min(declarations, key=lambda d: len(d.selectors))
-    )
+    count = max((len(d.selectors) for d in fitting), default=min(len(d.selectors) for d in declarations))
+    return [d for d in fitting or declarations if len(d.selectors) == count]
 
 
 class _Slot:
@@ -136,7 +140,9 @@ class _Reader:
         self.declaration = declaration
         self.name = name
         self.slots = [_Slot(book, clause) for clause in declaration.modifiers]
-        self.swallowed = {*declaration.ignores, *ptx_spellings(book, "swallowed")}
+        self.formats = ptx_spellings(book, "swallowed")
+        self.formats_seen = 0
+        self.swallowed = {*declaration.ignores, *self.formats}
         self.ignored = False
         self.faults: list[Fault] = []
 
@@ -190,6 +196,10 @@ class _Reader:
             self.fault("PT005", f"{modifier} is one too many: {takes}", span)
         elif modifier in self.swallowed:
             self.ignored = True
+            if modifier in self.formats:
+                self.formats_seen += 1
+                if self.formats_seen > 2:
+                    self.fault("PT005", f"{modifier} is one too many: an instruction takes at most two formats", span)
         else:
             known = [*self.always(), *(word for slot in self.slots for word in slot.known)]
             close = get_close_matches(modifier, known, 1, 0.6)

@@ -12,15 +12,20 @@ from functools import lru_cache
 from tileproof.rule import Rulebook
 
 _LETTER = re.compile(r"([a-z])\d+", re.ASCII)
+_VARIABLE = re.compile(r"[a-zA-Z]\w*[a-zA-Z_]", re.ASCII)
 
 
 @lru_cache(maxsize=8)
 def by_letter(book: Rulebook) -> Callable[[str], str | None]:
-    """``r3`` is .b32, ``f0`` .f32, ``d1`` .f64, ``l2`` .b64, ``h4`` .b16, ``p0`` .pred; anything else is unknown."""
+    """``r3`` is .b32, ``f0`` .f32, ``d1`` .f64, ``l2`` .b64, ``h4`` .b16, ``p0`` .pred.
+
+    A name such as ``smem`` is that of a variable; anything else is unknown.
+    """
 
     def find(name: str) -> str | None:
-        found = _LETTER.fullmatch(name)
-        return of_type(book, found[1]) if found else special(book, name)
+        if found := _LETTER.fullmatch(name):
+            return of_type(book, found[1])
+        return ".symbol" if _VARIABLE.fullmatch(name) else special(book, name)
 
     return find
 

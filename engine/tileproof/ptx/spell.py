@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.ptx.opcode import ptx_spellings
-from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, OperandForm, PatternOrigin, Rulebook, Scalar
+from tileproof.rule import (
+    EnumOrigin,
+    FlagOrigin,
+    Instruction,
+    Modifiers,
+    Notation,
+    OperandForm,
+    PatternOrigin,
+    Rulebook,
+    Scalar,
+)
 
 # A register of each class, as `legal` names them; what is no register stands for itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
@@ -86,21 +96,26 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}
     found = []
-    for names, address in zip(form.items, form.addresses, strict=True):
-        texts = [_part(name, facts, used) for name in names]
-        text = ",".join(texts)
-        found.append(f"[{text}]" if address else text if len(names) == 1 else "{" + text + "}")
+    for names, notation in zip(form.items, form.notations, strict=True):
+        text = ",".join(_part(name, facts, used, notation) for name in names)
+        bracketed = notation is Notation.ADDRESS
+        if notation is Notation.EITHER:
+            bracketed = facts.get(f"{names[0]}.bracketed") != ".no"
+        found.append(f"[{text}]" if bracketed else f"{{{text}}}" if notation is Notation.MEMBERS else text)
     return found
 
 
-def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int]) -> str:
+def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], notation: Notation) -> str:
     kind = str(facts.get(f"{name}.class", ".b32"))
     count = facts.get(f"{name}.registers", 0)
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
-    if count > 0:
+    if count > 0 or notation is Notation.TUPLE:
         kinds = _MEMBERS.get(kind, (kind,))
-        return "{" + ",".join(_element(kinds[i % len(kinds)], i, used) for i in range(count)) + "}"
+        elements = [_element(kinds[i % len(kinds)], i, used) for i in range(max(count, 1))]
+        if facts.get(f"{name}.repeated") == ".yes":
+            elements[-1] = elements[0]
+        return "{" + ",".join(elements) + "}"
     if kind == ".integer":
         return str(facts.get(f"{name}.value", 0))
     offset = facts.get(f"{name}.offset", 0)

@@ -14,7 +14,7 @@ from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
 _INSTRUCTION = re.compile(
-    rf"\s*(?:@\s*(!?)\s*({_NAME})\s*)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
@@ -38,6 +38,7 @@ class Part:
     Attributes:
         names: the registers and symbols in it; of a constant its class, such as ``.integer``.
         registers: the length of the tuple; 0 where it is none.
+        members: of a tuple, each by itself.
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
@@ -52,6 +53,12 @@ class Part:
     start: int
     end: int
     members: tuple[Part, ...] = ()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a register stands in the tuple twice."""
+        registers = [name for name in self.names if name[0] != "."]
+        return len(set(registers)) < len(registers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +122,12 @@ def _operand(text: str) -> Operand | None:
             text = pair[1]
         part = _part(text, 0)
         return Operand((part,), address=False) if part is not None else None
-    inner, parts, at = text[1:-1], [], 0
+    inner, at = text[1:-1], 0
+    parts: list[Part] = []
     while at < len(inner):
         piece = _PART.match(inner, at)
         part = _part(piece[1], 1 + piece.start(1)) if piece else None
-        if piece is None or part is None:
+        if piece is None or part is None or (part.registers and not parts):
             return None
         parts.append(part)
         at = piece.end()

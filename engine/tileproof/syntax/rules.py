@@ -38,6 +38,7 @@ from tileproof.rule import (
     Membership,
     Modifiers,
     Not,
+    Notation,
     Number,
     OperandForm,
     PatternOrigin,
@@ -234,16 +235,19 @@ class _FileBuilder(FragmentBuilder):
         return str(items[0]), str(items[1])
 
     def binding(self, items: list[Any]) -> Binding:
-        tokens = [item for item in items if isinstance(item, Token)]
+        tokens = [item for item in items if isinstance(item, Token) and item.type != "STRING"]
+        pattern = _string([item for item in items if isinstance(item, Token) and item.type == "STRING"])
         *facts, parameter = tokens
         translation = tuple(item for item in items if isinstance(item, tuple))
         default = tuple(item for item in items if isinstance(item, (int, str)) and not isinstance(item, Token))
         chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
-        return Binding(tuple(map(str, facts)), chosen, translation, default or None)
+        return Binding(tuple(map(str, facts)), chosen, pattern, translation, default or None)
 
     def atom(self, items: list[Any]) -> Atom:
-        name, schema, *bindings = items
-        return Atom(str(name), str(schema), tuple(bindings), self._place(name))
+        name, schema, *clauses = items
+        bindings = tuple(clause for clause in clauses if isinstance(clause, Binding))
+        given = [pair for clause in clauses if isinstance(clause, Part) for pair in clause.value.items()]
+        return Atom(str(name), str(schema), bindings, tuple(given), self._place(name))
 
     # -- instructions
 
@@ -280,25 +284,24 @@ class _FileBuilder(FragmentBuilder):
         return Part("modifiers", Modifiers(facts, origin, default or None))
 
     def plain(self, items: list[Token]) -> Part:
-        return Part("plain", tuple(map(str, items)))
+        return Part("operand", (Notation.VALUE, tuple(map(str, items))))
+
+    def braces(self, items: list[Token]) -> Part:
+        notation = Notation.TUPLE if len(items) == 1 else Notation.MEMBERS
+        return Part("operand", (notation, tuple(map(str, items))))
 
     def address(self, items: list[Token]) -> Part:
-        return Part("address", tuple(map(str, items)))
+        return Part("operand", (Notation.ADDRESS, tuple(map(str, items))))
 
-    def members_of_tuple(self, items: list[Token]) -> Part:
-        return Part("tuple", tuple(map(str, items)))
+    def either(self, items: list[Token]) -> Part:
+        return Part("operand", (Notation.EITHER, tuple(map(str, items))))
 
     def operands(self, items: list[Any]) -> Part:
-        operands = [item for item in items if isinstance(item, Part)]
+        operands = [item.value for item in items if isinstance(item, Part)]
         given = [item for item in items if item is not None and not isinstance(item, Part)]
-        return Part(
-            "form",
-            OperandForm(
-                tuple(operand.value for operand in operands),
-                tuple(operand.kind == "address" for operand in operands),
-                tuple(_unique(given, "fact").items()),
-            ),
-        )
+        names = tuple(names for _, names in operands)
+        notations = tuple(notation for notation, _ in operands)
+        return Part("form", OperandForm(names, notations, tuple(_unique(given, "fact").items())))
 
     def instruction(self, items: list[Any]) -> Instruction:
         name, *rest = items

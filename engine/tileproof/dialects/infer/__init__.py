@@ -1,7 +1,8 @@
 """Result types of ``cute`` operations from their operand types and attributes.
 
 Each operation has a small pure function in this package, by family: ``construct``, ``access``, ``layouts``,
-``arithmetic``, ``memory``. An operation without one is carried: its declared type is believed.
+``arithmetic``, ``memory``, ``scalars``; ``atoms``, ``partition``, ``fragment`` and ``tma`` for what depends on an atom.
+An operation without one is carried: its declared type is believed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tileproof.dialects.infer import access, arithmetic, atoms, construct, layouts, memory, scalars
+from tileproof.dialects.infer import (
+    access,
+    arithmetic,
+    atoms,
+    construct,
+    fragment,
+    layouts,
+    memory,
+    partition,
+    scalars,
+    tma,
+)
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
 from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
@@ -33,7 +45,18 @@ class Refusal:
 
 Outcome = tuple[Type, ...] | Refusal | None
 
-_FAMILIES = (access, arithmetic, atoms, construct, layouts, memory, scalars)  # importing them fills the table
+_FAMILIES = (
+    access,
+    arithmetic,
+    atoms,
+    construct,
+    fragment,
+    layouts,
+    memory,
+    partition,
+    scalars,
+    tma,
+)  # importing them fills the table
 
 
 def operations() -> Iterable[str]:

@@ -31,6 +31,7 @@ from tileproof.dialects.values import (
 from tileproof.layout import LayoutError
 from tileproof.layout.leaves import divisor, integer, is_static
 from tileproof.layout.tuples import leaves
+from tileproof.layout.unswizzle import bits_at, carries
 from tileproof.layout.values import (
     ComposedLayout,
     Dynamic,
@@ -156,25 +157,37 @@ def slice_(call: Call) -> Results:
     value, coord = operand(call, 0), tuple_operand(call, 1)
     match value:
         case Tensor(iterator, layout):
-            if isinstance(layout, ComposedLayout) and not _understood(layout, coord):
-                raise Unknown
-            kept, offset = algebra.slice_and_offset(layout, coord)
-            return (Tensor(advance(iterator, offset), kept),)
+            return (sliced(iterator, layout, coord),)
         case Algebraic(kind, inside):
             return (Algebraic(kind, algebra.slice(inside, coord)),)
     raise Unknown
 
 
-def _understood(layout: ComposedLayout, coord: Tuple) -> bool:
-    """Whether the slice of a swizzled tensor is one whose result is certain.
+def sliced(iterator: Iterator, layout: Layout | ComposedLayout, coord: Tuple) -> Tensor:
+    """The part of a tensor that faces the wildcards of a coordinate."""
+    if not understood(layout, coord):
+        raise Unknown
+    kept, offset = algebra.slice_and_offset(layout, coord)
+    return Tensor(advance(iterator, offset), kept)
 
-    The start lies inside, is 32 bits wide, and is static or wholly dynamic: of a sum of both the dialect knows more.
+
+def understood(layout: Layout | ComposedLayout, coord: Tuple) -> bool:
+    """Whether the slice of a tensor is one whose result is certain.
+
+    That of a swizzled one is, where it starts inside and no carry can mix the bits of its offset.
     """
-    if layout.offset != 0 or not algebra.weakly_congruent(coord, layout.outer.shape):
+    if isinstance(layout, Layout) or not isinstance(layout.inner, Swizzle):
+        return True
+    shape, stride = layout.outer.shape, layout.outer.stride
+    if layout.offset != 0 or not algebra.weakly_congruent(coord, shape) or not _inside(coord, shape):
         return False
-    fixed = [leaf for leaf in leaves(coord) if leaf is not Wildcard.ALL and leaf != 0]
-    mixed = len({isinstance(leaf, Dynamic) for leaf in fixed}) > 1
-    return not mixed and _inside(coord, layout.outer.shape)
+    kept, offset = algebra.slice_and_offset(layout.outer, coord)
+    start = bits_at(coord, shape, stride)
+    if start is None or not isinstance(kept, Layout) or carries(start, kept):
+        return False
+    # Where the bits and the divisor of the start tell different things of the swizzled one, the dialect says now this,
+    # now that.
+    return start.swizzled(layout.inner).value() == algebra.apply_swizzle(layout.inner, integer(offset))
 
 
 def _inside(coord: Tuple, shape: Tuple) -> bool:

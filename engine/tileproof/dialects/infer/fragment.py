@@ -1,0 +1,171 @@
+"""``mma.make_fragment``: where one thread, or the tensor core, keeps an operand of a tiled MMA.
+
+In registers a fragment is compact: the values of one atom first, in their own order, then those of the other atoms, of
+A and B in the order of the strides that they have in the tensor they come from. In shared memory it is a view of
+descriptors, one an atom, whose addresses count 16 bytes. In tensor memory an address is ``lane << 16 | column``, a
+column holds 32 bits, and an accumulator has one value a column.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+from tileproof import layout as algebra
+from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
+from tileproof.dialects.infer.partition import known, role_of
+from tileproof.dialects.types import Node
+from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, Type, element_bits
+from tileproof.layout import LayoutError
+from tileproof.layout.basics import concatenate, modes
+from tileproof.layout.leaves import Integer, is_zero, multiply_integers
+from tileproof.layout.tuples import leaves, product, transform
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple
+
+_DESCRIPTOR_BITS = 128
+_COLUMN_BITS = 32
+_LANE = 1 << 16  # columns from one lane to the next
+
+
+@infers("mma.make_fragment")
+def make_fragment(call: Call) -> Results:
+    mma, given, role = operand(call, 0), operand(call, 1), role_of(call)
+    if not isinstance(mma, TiledMma):
+        raise Unknown
+    kind = mma.atom.node.parameter("frag_kind")
+    at = "r" if kind is None else kind.text
+    family = mma.atom.node.text
+    if family.startswith("!cute_nvgpu.sm100.") and (role == "C" or (role == "A" and at == "ts")):
+        return (_tensor_memory(mma, given, role),)
+    if family.startswith(("!cute_nvgpu.sm90.", "!cute_nvgpu.sm100.")) and role != "C" and (role == "B" or at == "ss"):
+        return (_descriptors(mma, given, role),)
+    return (_registers(mma, given, role),)
+
+
+def _element(atom: Atom, role: str) -> str:
+    """The element type that the atom has for an operand."""
+    types = atom.node.parameter("elem_type")
+    words = [child.text for child in (types.children if types is not None else ())]
+    if not words:
+        words = _signature(atom.node)
+    index = "ABC".index(role)
+    if index >= len(words) or element_bits(words[index]) is None:
+        raise Unknown
+    return words[index]
+
+
+def _signature(node: Node) -> list[str]:
+    """The types of ``(f32, f32) -> f32``."""
+    return [child.text for child in node.walk() if element_bits(child.text) is not None and not child.children]
+
+
+def _descriptors(mma: TiledMma, given: Type, role: str) -> Tensor:
+    """One descriptor an atom: the other modes step from one to the next."""
+    tiles = known(mma).layouts
+    match given:
+        case Tensor(Pointer(element=element, space="smem"), Layout() as layout):
+            bits = element_bits(element)
+            if bits is None or role not in tiles or algebra.size(layout, [0]) != algebra.size(tiles[role], [1]):
+                raise Unknown
+            recast = algebra.recast_layout(layout, _DESCRIPTOR_BITS, bits)
+            assert isinstance(recast, Layout)
+            _, *rest = modes(recast)
+            if any(stride < 0 for stride in leaves(recast.stride) if isinstance(stride, int)):
+                raise Unknown
+            return Tensor(Descriptor(), concatenate([Layout(1, 0), *rest]))
+        case Tensor(Pointer(space="smem"), ComposedLayout()):
+            raise Unknown
+    raise LayoutError("expect shared based input memref with smem related frag type.")
+
+
+def _parts(given: Type) -> tuple[Tuple, Tuple | None]:
+    """Shape and, of a tensor, stride of what a fragment is made for."""
+    match given:
+        case Tensor(Pointer(), layout):
+            outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+            return outer.shape, outer.stride
+        case Tensor():
+            raise Unknown
+    return tuple_operand(Call("", (given,), {}, ()), 0), None
+
+
+def _registers(mma: TiledMma, given: Type, role: str) -> Tensor:
+    known(mma)
+    element = _element(mma.atom, role)
+    if element == "tf32" and mma.atom.node.text == "!cute_nvgpu.sm80.mma":
+        element = "i32"  # what mma.sync takes in a register
+    shape, stride = _parts(given)
+    if not isinstance(shape, tuple) or len(shape) < 2:
+        raise Unknown
+    if role == "C" or not isinstance(stride, tuple):
+        layout = Layout(shape, _compact(shape, None)[0])
+    else:
+        first, count = _compact(shape[0], stride[0])
+        layout = Layout(shape, (first, *_ordered(shape[1:], stride[1:], count)))
+    bits = element_bits(element)
+    held = algebra.size(Layout(shape[0], 0 if not isinstance(shape[0], tuple) else transform(lambda _: 0, shape[0])))
+    if bits is None or not isinstance(held, int) or held * bits % 8:
+        raise Unknown
+    return Tensor(Pointer(element, "rmem", held * bits), layout)
+
+
+def _compact(shape: Tuple, like: Tuple | None) -> tuple[Tuple, Integer]:
+    """Column-major strides, zero for an extent of one and for a stride of zero in ``like``; and the elements."""
+    running: Integer = 1
+    steps = iter(leaves(like) if like is not None else repeat(1))
+
+    def stride(extent: object) -> Integer:
+        nonlocal running
+        still = is_zero(next(steps))
+        if extent == 1 or still or not isinstance(extent, int | Dynamic):
+            return 0
+        before, running = running, multiply_integers(running, extent)
+        return before
+
+    return transform(stride, shape), running
+
+
+def _ordered(shape: tuple[Tuple, ...], stride: tuple[Tuple, ...], first: Integer) -> tuple[Tuple, ...]:
+    """Compact strides from ``first`` up, in the order of the strides given; dynamic ones are the largest."""
+    extents, steps = tuple(leaves(shape)), tuple(leaves(stride))
+    if any(not isinstance(extent, int) for extent in extents):
+        raise Unknown
+    keys = [(isinstance(step, Dynamic), step if isinstance(step, int) else 0, i) for i, step in enumerate(steps)]
+    if any(isinstance(step, int) and step < 0 for step in steps):
+        raise Unknown
+    found: dict[int, Integer] = {}
+    running = first
+    for *_, i in sorted(keys):
+        extent = extents[i]
+        assert isinstance(extent, int)
+        found[i] = 0 if extent == 1 else running
+        running = multiply_integers(running, extent)
+    counter = iter(range(len(extents)))
+    result = transform(lambda _: found[next(counter)], shape)
+    assert isinstance(result, tuple)
+    return result
+
+
+def _tensor_memory(mma: TiledMma, given: Type, role: str) -> Tensor:
+    """A tile over all 128 lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
+    element = _element(mma.atom, role)
+    bits = element_bits(element)
+    shape, _ = _parts(given)
+    if bits is None or _COLUMN_BITS % bits or not isinstance(shape, tuple):
+        raise Unknown
+    match shape[0]:
+        case (128, int() as columns):
+            pass
+        case _:
+            raise Unknown
+    found = known(mma)
+    if role not in found.layouts or found.layouts[role].shape[1] != shape[0]:  # type: ignore[index]
+        raise Unknown
+    each = _COLUMN_BITS // bits
+    step = each if role == "C" else 1
+    rest, _ = _compact(shape[1:], None)
+    if not isinstance(product(shape), int):
+        raise Unknown
+    scaled = transform(lambda d: d * columns * step if isinstance(d, int) else d, rest)
+    assert isinstance(scaled, tuple)
+    layout = Layout(shape, ((_LANE * each, step), *scaled))
+    return Tensor(Pointer(element, "tmem", 8), layout)

@@ -1,0 +1,141 @@
+"""Partitions by tiled MMAs and tiled copies, and fragments: against their laws and against the wheel."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from partition_cases import Case, cases
+
+from tileproof.dialects.fragments import fragments
+from tileproof.dialects.infer import Outcome, Refusal, infer
+from tileproof.dialects.infer.partition import mma_operand
+from tileproof.dialects.values import Tensor, TiledMma, read_type
+from tileproof.layout import Layout, crd2idx, size
+from tileproof.layout.tiled import divided_among_threads
+from tileproof.syntax.types import type_tree
+
+MMA = (
+    "!cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32) >, "
+    'atom_layout_MNK = <"(2,2,1):(1,2,0)">, permutation_MNK = <"[32:1;32:1;16:1]">>'
+)
+
+
+def ours(case: Case) -> Outcome:
+    return infer(case.name, case.operands, case.parameters, ())
+
+
+def test_the_threads_of_a_tiled_mma_hold_all_of_the_accumulator_once():
+    mma = read_type(MMA)
+    assert isinstance(mma, TiledMma)
+    divided = divided_among_threads(Layout((64, 32), (1, 64)), mma_operand(mma, "C"))
+    assert isinstance(divided, Layout)
+    offsets = [crd2idx(index, divided) for index in range(size(divided))]  # type: ignore[arg-type]
+    assert sorted(offsets) == list(range(64 * 32))  # type: ignore[type-var]
+
+
+def test_a_slice_of_a_partition_starts_at_a_multiple_of_its_divisor():
+    tensor = '!cute.coord_tensor<"(0,0)", "(64,32):(1@0,1@1)">'
+    parameters = (("operand_id", "2 : i32"),)
+    (dynamic,) = infer("cute.tiled.mma.partition", (MMA, tensor, '!cute.coord<"?">'), parameters, ())  # type: ignore[misc]
+    assert isinstance(dynamic, Tensor)
+    for thread in range(128):
+        (one,) = infer("cute.tiled.mma.partition", (MMA, tensor, f'!cute.coord<"{thread}">'), parameters, ())  # type: ignore[misc]
+        assert isinstance(one, Tensor)
+        assert one.layout == dynamic.layout
+        starts = zip(dynamic.iterator.start, one.iterator.start, strict=True)  # type: ignore[union-attr,arg-type]
+        assert all(static % known.div == 0 for known, static in starts)  # type: ignore[union-attr,operator]
+
+
+def test_no_random_partition_ends_in_an_exception():
+    verdicts = Counter(type(ours(case)).__name__ for case in cases(seed=7, count=1500))
+    assert verdicts["tuple"] > 900
+
+
+def changed(random_cases: list[Case]) -> Iterator[Case]:
+    """The same with one number or word in an operand replaced."""
+    for index, case in enumerate(random_cases):
+        operands = list(case.operands)
+        chosen = index % len(operands)
+        pieces = list(re.finditer(r"\d+|_|\?|ss|rs|f16", operands[chosen]))
+        if pieces:
+            piece = pieces[index % len(pieces)]
+            new = ("0", "1", "3", "-1", "?", "_", "()", "(1,2)", "1@0", "9999999999", "nonsense")[index % 11]
+            text = operands[chosen]
+            operands[chosen] = text[: piece.start()] + new + text[piece.end() :]
+        yield Case(case.name, tuple(operands), case.attributes, case.result)
+
+
+def test_no_changed_partition_ends_in_an_exception():
+    for case in changed(cases(seed=11, count=3000)):
+        ours(case)
+
+
+def test_an_atom_that_no_rule_file_knows_has_no_fragments():
+    assert fragments(type_tree("!cute_nvgpu.sm999.mma<1x1x1>")) is None
+    assert fragments(type_tree("!cute_nvgpu.sm80.mma<1x1>")) is None
+
+
+# ---------------------------------------------------------------------------------------------------------- the wheel
+
+WHEEL = """
+import json, sys
+from cutlass._mlir import ir
+with ir.Context():
+    for line in sys.stdin:
+        try:
+            ir.Module.parse(json.loads(line))
+            print("null", flush=True)
+        except Exception as error:
+            print(json.dumps(str(error)), flush=True)
+"""
+INFERRED = re.compile(r"inferred type\(s\) '(.*?)' are incompatible", re.DOTALL)
+
+
+def wheel(asked: list[Case]) -> list[str | None]:
+    """What the wheel says of each case; None where it died."""
+    answers: list[str | None] = []
+    while len(answers) < len(asked):
+        rest = "".join(json.dumps(case.module()) + "\n" for case in asked[len(answers) :])
+        found = subprocess.run([sys.executable, "-c", WHEEL], input=rest, capture_output=True, text=True, check=False)
+        answers += [json.loads(line) or "" for line in found.stdout.splitlines()]
+        if len(answers) < len(asked):
+            answers.append(None)
+    return answers
+
+
+def disagreements(seed: int, count: int) -> Counter[str]:
+    pytest.importorskip("cutlass", reason="nvidia-cutlass-dsl is not installed")
+    asked = cases(seed, count)
+    verdicts: Counter[str] = Counter()
+    for case, answer in zip(asked, wheel(asked), strict=True):
+        outcome = ours(case)
+        found = INFERRED.search(answer or "")
+        if isinstance(outcome, Refusal):
+            assert found is None, (case, answer, outcome)
+            verdicts["refused"] += 1
+        elif outcome is None:
+            verdicts["unknown"] += 1
+        elif answer is not None:
+            assert found is not None, (case, answer, outcome)
+            assert found[1] == "', '".join(map(str, outcome)), case
+            verdicts["equal"] += 1
+    return verdicts
+
+
+@pytest.mark.oracle
+def test_the_wheel_infers_the_same_of_random_partitions():
+    verdicts = disagreements(seed=3, count=600)
+    assert verdicts["equal"] > 400
+
+
+@pytest.mark.long
+@pytest.mark.oracle
+def test_the_wheel_infers_the_same_of_many_random_partitions():
+    verdicts = disagreements(seed=5, count=10_000)
+    assert verdicts["equal"] > 7_000
