@@ -20,6 +20,7 @@ _LINE = re.compile(r"\.(?:version|target|address_size|loc|file)\b[^\n;{}]*;?")
 _HEADER = re.compile(r"\.(version|target)\s+([^\n/;]*)")
 _DIRECTIVE = re.compile(r"[^;{}=]*(?:=[^;]*)?")
 _REGISTERS = re.compile(r"\.reg\b((?:\s*\.\w+)+)\s+([^;]*)")
+_GLOBAL = re.compile(r"\.global\b[^;{}()]*?([%$_a-zA-Z][\w$]*)\s*(?:\[[^\]]*\]\s*)*(?==|;)")
 _NAME = re.compile(r"([%$_a-zA-Z][\w$]*)\s*(?:<\s*(\d+)\s*>)?")
 _STATEMENT = re.compile(r"[^;]*;?")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -66,10 +67,11 @@ def read_module(book: Rulebook, source: Source) -> Module:
 class _Scope:
     """The registers of a block, and those of the blocks around it."""
 
-    __slots__ = ("book", "outer", "prefixes", "singles")
+    __slots__ = ("book", "outer", "prefixes", "singles", "variables")
 
-    def __init__(self, book: Rulebook, outer: _Scope | None) -> None:
+    def __init__(self, book: Rulebook, outer: _Scope | None, variables: frozenset[str]) -> None:
         self.book = book
+        self.variables = variables  # those in global memory
         self.outer = outer
         self.singles: dict[str, str] = {}
         self.prefixes: dict[str, tuple[str, int]] = {}
@@ -85,7 +87,7 @@ class _Scope:
                 if int(numbered[2]) < count:
                     return kind
             scope = scope.outer
-        return special(self.book, name) or ".symbol"
+        return special(self.book, name) or (".global_symbol" if name in self.variables else ".symbol")
 
     def declare(self, types: str, names: str) -> None:
         found = [of_type(self.book, word) for word in types.replace(".", " ").split()]
@@ -101,7 +103,7 @@ class _Cutter:
     def __init__(self, book: Rulebook, text: str) -> None:
         self.text = text
         self.module = Module()
-        self.scope = _Scope(book, None)
+        self.scope = _Scope(book, None, frozenset(_GLOBAL.findall(text)))
         self.book = book
 
     def read(self) -> Module:
@@ -111,7 +113,7 @@ class _Cutter:
                 self.comments(skipped)
                 at = skipped.end()
             elif self.text[at] == "{":
-                self.scope, at = _Scope(self.book, self.scope), at + 1
+                self.scope, at = _Scope(self.book, self.scope, self.scope.variables), at + 1
             elif self.text[at] in "};":
                 self.scope, at = (self.scope.outer or self.scope if self.text[at] == "}" else self.scope), at + 1
             elif label := _LABEL.match(self.text, at):
