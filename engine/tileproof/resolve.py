@@ -374,8 +374,9 @@ class Scope:
         kind = self.kind(left) or self.kind(right)
         if kind is None:
             raise _Mismatch("two members of enums are compared with each other", left.span)
-        self.expect(left, kind)
-        self.expect(right, kind)
+        if not self.also(left, self.kind(right)) and not self.also(right, self.kind(left)):
+            self.expect(left, kind)
+            self.expect(right, kind)
 
     def membership(self, item: Expression, collection: Expression) -> None:
         if isinstance(collection, Members):
@@ -385,7 +386,19 @@ class Scope:
         kind = self.kind(collection)
         if not isinstance(kind, SetOf):
             raise _Mismatch(f"a {_name(kind)} is no set", collection.span)
-        self.expect(item, kind.of)
+        if not self.also(collection, self.kind(item)):
+            self.expect(item, kind.of)
+
+    def also(self, lookup: Expression, kind: Kind) -> bool:
+        """Whether all that a column holds is of an enum too: several enums may have members of the same names."""
+        if not isinstance(lookup, Lookup) or not isinstance(kind, str) or kind not in self.book.enums:
+            return False
+        table = self.book.tables[lookup.table, self.contract]
+        column = table.column(lookup.column)
+        assert column is not None, "the caller asked for the kind of the column"
+        cells = [row[column] for row in table.rows.values()]
+        items = {item for cell in cells for item in ([cell] if isinstance(cell, (int, str)) else cell)}
+        return items <= self.book.enums[kind].members.keys()
 
 
 def _enums(kind: Kind) -> frozenset[str]:

@@ -73,5 +73,17 @@ def test_every_rule_has_a_case_that_violates_it():
     reported = {code for case in load() for code in case.values[0]["expect"]}
     later = {"PT100", "PT102"}  # instructions come with their chapters
     later |= {"UM105", "UM106", "UM107"}  # weight-stationary shapes stand in instruction descriptors only; test_umma.py
+    later |= {
+        "MM201",
+        "MM202",
+        "MM203",
+        "MM295",
+        "MM296",
+        "MM297",
+        "MM298",
+        "BS201",
+        "BS202",
+    }  # of the pages; test_mma.py
+    later |= {"BS117"}  # ties the block size of IR to the modifiers of PTX, which no text has together
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
     assert rules - reported == later

@@ -52,7 +52,8 @@ def test_plain_targets_unlock_only_the_mma_sync_surfaces_TGT01(book: Rulebook):
     for plain in ("sm_90", "sm_100", "sm_120"):
         unlocked = {feature for feature in book.enums["feature"].members if plain in with_feature(book, feature)}
         assert unlocked == {
-            ".baseline", ".mma_sm70", ".mma_sm75", ".mma_sm80", ".mma_sm89", ".cp_async", ".stmatrix", ".tma",
+            ".baseline", ".mma_sm70", ".mma_sm75", ".mma_sm80", ".mma_sm89", ".mma_sm90", ".cp_async",
+            ".stmatrix", ".tma",
         }  # fmt: skip
 
 
