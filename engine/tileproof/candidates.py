@@ -196,7 +196,10 @@ def _instruction(book: Rulebook, query: Query, declaration: Instruction, facts: 
                 options[fact] = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
         found = next(legal_configurations(judge, options), None)
         if found is not None:
-            return spell(book, declaration, found, form)
+            try:
+                return spell(book, declaration, found, form)
+            except ValueError:  # only the IR can say this
+                continue
     return ""
 
 

@@ -497,11 +497,21 @@ def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[
 @click.argument("code")
 @_rule_options
 def explain(code: str, folders: tuple[Path, ...]) -> None:
-    """Explain a rule by its code or name: what it demands, why, where that is written, and examples."""
+    """Explain a rule by its code or name: what it demands, why, where that is written, and examples.
+
+    A mnemonic such as atom.tma_load is explained by its contract, a concept of CUTLASS such as cute::TiledMMA by its
+    form in the IR.
+    """
+    from tileproof import registry  # noqa: PLC0415
     from tileproof.documentation import explanation  # noqa: PLC0415
 
     book, _ = _load(folders)
-    click.echo(explanation(book, _find(book, code)))
+    if (atom := registry.contract_of(book, code)) is not None:
+        click.echo(registry.as_text(atom))
+    elif (form := registry.porting(book).get(code)) is not None:
+        click.echo(f"{code}: {form[0]}\n{form[1]}")
+    else:
+        click.echo(explanation(book, _find(book, code)))
 
 
 def _find(book: Rulebook, code: str) -> Rule | Finding:

@@ -10,10 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tileproof.dialects.entities import static_size
 from tileproof.dialects.types import Kind, Node
+from tileproof.dialects.values import element_bits
+from tileproof.layout.values import Layout
 from tileproof.rule import Atom, Binding, Bounded, Enumerated, Rulebook, Scalar
 from tileproof.source import Span
-from tileproof.syntax import MAX_DIGITS
+from tileproof.syntax import MAX_DIGITS, SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,10 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
             raise MalformedAtom(f"{name} lacks {what}", Span(offset + node.start, offset + node.end))
         found.values.update(zip(binding.facts, binding.default, strict=True))
         return
+    schema = book.schemas[atom.schema]
+    counted = not binding.pattern and all(isinstance(schema.fields[fact], Bounded) for fact in binding.facts)
+    if counted and _measure(binding, parameter, offset, found):
+        return
     pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
     if len(pieces) != len(binding.facts):
         raise MalformedAtom(
@@ -86,7 +94,6 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
             else f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
             Span(offset + parameter.start, offset + parameter.end),
         )
-    schema = book.schemas[atom.schema]
     translation = dict(binding.translation)
     for fact, (text, start, end) in zip(binding.facts, pieces, strict=True):
         span = Span(offset + start, offset + end)
@@ -105,6 +112,36 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
                 found.values[fact] = known[text]
         found.spelled[fact] = text
         found.spans[fact] = span
+
+
+def _measure(binding: Binding, parameter: Node, offset: int, found: _Collected) -> bool:
+    """Integers that a type or a layout stands for: the bits of a type; the rank of a layout and its largest extent.
+
+    A type of unknown size gives no fact. Returns whether the parameter is one of the two at all.
+    """
+    inner = parameter
+    while inner.kind is Kind.GROUP and len(inner.children) == 1:
+        inner = inner.children[0]
+    values: tuple[int, ...]
+    if inner.kind is Kind.TEXT:
+        try:
+            value = parse_layout(inner.text)
+        except SyntaxFault:
+            return True  # reported where layouts are read
+        shape = value.shape if isinstance(value, Layout) else ()
+        modes = shape if isinstance(shape, tuple) else (shape,)
+        sizes = [size for size in map(static_size, modes) if size is not None]
+        values = (len(modes), max(sizes, default=0))
+    elif inner.kind is Kind.TYPE and inner is parameter:
+        bits = element_bits(inner.text)
+        values = (bits,) if bits is not None else ()
+    else:
+        return False
+    for fact, number in zip(binding.facts, values, strict=False):
+        found.values[fact] = number
+        found.spelled[fact] = str(number)
+        found.spans[fact] = Span(offset + inner.start, offset + inner.end)
+    return True
 
 
 def _matched(node: Node, pattern: str) -> Iterator[tuple[str, int, int]]:
@@ -127,5 +164,7 @@ def _pieces(node: Node) -> Iterator[tuple[str, int, int]]:
     elif node.kind is Kind.GROUP:
         for child in node.children:
             yield from _pieces(child)
+    elif node.kind is Kind.MARK and node.text == "->":
+        return
     else:
         yield node.text, node.start, node.end

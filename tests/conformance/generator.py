@@ -106,14 +106,15 @@ def samples(
             for fact in rng.sample(sorted(facts), rng.choice((1, 1, 1, 2, 3))):
                 facts[fact] = _other(book, chosen.schema.fields[fact], facts[fact], chosen.schema.name, fact, rng)
         forms = forms_of(chosen.declaration, facts)
-        text = spell(book, chosen.declaration, facts, rng.choice(forms or chosen.declaration.forms))
+        try:
+            text = spell(book, chosen.declaration, facts, rng.choice(forms or chosen.declaration.forms))
+        except ValueError:  # only the IR has a word for one of the facts
+            continue
         if rng.random() < 0.35:
             origin = "text"
             for _ in range(rng.choice((1, 1, 2))):
                 text = edit(text, vocabulary, rng)
-        if (
-            "smem" in text
-        ):  # the class of a tuple, for one operand: it spells a variable, which a lone instruction lacks
+        if "smem" in text:  # a variable: whether it is one of shared memory, a lone instruction does not say
             continue
         yield Sample(target, ptx, text, origin)
 

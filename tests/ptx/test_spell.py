@@ -21,18 +21,26 @@ def test_spelling_and_lowering_are_inverse(declaration):
     rng = random.Random(declaration.name)
     pool = Pool(BOOK, declaration, rng, 12)
     assert pool.configurations, "no legal instruction was found"
+    spelled = 0
     for facts in pool.configurations:
         for form in forms_of(declaration, facts):
-            text = spell(BOOK, declaration, facts, form)
+            try:
+                text = spell(BOOK, declaration, facts, form)
+            except ValueError as unspelled:
+                assert "PTX has no modifier" in str(unspelled)  # noqa: PT017  the IR has more names than PTX
+                continue
+            spelled += 1
             lowered = lower(BOOK, text, by_letter(BOOK))
             assert not lowered.faults, text
             assert lowered.declaration is declaration
-            different = {
-                name: (facts[name], value)
-                for name, value in lowered.values.items()
-                if name in facts and facts[name] != value and name != "ignored"  # no modifier says it
-            }
-            assert not different, text
+            assert lowered.form is not None
+            names = [name for clause in declaration.modifiers for name in clause.facts]
+            # Two clauses of one enum are filled in their order.
+            assert sorted(str(lowered.values[name]) for name in names) == sorted(str(facts[name]) for name in names)
+            # Operands of one form cannot show all that others can; what they do show stays.
+            again = spell(BOOK, declaration, {**facts, **lowered.values}, lowered.form)
+            assert lower(BOOK, again, by_letter(BOOK)).values == lowered.values, text
+    assert spelled > 5
 
 
 def test_the_smallest_instruction_has_no_operands():

@@ -38,14 +38,15 @@ class Memory:
         outer = self.layout.outer if isinstance(self.layout, ComposedLayout) else self.layout
         if outer is None:
             return None
-        return _extent(outer.shape[0] if isinstance(outer.shape, tuple) and outer.shape else outer.shape)
+        return static_size(outer.shape[0] if isinstance(outer.shape, tuple) and outer.shape else outer.shape)
 
 
-def _extent(shape: Tuple) -> int | None:
+def static_size(shape: Tuple) -> int | None:
+    """The number of elements in a shape; None where it is not static."""
     if isinstance(shape, tuple):
         product = 1
         for mode in shape:
-            extent = _extent(mode)
+            extent = static_size(mode)
             if extent is None:
                 return None
             product *= extent

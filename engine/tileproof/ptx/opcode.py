@@ -19,6 +19,10 @@ NONE = ".none"
 """The member of an enum that stands for the absence of a modifier: it is not spelled."""
 
 
+UNSPELLED = "."
+"""Among the spellings of a member: the IR has it, PTX has no modifier for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """Something that keeps an instruction from having facts; the code is one of the findings of rules/ptx.rule."""
@@ -122,7 +126,7 @@ def ptx_spellings(book: Rulebook, enum: str) -> dict[str, Scalar]:
     """How the members of an enum stand in PTX: as named, or as those of their spellings that begin with a dot."""
     spelled: dict[str, Scalar] = {}
     for member, spellings in book.enums[enum].members.items():
-        if member == NONE:
+        if member == NONE or UNSPELLED in spellings:
             continue
         for spelling in [s for s in spellings if s.startswith(".")] or [member]:
             spelled[spelling] = member

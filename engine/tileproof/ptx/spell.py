@@ -23,7 +23,8 @@ from tileproof.rule import (
 
 # A register of each class, as `legal` names them; what is no register stands for itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
-_CONSTANTS = {".float32": "0f3f800000", ".float64": "1.5", ".sink": "_", ".special": "%laneid"}
+_CONSTANTS = {".float32": "0f3f800000", ".float64": "1.5", ".sink": "_"}
+_CONSTANTS |= {".special": "%laneid", ".special64": "%clock64"}
 # Members of a tuple that are together of a class.
 _MEMBERS = {
     ".mixed32": (".b32", ".f32"),
@@ -53,7 +54,7 @@ def spell(
         form: how to write its operands; without one the first that fits the facts.
 
     Raises:
-        ValueError: no form of the operands fits.
+        ValueError: no form of the operands fits, or a fact has a value that only the IR can spell.
     """
     chosen = form or next(iter(forms_of(declaration, facts)), None)
     if chosen is None:
@@ -81,7 +82,9 @@ def _clause(book: Rulebook, clause: Modifiers, facts: Mapping[str, Scalar]) -> I
             return
         case EnumOrigin(enum):
             for value in values:
-                yield _spelling(book, enum).get(value, str(value))
+                if value not in _spelling(book, enum):
+                    raise ValueError(f"PTX has no modifier for {value}")
+                yield _spelling(book, enum)[value]
         case PatternOrigin(pattern):
             yield "." + pattern.format(*values)
 
@@ -97,7 +100,9 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     used: dict[str, int] = {}
     found = []
     for names, notation in zip(form.items, form.notations, strict=True):
-        text = ",".join(_part(name, facts, used, notation) for name in names)
+        # An address begins with one register: where forms share a fact, its tuple belongs to another form.
+        lone = notation in (Notation.ADDRESS, Notation.EITHER)
+        text = ",".join(_part(name, facts, used, notation, lone and i == 0) for i, name in enumerate(names))
         bracketed = notation is Notation.ADDRESS
         if notation is Notation.EITHER:
             bracketed = facts.get(f"{names[0]}.bracketed") != ".no"
@@ -105,12 +110,12 @@ def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     return found
 
 
-def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], notation: Notation) -> str:
+def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], notation: Notation, lone: bool) -> str:
     kind = str(facts.get(f"{name}.class", ".b32"))
     count = facts.get(f"{name}.registers", 0)
     assert isinstance(count, int), "a number of registers"
     sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
-    if count > 0 or notation is Notation.TUPLE:
+    if (count > 0 and not lone) or notation is Notation.TUPLE:
         kinds = _MEMBERS.get(kind, (kind,))
         elements = [_element(kinds[i % len(kinds)], i, used) for i in range(max(count, 1))]
         if facts.get(f"{name}.repeated") == ".yes":

@@ -7,18 +7,21 @@ file, where it first occurs, and the uses of an illegal atom are not judged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from tileproof import target
 from tileproof.diagnostic import Diagnostic, Severity
-from tileproof.dialects.entities import field_set
+from tileproof.dialects.copies import Binding, Copy, Definitions, read_copy
+from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.flow import conflicts
 from tileproof.dialects.gemm import Gemm, read_gemm
 from tileproof.dialects.published import is_published
 from tileproof.dialects.types import Kind, Node
-from tileproof.dialects.values import ALGEBRA
+from tileproof.dialects.values import ALGEBRA, Other, read_type
 from tileproof.dialects.wellformed import malformed
 from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
@@ -36,6 +39,8 @@ from tileproof.target import Target
 from tileproof.verbs.expectations import split, verify
 from tileproof.verbs.outcome import FileReport, Options, finding, finish
 
+_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
+_GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
 
 
@@ -95,6 +100,7 @@ class _Check:
         self.diagnostics: list[Diagnostic] = []
         self.atoms: dict[str, _AtomUse] = {}
         self.illegal: set[str] = set()
+        self.held: dict[str, tuple[str, _AtomUse] | None] = {}
 
     def report(self) -> FileReport:
         if not self.scan.holds_ir:
@@ -112,9 +118,7 @@ class _Check:
         if chosen is not None:
             for member, operation in uses.items():
                 self.judge_operation(member, operation, chosen)
-        for operation in self.scan.module.walk():
-            if (gemm := read_gemm(operation, self.aliases)) is not None:
-                self.judge_gemm(gemm)
+        self.judge_uses()
         self.judge_types()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
@@ -165,6 +169,21 @@ class _Check:
                 self.read_layout(node, tree, offset)
             elif node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])):
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
+            elif node.kind is Kind.TYPE and _ATOM.match(node.text):
+                self.unknown_atom(node.text[1:], offset + node.start)
+
+    def unknown_atom(self, name: str, start: int) -> None:
+        """A name that looks like an atom's and is none; the closest one that there is."""
+        span = Span(start, start + 1 + len(name))
+        generation = _GENERATION.search(name)
+        tiers = self.book.enums["tier"].members
+        if generation is not None and any(tier.startswith(f".sm{generation[1]}_") for tier in tiers):
+            self.find("AT002", span, f"SM{generation[1]} is a legal target without an MMA atom mnemonic of its own")
+            return
+        found = finding(self.book, self.source, "AT001", span, f"no atom is called '{name}'")
+        known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
+        close = get_close_matches(name.lower(), known, 1, 0.8)
+        self.diagnostics.append(replace(found, hint=f"did you mean {known[close[0]]}?") if close else found)
 
     def read_layout(self, node: Node, tree: Node, offset: int) -> None:
         what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
@@ -235,6 +254,46 @@ class _Check:
         values["needs"] = self.needs("operation", member)
         self.judge(Facts("operation", values, {"operation": operation.name}, {}, operation.name_span))
 
+    def judge_uses(self) -> None:
+        """The operations that execute atoms, as the interfaces of the atoms demand."""
+        kinds = self.book.enums["atom_use"].by_spelling
+        definitions = Definitions()
+        for operation in self.scan.module.walk():
+            if (member := kinds.get(operation.name)) is not None and self.judge_use(operation, member):
+                if (gemm := read_gemm(operation, self.aliases)) is not None:
+                    self.judge_gemm(gemm)
+                elif (copy := read_copy(operation, self.aliases)) is not None:
+                    self.judge_copy(copy, definitions.binding(copy.value))
+            definitions.add(operation, self.aliases)
+
+    def judge_use(self, operation: Operation, member: str) -> bool:
+        """Whether the first operand of an operation is an atom with the interface that the operation needs."""
+        if not operation.inputs:
+            return False
+        use = operation.inputs[0]
+        text = resolve(use.text, self.aliases)
+        found = self.atom_in(text)
+        if found is None:
+            known = read_type(text)
+            if isinstance(known, Other) and text.startswith("!cute"):
+                return False  # a tiled copy of something that is not understood, or an unknown atom
+            values, spelled = {"atom": ".unregistered", "operation": member}, text
+        else:
+            values, spelled = {"atom": found[1].member, "operation": member}, found[1].node.text[1:]
+        return self.judge(
+            Facts("atom.use", values, {"atom": spelled, "operation": operation.name}, {"atom": use.span}, use.span)
+        )
+
+    def judge_copy(self, copy: Copy, binding: Binding | None) -> None:
+        """The use of a copy atom; that of an illegal one is not judged."""
+        found = self.atom_in(copy.atom)
+        if found is None or found[0] in self.illegal:
+            return
+        use = found[1]
+        declaration = self.book.atoms.get(use.node.text[1:])
+        atom = atom_facts(self.book, declaration, use.node, use.offset) if declaration is not None else None
+        self.judge(copy.facts(self.book, use.member, found[0], atom, binding))
+
     def judge_gemm(self, gemm: Gemm) -> None:
         """The use of an MMA atom; that of an illegal one is not judged."""
         found = self.atom_in(gemm.atom)
@@ -242,14 +301,14 @@ class _Check:
             return
         use = found[1]
         name = use.node.text[1:]
-        legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set))
         declaration = self.book.atoms.get(name)
+        atom = atom_facts(self.book, declaration, use.node, use.offset) if declaration is not None else None
+        legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set, atom))
         uses = (
             s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name)
         )
         schema = next((s for s in uses if s.name.endswith(".gemm")), None)
-        if legal and declaration is not None and schema is not None:
-            atom = atom_facts(self.book, declaration, use.node, use.offset)
+        if legal and atom is not None and schema is not None:
             self.judge(gemm.facts_with(self.book, schema.name, atom))
 
     def judge_types(self) -> None:
@@ -266,7 +325,13 @@ class _Check:
         return frozenset(filter(None, map(field_set, self.scan.module.walk())))
 
     def atom_in(self, text: str) -> tuple[str, _AtomUse] | None:
-        """The MMA atom in a type, itself or inside a tiled one."""
+        """The atom in a type, itself or inside a tiled one."""
+        if text not in self.held:
+            self.held[text] = self.find_atom(text)
+        return self.held[text]
+
+    def find_atom(self, text: str) -> tuple[str, _AtomUse] | None:
+        """``atom_in``, looked up."""
         try:
             tree = type_tree(text)
         except SyntaxFault:
