@@ -46,7 +46,7 @@ def test_statements_are_cut_and_registers_found_by_scope():
     assert texts == ["mov.b32", "@P", "ret;"]
     outer, inner, after = (s.registers for s in module.instructions)
     assert [outer("%r1"), outer("%rd3"), outer("P"), outer("%r10"), outer("table"), outer("%tid.x")] == [
-        *(".b32", ".b64", ".pred", ".symbol", ".symbol", ".special")
+        *(".b32", ".b64", ".pred", ".symbol", ".global_symbol", ".special")
     ]
     assert inner("%r1") == ".b64"
     assert after("%r1") == ".b32"
