@@ -1,8 +1,8 @@
 """Legal MMA configurations for a partial description, the best first.
 
 A *family* is a schema with the facts M, N and K: what an atom of the IR and the PTX instruction of the same operation
-have in common. Its legal configurations are found by ``search``; one counts only if the target has it, which for a
-family with an instruction means that the whole instruction, operands and all, has a legal form there.
+have in common. Its legal configurations are found by ``search``; one counts only if the target has the atom, or if the
+whole instruction, operands and all, has a legal form there.
 
 Ranking: fewest instructions for the tile; then fewest bytes of A and B that these read; then the configuration nearest
 to the schema's legal instance (K-major before MN-major, and so on). Without a tile both are counted for the least tile
@@ -156,7 +156,7 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
     for facts in legal_configurations(judge, options):
         ptx = next(filter(None, (_instruction(book, query, item, facts) for item in family.instructions)), "")
         atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
-        if ptx or (atom and not family.instructions):
+        if ptx or atom:
             yield facts, ptx, atom
 
 
