@@ -60,7 +60,7 @@ def test_symbols_may_lack_their_dot_and_integers_may_be_numpys():
 @pytest.mark.parametrize(
     ("schema", "facts", "complaint"),
     [
-        ("wgmma", {"N": [8]}, "no schema is called 'wgmma'"),
+        ("wgmmma", {"N": [8]}, "no schema is called 'wgmmma'"),
         ("wgmma.mma_async", {"n": [8]}, "has no fact 'n'"),
         ("wgmma.mma_async", {"N": ["f16"]}, "'.f16' is no value of 'N'"),
         ("wgmma.mma_async", {"a.type": [8]}, "8 is no value of 'a.type'"),
