@@ -1,8 +1,8 @@
 """Legal MMA configurations for a partial description, the best first.
 
 A *family* is a schema with the facts M, N and K: what an atom of the IR and the PTX instruction of the same operation
-have in common. Its legal configurations are found by ``search``; one counts only if the target has it, which for a
-family with an instruction means that the whole instruction, operands and all, has a legal form there.
+have in common. Its legal configurations are found by ``search``; one counts only if the target has the atom, or if the
+whole instruction, operands and all, has a legal form there.
 
 Ranking: fewest instructions for the tile; then fewest bytes of A and B that these read; then the configuration nearest
 to the schema's legal instance (K-major before MN-major, and so on). Without a tile both are counted for the least tile
@@ -32,6 +32,7 @@ class Query:
 
     Attributes:
         facts: values that a configuration must have, by fact; a family without such a fact does not come into question.
+            Sparse configurations are found where ``sparse`` is asked for.
         tile: M, N and K of the tile, in elements; an atom must divide it.
     """
 
@@ -153,10 +154,14 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
         return
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
+    # What the target has no instruction for at all need not be asked of each configuration.
+    instructions = [item for item in family.instructions if _instruction(book, query, item, {})]
+    if not atoms and not instructions:
+        return
     for facts in legal_configurations(judge, options):
-        ptx = next(filter(None, (_instruction(book, query, item, facts) for item in family.instructions)), "")
+        ptx = next(filter(None, (_instruction(book, query, item, facts) for item in instructions)), "")
         atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
-        if ptx or (atom and not family.instructions):
+        if ptx or atom:
             yield facts, ptx, atom
 
 
@@ -170,6 +175,8 @@ def _options(book: Rulebook, schema: str, query: Query) -> dict[str, Sequence[Sc
         values: Sequence[Scalar] = tuple(book.domain(schema, fact))
         if fact in query.context:
             values = (query.context[fact],)
+        elif fact == "sparse" and fact not in query.facts:
+            values = (book.schemas[schema].instance[fact],)
         elif fact in query.facts:
             values = tuple(value for value in values if value in query.facts[fact])
         elif fact in SHAPE and query.tile is not None:
