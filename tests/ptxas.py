@@ -33,6 +33,7 @@ def needs_ptxas(test: Callable[..., None]) -> Callable[..., None]:
 
 
 BATCH = 1000
+CRASHED = "ptxas failed"  # an internal error, which says nothing of the instruction
 _HEADER = ".version {ptx}\n.target {target}\n.address_size 64\n.shared .align 1024 .b8 smem[4096];\n"
 # Registers as `tileproof legal` names them, and as the DSL does.
 _REGISTERS = "".join(
@@ -83,7 +84,7 @@ def _batch(instructions: list[str], target: str, ptx: str) -> list[str | None]:
         errors = {at: reason for at, reason in errors.items() if "brkpt" not in reason}
         if not errors:  # it failed without a place: halve the batch
             if len(live) == 1:
-                found[live[0]] = "ptxas failed"
+                found[live[0]] = CRASHED
                 break
             half = len(live) // 2
             for part in (live[:half], live[half:]):
