@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import tileproof
 from tileproof.contracts import as_text, differences
 from tileproof.documentation import explanation, text_of
-from tileproof.rulecheck import check_book
+from tileproof.rulebook import default_files
+from tileproof.rulecheck import check_files
 
 
 def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice():
-    outcome = check_book(tileproof.load_rules(), 20)
+    outcome = check_files(default_files(), 20, os.cpu_count() or 1)
     assert [str(fault) for fault in outcome.faults] == []
     assert [str(fault) for fault in outcome.unknown] == []
     assert outcome.configurations > 1_000_000
