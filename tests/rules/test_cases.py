@@ -17,7 +17,7 @@ from tileproof.rule import Rule
 from tileproof.verbs.legal import context, report, version
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
-SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "ptx", "name", "checklist"}
+SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "ptx", "name"}
 
 
 def load() -> list[Any]:
