@@ -53,8 +53,8 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
     words = text.split(".")
     name = next((name for k in range(len(words), 0, -1) if (name := ".".join(words[:k])) in book.instructions), None)
     if name is None:
-        close = get_close_matches(".".join(words[:3]), book.instructions, 1, 0.5)
-        hint = f"; the nearest that is known is '{close[0]}'" if close else ""
+        close = _closest(".".join(words[:2]), tuple(book.instructions))
+        hint = f"; the nearest that is known is '{close}'" if close else ""
         message = f"'{_first_words(text)}' is no instruction that tileproof judges{hint}"
         return Opcode(None, {}, {}, {}, (Fault("PT002", message, Span(0, len(text))),))
     modifiers = []
@@ -69,6 +69,12 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
             return found
     assert found is not None
     return found
+
+
+@lru_cache(maxsize=65536)
+def _closest(word: str, known: tuple[str, ...]) -> str | None:
+    """The known word most like another; looking is slow, and the same words are misspelled again and again."""
+    return next(iter(get_close_matches(word, known, 1, 0.6)), None)
 
 
 def _first_words(text: str) -> str:
@@ -206,8 +212,8 @@ class _Reader:
                     self.fault("PT005", f"{modifier} is one too many: an instruction takes at most two formats", span)
         else:
             known = [*self.always(), *(word for slot in self.slots for word in slot.known)]
-            close = get_close_matches(modifier, known, 1, 0.6)
-            hint = f"; did you mean {close[0]}?" if close else ""
+            close = _closest(modifier, tuple(known))
+            hint = f"; did you mean {close}?" if close else ""
             self.fault("PT003", f"'{self.declaration.name}' takes no modifier {modifier}{hint}", span)
 
     def always(self) -> list[str]:
