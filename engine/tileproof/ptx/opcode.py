@@ -170,7 +170,7 @@ class _Reader:
             if modifier not in present:
                 self.fault("PT004", f"'{self.declaration.name}' needs {modifier}", self.name)
         values, spelled, spans = dict(self.declaration.sets), dict[str, str](), dict[str, Span]()
-        values["ignored"] = ".yes" if self.ignored else ".no"
+        values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats_seen
         for slot in self.slots:
             given = slot.values()
             if given is None:
@@ -206,10 +206,7 @@ class _Reader:
             self.fault("PT005", f"{modifier} is one too many: {takes}", span)
         elif modifier in self.swallowed:
             self.ignored = True
-            if modifier in self.formats:
-                self.formats_seen += 1
-                if self.formats_seen > 2:
-                    self.fault("PT005", f"{modifier} is one too many: an instruction takes at most two formats", span)
+            self.formats_seen += modifier in self.formats
         else:
             known = [*self.always(), *(word for slot in self.slots for word in slot.known)]
             close = _closest(modifier, tuple(known))

@@ -38,7 +38,6 @@ class Part:
     Attributes:
         names: the registers and symbols in it; of a constant its class, such as ``.integer``.
         registers: the length of the tuple; 0 where it is none.
-        members: of a tuple, each by itself.
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.

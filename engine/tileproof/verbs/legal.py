@@ -20,7 +20,6 @@ from tileproof.rule import Rule, Rulebook, Scalar
 from tileproof.source import Source, Span
 from tileproof.spans import span_of
 from tileproof.target import Target
-from tileproof.verbs.check import check_ir
 from tileproof.verbs.outcome import FileReport, Options, finding
 
 
@@ -100,6 +99,8 @@ def is_atom(text: str) -> bool:
 
 def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> FileReport:
     """Check a type as ``check`` would in a file."""
+    from tileproof.verbs.check import check_ir  # noqa: PLC0415  what instructions do not need
+
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
     return check_ir(book, source, Options(contract, str(where["target"])[1:]))
