@@ -220,19 +220,26 @@ class _Job:
 
 def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
     """Check one file, by its name, or one text; what could not even be read stays so."""
-    if isinstance(item, Unread):
+    source = read(item)
+    if isinstance(source, Unread):
+        return source
+    report = check_source(book, source, options)
+    return Unread(source.name, "holds no IR") if report.empty else report
+
+
+def read(item: str | Source | Unread) -> Source | Unread:
+    """The text of a file by its name, or why it cannot be read."""
+    if not isinstance(item, str):
         return item
-    name = item.name if isinstance(item, Source) else item
+    name = item
     try:
-        source = item if isinstance(item, Source) else Source(name, Path(name).read_bytes().decode("utf-8"))
+        return Source(name, Path(name).read_bytes().decode("utf-8"))
     except UnicodeDecodeError:
         return Unread(name, "not UTF-8 text")
     except IsADirectoryError:
         return Unread(name, f"no {' or '.join(IR_SUFFIXES)} file in this directory")
     except OSError as error:
         return Unread(name, error.strerror or str(error))
-    report = check_source(book, source, options)
-    return Unread(name, "holds no IR") if report.empty else report
 
 
 def check_all(

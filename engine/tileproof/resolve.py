@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tileproof.fragment import COPY_ROLES, MMA_ROLES, Fragment, expressions
 from tileproof.rule import (
+    CONTRACTS,
     Arithmetic,
     Atom,
     Bounded,
@@ -33,10 +34,12 @@ from tileproof.rule import (
     Schema,
     Symbol,
     Table,
+    facts_of,
 )
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax import rules as syntax
+from tileproof.words import FORM_FACTS, Canonical, Word, invertible
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
@@ -103,6 +106,10 @@ class Resolver:
             yield from self.rule(rule)
         for fragment in dict.fromkeys(self.book.fragments.values()):
             yield from self.fragment(fragment)
+        for word in dict.fromkeys(word for same in self.book.words.values() for word in same):
+            yield from self.word(word)
+        for canonical in self.book.canonical.values():
+            yield from self.canonical(canonical)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -243,6 +250,39 @@ class Resolver:
             except _Mismatch as fault:
                 yield RuleFault(Place(fragment.place.source, fault.span), str(fault))
                 return
+
+    def word(self, word: Word) -> Iterator[RuleFault]:
+        if not word.sources:
+            yield RuleFault(word.place, f"'{word.name}' needs a source")
+        if word.schema not in self.book.schemas:
+            yield RuleFault(word.place, f"no schema is called '{word.schema}'")
+            return
+        schema = self.book.schemas[word.schema]
+        try:
+            for contract in (word.contract,) if word.contract else CONTRACTS:
+                scope = Scope(self.book, schema, contract)
+                if word.when is not None:
+                    scope.expect(word.when, BOOLEAN)
+                for field in word.fields:
+                    scope.expect(field.value, INTEGER)
+        except _Mismatch as fault:
+            yield RuleFault(Place(word.place.source, fault.span), str(fault))
+            return
+        for field in word.fields:
+            if not invertible(field.value):
+                yield RuleFault(
+                    word.place,
+                    f"'{field.name}' of '{word.name}' cannot be read back: a field holds a constant, a fact, a fact "
+                    "divided by a number, or what a table has for facts",
+                )
+
+    def canonical(self, canonical: Canonical) -> Iterator[RuleFault]:
+        if not canonical.sources:
+            yield RuleFault(canonical.place, f"'{canonical.name}' needs a source")
+        for form in canonical.forms:
+            for expression in expressions(form.layout):
+                for fact in sorted(facts_of(expression) - set(FORM_FACTS)):
+                    yield RuleFault(canonical.place, f"a form is made of {', '.join(FORM_FACTS)}, not of '{fact}'")
 
 
 @dataclass(frozen=True, slots=True)

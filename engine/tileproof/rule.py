@@ -21,6 +21,7 @@ from tileproof.source import Source, Span
 
 if TYPE_CHECKING:
     from tileproof.fragment import Fragment
+    from tileproof.words import Canonical, Word
 
 Scalar: TypeAlias = "int | str"  # an enum member is its name, leading dot included: ".f16"
 Value: TypeAlias = "int | str | frozenset[int] | frozenset[str] | frozenset[int | str] | range"
@@ -411,7 +412,7 @@ class Finding:
     place: Place = field(repr=False)
 
 
-Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Fragment | Rule | Finding"
+Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Rule | Finding"
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,6 +427,8 @@ class Rulebook:
     findings: dict[str, Finding]
     instructions: dict[str, tuple[Instruction, ...]]  # by name
     fragments: dict[str, Fragment]  # by type
+    words: dict[tuple[str, str], tuple[Word, ...]]  # by name and contract
+    canonical: dict[str, Canonical]
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

@@ -15,6 +15,7 @@ from tileproof import cache, resources
 from tileproof.fragment import Fragment
 from tileproof.resolve import Resolver, RuleFault
 from tileproof.rule import (
+    CONTRACTS,
     Atom,
     Declaration,
     Enum,
@@ -29,6 +30,7 @@ from tileproof.rule import (
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax import rules as syntax
+from tileproof.words import Canonical, Word
 
 
 class RuleError(ValueError):
@@ -76,7 +78,7 @@ def load(files: tuple[Source, ...]) -> Rulebook:
     Raises:
         RuleError: with every fault found, each at its line and column.
     """
-    modules = ("rule.py", "fragment.py", "syntax/rules.py", "syntax/fragments.py")
+    modules = ("rule.py", "fragment.py", "words.py", "syntax/rules.py", "syntax/fragments.py", "syntax/words.py")
     readers = [(resources.PACKAGE / name).read_text(encoding="utf-8") for name in modules]
     grammars = [resources.grammar(name) for name in ("expr", "rules")]
     texts = [text for file in files for text in (file.name, file.text)]
@@ -100,7 +102,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -124,8 +126,13 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
             case Fragment():
                 for type_ in item.types:
                     put(book.fragments, type_, item, "fragment")  # type: ignore[arg-type]
+            case Word():
+                for contract in (item.contract,) if item.contract else CONTRACTS:
+                    book.words[item.name, contract] = (*book.words.get((item.name, contract), ()), item)
+            case Canonical():
+                put(book.canonical, item.name, item, "canonical layout")  # type: ignore[arg-type]
             case Table():
-                for contract in (item.contract,) if item.contract else ("ptx", "tileiras"):
+                for contract in (item.contract,) if item.contract else CONTRACTS:
                     if (item.name, contract) in book.tables:
                         faults.append(RuleFault(item.place, f"table '{item.name}' is declared twice in {contract}"))
                     book.tables.setdefault((item.name, contract), item)

@@ -10,7 +10,7 @@ For every rule, in every contract it stands in:
   asked for a point where its formula differs from the set: the comparison is complete, and it costs a few questions
   a rule instead of one for each of a million points.
 
-And for every table that rules read: each of its rows can be asked for.
+And for every table that rules read: each of its rows can be asked for. For every packed word: see ``wordcheck``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tileproof.rule import CONTRACTS, Lookup, Rule, Rulebook, Scalar, facts_of, 
 from tileproof.rulebook import load
 from tileproof.smt import Answer, Encoder, Formula, Question, Solved, differ, points
 from tileproof.source import Source
+from tileproof.wordcheck import check_words
 
 LARGEST_LATTICE = 4_000_000
 ONE_QUESTION = 4096  # configurations that one question to Z3 compares
@@ -44,7 +45,7 @@ class Outcome:
 
 def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda: None) -> Outcome:
     """Check all rules of a book; ``step`` is called after each rule."""
-    outcome = _whole(book)
+    outcome = _whole(book, seconds)
     for code in book.rules:
         _add(outcome, check_rule(book, code, seconds))
         step()
@@ -58,7 +59,7 @@ def check_files(
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
     book = load(files)
-    outcome = _whole(book)
+    outcome = _whole(book, seconds)
     with ProcessPoolExecutor(jobs) as pool:
         for found in pool.map(_Job(files, seconds), book.rules):
             _add(outcome, found)
@@ -86,8 +87,8 @@ def check_rule(book: Rulebook, code: str, seconds: float) -> Outcome:
     return outcome
 
 
-def _whole(book: Rulebook) -> Outcome:
-    """What is not about one rule: that instances are legal and rows of tables can be read."""
+def _whole(book: Rulebook, seconds: float) -> Outcome:
+    """What is not about one rule: that instances are legal, rows of tables can be read, and words read back."""
     outcome = Outcome()
     for contract in CONTRACTS:
         for schema in book.schemas:
@@ -99,6 +100,8 @@ def _whole(book: Rulebook) -> Outcome:
                         RuleFault(place, f"the instance of '{schema}' violates {broken.code} in {contract}")
                     )
     outcome.faults += unreachable_rows(book)
+    for fault in check_words(book, seconds):
+        (outcome.unknown if fault.facts is None else outcome.faults).append(RuleFault(fault.word.place, str(fault)))
     return outcome
 
 

@@ -117,6 +117,15 @@ class Encoder:
         applies = z3.And(when_defined, when, defined)
         return Reading(applies, z3.And(applies, z3.Not(require)))
 
+    def true(self, expression: Expression) -> Formula:
+        """That an expression is defined and true."""
+        value, defined = self.term(expression)
+        return z3.And(defined, value)
+
+    def not_true(self, expression: Expression) -> Formula:
+        """That an expression is false, or reads a row that a table does not have."""
+        return z3.Not(self.true(expression))
+
     def term(self, expression: Expression) -> tuple[z3.ExprRef, Formula]:
         """The value of an expression and where it is defined."""
         match expression:
@@ -255,24 +264,44 @@ def differ(left: Formula, right: Formula) -> Formula:
     return z3.Xor(left, right)
 
 
+def overlap(fields: Iterable[tuple[int, int]], width: int) -> Formula:
+    """That some codes, put at their places in a word by or, are not read back from it.
+
+    Args:
+        fields: the lowest bit and the number of bits of each.
+    """
+    word = z3.BitVecVal(0, width)
+    codes = [(low, z3.BitVec(f"code{i}", bits)) for i, (low, bits) in enumerate(fields)]
+    for low, code in codes:
+        word |= z3.ZeroExt(width - code.size(), code) << low
+    return z3.Or([z3.Extract(low + code.size() - 1, low, word) != code for low, code in codes])
+
+
+def unequal(left: z3.ExprRef, right: z3.ExprRef) -> Formula:
+    """That two terms have different values."""
+    return left != right
+
+
 def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int, ...]]) -> Formula:
-    """That the facts ``names``, as numbers, are one of these points; runs along the last fact become intervals."""
-    runs: list[tuple[tuple[int, ...], int, int]] = []
+    """That the facts ``names``, as numbers, are one of these points; even runs along the last fact become ranges."""
+    runs: list[tuple[tuple[int, ...], range]] = []
     for value in sorted(values):
         head, last = value[:-1], value[-1]
-        if runs and runs[-1][0] == head and runs[-1][2] == last - 1:
-            runs[-1] = (head, runs[-1][1], last)
-        else:
-            runs.append((head, last, last))
+        if runs and runs[-1][0] == head:
+            run = runs[-1][1]
+            step = run.step if len(run) > 1 else last - run.start
+            if last == run[-1] + step:
+                runs[-1] = (head, range(run.start, last + 1, step))
+                continue
+        runs.append((head, range(last, last + 1)))
     variables = [encoder.variables[name] for name in names]
     return z3.Or(
         [
             z3.And(
                 *[variable == at for variable, at in zip(variables, head, strict=False)],
-                variables[-1] >= first,
-                variables[-1] <= last,
+                _in_range(variables[-1], run),
             )
-            for head, first, last in runs
+            for head, run in runs
         ]
     )
 

@@ -30,9 +30,12 @@ _ANGLE = {
 }
 _QUOTED = {"cute.dice": "coord", "cute.local_tile": "proj"}
 
+_ROLE = {"cute.mma.make_fragment", "cute.tiled.mma.partition"}  # A, B or C, a number in the generic form
+
 _ANGLE_TEXT = re.compile(r"[^:\"!<]*<([^>{]*)>")
 _QUOTED_TEXT = re.compile(r"[^:!\"]*(\"[^\"]*\")")
 _INTEGER = re.compile(r"-?\d+")
+_ROLE_TEXT = re.compile(r"\s*([ABC])\s*\(")
 _SAME_TYPE = re.compile(r"arith\.(?:add|sub|mul|div|rem|and|or|xor|sh[lr]|max|min|ceildiv|floordiv|neg)\w*$|math\.\w+$")
 
 
@@ -75,6 +78,9 @@ def parameters(operation: Operation) -> tuple[tuple[str, str], ...]:
     if (name := _QUOTED.get(operation.name)) is not None:
         quoted = _QUOTED_TEXT.match(text)
         return (*written, (name, quoted[1])) if quoted else written
+    if operation.name in _ROLE:
+        role = _ROLE_TEXT.match(text)
+        return (*written, ("operand_id", str("ABC".index(role[1])))) if role else written
     angle = _ANGLE_TEXT.match(text)
     if angle is None:
         return written

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from tileproof import target
 from tileproof.diagnostic import Diagnostic, Severity
 from tileproof.dialects.copies import Binding, Copy, Definitions, read_copy
+from tileproof.dialects.descriptors import made, operand_facts
 from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.flow import conflicts
 from tileproof.dialects.gemm import Gemm, read_gemm
@@ -119,6 +120,7 @@ class _Check:
             for member, operation in uses.items():
                 self.judge_operation(member, operation, chosen)
         self.judge_uses()
+        self.judge_descriptors()
         self.judge_types()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
@@ -265,6 +267,15 @@ class _Check:
                 elif (copy := read_copy(operation, self.aliases)) is not None:
                     self.judge_copy(copy, definitions.binding(copy.value))
             definitions.add(operation, self.aliases)
+
+    def judge_descriptors(self) -> None:
+        """The operands in shared memory that descriptors are made of: one question a kind of memory."""
+        asked: set[object] = set()
+        for one in made(self.book, self.scan.module.walk(), self.aliases):
+            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout)
+            if question not in asked:
+                asked.add(question)
+                self.judge(operand_facts(self.book, self.options.contract, one))
 
     def judge_use(self, operation: Operation, member: str) -> bool:
         """Whether the first operand of an operation is an atom with the interface that the operation needs."""
