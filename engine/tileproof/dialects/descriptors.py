@@ -30,6 +30,7 @@ class Made:
     """An operation that makes a descriptor.
 
     Attributes:
+        atom: the type of the tiled MMA, free of aliases; empty where the operation has none.
         operand: ``A`` or ``B``; None where the operation does not say.
         word: the packed word that it makes.
         major: ``.k`` or ``.mn``.
@@ -42,6 +43,7 @@ class Made:
     """
 
     operation: Operation
+    atom: str
     operand: str | None
     word: str
     major: str
@@ -93,8 +95,8 @@ def _fragment(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) -
             if known is None:
                 return None
             word, major, extents = known
-            span = written.operands[1].span
-            return Made(operation, role, word, major, extents, pointer, layout, view, absolute=False, span=span)
+            span, text = written.operands[1].span, resolve(written.operands[0].text, aliases)
+            return Made(operation, text, role, word, major, extents, pointer, layout, view, absolute=False, span=span)
     return None
 
 
@@ -146,7 +148,7 @@ def _at_pointer(operation: Operation, aliases: dict[str, Alias]) -> Made | None:
             return None
     span = operation.inputs[0].span if operation.inputs else operation.name_span
     return Made(
-        operation, None, "tcgen05.descriptor", "." + major[1], extents, pointer, value, None, len(uses) > 1, span
+        operation, "", None, "tcgen05.descriptor", "." + major[1], extents, pointer, value, None, len(uses) > 1, span
     )
 
 

@@ -273,7 +273,7 @@ class _Check:
         asked: set[object] = set()
         for one in made(self.book, self.scan.module.walk(), self.aliases):
             question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout)
-            if question not in asked:
+            if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.book, self.options.contract, one))
 
