@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from tileproof.layout import LayoutError, Swizzle
+from tileproof.prove import symbols
 from tileproof.prove.claim import Told, for_all
 from tileproof.prove.maps import Inner, Leaf, Map, count, flat, modulo, split, window
 from tileproof.prove.places import address, coordinate
@@ -133,14 +134,15 @@ class Accesses:
         elements, along, lanes, phases = parts
         others = [self.what.leaves[i] for i in self._others]
         rest = self._reduced([*along, *phases, *others])
-        ordered = self.what.with_leaves([*elements, *lanes, *rest])
+        folded = self._folded(lanes)
+        ordered = self.what.with_leaves([*elements, *folded, *rest])
         if not ordered.static:
             return None
         chunk = self.vector * self.lanes
         values = _listed(ordered.columns()[0])
         worst: tuple[Fault, int] | None = None
         for number, start in enumerate(range(0, len(values), chunk)):
-            fault = self._fault(values[start : start + chunk])
+            fault = self._fault(values[start : start + chunk], folded == lanes)
             if fault is not None and (worst is None or fault.degree > worst[0].degree):
                 worst = fault, number
             if fault is not None and fault.degree == 1:
@@ -178,8 +180,22 @@ class Accesses:
         fault, k, r, place = worst
         return self._refuted(fault, k, r, self.what.with_leaves(others).digits(place), "enumeration")
 
-    def _fault(self, values: Sequence[int]) -> Fault | None:
-        """What is wrong with one phase, given the addresses of its elements, lane by lane."""
+    def _folded(self, lanes: list[Leaf]) -> list[Leaf]:
+        """The lanes without what is known to be a multiple of the period, in steps that are dynamic."""
+        if self._period is None:
+            return lanes
+        period = self._period
+        return [
+            leaf if isinstance(leaf.steps[0], int) else Leaf(leaf.extent, (symbols.modulo(leaf.steps[0], period),))
+            for leaf in lanes
+        ]
+
+    def _fault(self, values: Sequence[int], exact: bool = True) -> Fault | None:
+        """What is wrong with one phase, given the addresses of its elements, lane by lane.
+
+        Args:
+            exact: else addresses are known modulo the period only, and one address may be two.
+        """
         vector, bits, align = self.vector, self.bits, 8 * self.align
         starts = values[::vector]
         for lane, start in enumerate(starts):
@@ -198,9 +214,9 @@ class Accesses:
         for u in units:
             distinct.setdefault(u % several, set()).add(u)
         bank, words = max(distinct.items(), key=lambda item: (len(item[1]), -item[0]))
-        if len(words) == 1:
+        if len(words) == 1 and exact:
             return None
-        return Fault(len(words), tuple(lane for lane, u in enumerate(units) if u % several == bank))
+        return Fault(max(2, len(words)), tuple(lane for lane, u in enumerate(units) if u % several == bank))
 
     def _unit(self, banks: Banks) -> tuple[int, int]:
         """Accesses meet where they are different units with one remainder: (bits of a unit, units in a row of banks).

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
+from tileproof.prove import symbols
 from tileproof.prove.symbols import Number, Polynomial, Values, at, content, product_of, quotient, times, total, whole
 
 Profile: TypeAlias = "Number | tuple[Profile, ...]"
@@ -314,15 +315,17 @@ def modulo(leaves: Sequence[Leaf], period: int) -> list[Leaf]:
     """Leaves, one for one, that reach modulo ``period`` all that these reach, and perhaps more; all are static.
 
     A step with the divisor ``d`` moves by multiples of ``d``, of which there are ``period / d`` modulo the period.
-    Static leaves keep their step, so that a coordinate of theirs is one of the original.
+    Of static leaves, a coordinate is one of the original.
     """
     found = []
     for leaf in leaves:
-        (step,) = leaf.steps
+        step = symbols.modulo(leaf.steps[0], period)
         divisor = gcd(content(step), period)
         several = period // divisor
         if isinstance(step, int) and isinstance(leaf.extent, int):
             found.append(Leaf(min(leaf.extent, several), (step,)))
+        elif isinstance(step, int):
+            found.append(Leaf(several, (step,)))
         else:
             found.append(Leaf(several, (divisor if several > 1 else 0,)))
     return found

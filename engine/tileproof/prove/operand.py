@@ -2,8 +2,8 @@
 
 Three texts are read: a layout (``(8,64):(64,1)``), a composed layout (``S<3,3,3> o 0 o (8,64):(64,1)``), whose swizzle
 acts on element indices, and a memory reference (``!cute.memref<f16, smem, align<128>, S<3,4,3>, "(8,64):(64,1)">``),
-whose swizzle acts on byte addresses. A dynamic leaf may have a name, ``?m{div=16}``: one name, one value. A leaf
-without a name is called by its place among those without, ``?0``, ``?1``, ...
+whose swizzle acts on byte addresses. A dynamic leaf may have a name, ``?m{div=16}``: one name, one value, and once its
+type is said ``?m`` suffices. A leaf without a name is called by its place among those without, ``?0``, ``?1``, ...
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from tileproof.syntax import SyntaxFault
 AnyText = str | Layout | ComposedLayout
 """A layout, or its text."""
 
-_DYNAMIC = re.compile(r"\?([A-Za-z_]\w*)?")
+_DYNAMIC = re.compile(r"\?([A-Za-z_]\w*)?(?=\s*(\{)?)")
 _SPACE = re.compile(r"\s+")
+
+Name = tuple[str | None, bool]
+"""The name of a dynamic leaf, and whether nothing is said there of its type."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,12 @@ def read(
         SyntaxFault: the text cannot be read.
         LayoutError: it is no layout, or not well-formed.
     """
-    names: list[str | None] = []
+    names: list[Name] = []
     value: object = what
     if isinstance(what, str):
         if len(what) > MAX_TEXT:
             raise SyntaxFault(f"a layout has at most {MAX_TEXT} characters", MAX_TEXT, len(what))
-        names = [found[1] for found in _DYNAMIC.finditer(what)]
+        names = [(found[1], found[2] is None) for found in _DYNAMIC.finditer(what)]
         text = _DYNAMIC.sub("?", what).strip()
         if "memref<" in text:
             value, bits, swizzle, align = _reference(text, bits, swizzle, align)
@@ -182,7 +185,7 @@ def _reference(
     pointer = kind.iterator
     return (
         kind.layout,
-        bits or element_bits(pointer.element),
+        element_bits(pointer.element) or bits,
         swizzle if swizzle is not None else pointer.swizzle,
         align if align is not None else max(1, pointer.alignment // 8),
     )
@@ -191,7 +194,7 @@ def _reference(
 class _Namer:
     """Gives each dynamic leaf, in the order of the text, its symbol."""
 
-    def __init__(self, names: list[str | None], beside: tuple[Symbol, ...]) -> None:
+    def __init__(self, names: list[Name], beside: tuple[Symbol, ...]) -> None:
         self.names = iter(names)
         self.beside = {symbol.name: symbol for symbol in beside}
         self.anonymous = 0
@@ -201,20 +204,26 @@ class _Namer:
         if isinstance(leaf, int):
             return leaf
         if isinstance(leaf, Dynamic):
-            name = next(self.names, None)
+            name, bare = next(self.names, (None, True))
             if name is None:
-                name = str(self.anonymous)
-                self.anonymous += 1
-                other = self.beside.get("?" + name)
-                if other is not None and (other.div, other.most) != (leaf.div, _most(leaf)):
-                    name += "'"  # leaves of different types are not the same
-            symbol = Symbol("?" + name, leaf.div, least, _most(leaf))
-            known = self.symbols.setdefault(symbol.name, symbol)
-            if (known.div, known.most) != (symbol.div, symbol.most):
-                raise LayoutError(f"{symbol.name} has two types: give leaves that differ different names")
-            self.symbols[symbol.name] = replace(known, least=max(known.least, least))
+                symbol = self._anonymous(leaf)
+            else:
+                known = self.symbols.get("?" + name) or self.beside.get("?" + name)
+                symbol = known if known and bare else Symbol("?" + name, leaf.div, 0, _most(leaf))
+                if known is not None and (known.div, known.most) != (symbol.div, symbol.most):
+                    raise LayoutError(f"{symbol.name} has two types: give leaves that differ different names")
+            least = max(least, self.symbols[symbol.name].least if symbol.name in self.symbols else 0)
+            self.symbols[symbol.name] = replace(symbol, least=least)
             return symbol.number
         raise LayoutError(f"expects an integer, but got {leaf}")
+
+    def _anonymous(self, leaf: Dynamic) -> Symbol:
+        name = f"?{self.anonymous}"
+        self.anonymous += 1
+        other = self.beside.get(name)
+        if other is not None and (other.div, other.most) != (leaf.div, _most(leaf)):
+            name += "'"  # leaves of different types are not the same
+        return Symbol(name, leaf.div, 0, _most(leaf))
 
     def profile(self, shape: Tuple) -> Profile:
         if isinstance(shape, tuple):
@@ -271,7 +280,7 @@ def _start(namer: _Namer, offset: Tuple, path: tuple[int, ...]) -> list[Step]:
 
 
 def _summed(shape: Profile, strides: list[Step], starts: list[Step]) -> Map:
-    paths = sorted({path for path, step in [*strides, *starts] if path and step != 0})
+    paths = sorted({path for path, _ in [*strides, *starts] if path})
     plain = any(step != 0 for path, step in [*strides, *starts] if not path)
     if paths and plain:
         raise LayoutError("integer strides and scaled bases do not mix")

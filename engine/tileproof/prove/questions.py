@@ -87,10 +87,11 @@ def aligned(
     base = base_of(operand.align, max(size, operand.window)) if operand.align is not None else None
     what = operand.addresses(base)
     run = positions(what, _contiguous(operand) if mode is None else mode)
+    known = facts((operand,), assume, base)
     return Accesses(
         operand.text,
-        what,
-        facts((operand,), assume, base),
+        what.reduced(known.reduced),
+        known,
         run,
         range(0),
         vector,
@@ -136,6 +137,7 @@ def conflict_free(
         _holds_matrices(what, rows, run, how, vector)
     known = facts(operands, assume, base)
     claim = f"is free of bank conflicts under {how.name} of {bits}-bit elements"
+    what = what.reduced(known.reduced)
     return Accesses(memory.text, what, known, run, rows, vector, bits, how.width, how.lanes, how.banks, claim)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols
-from tileproof.prove.claim import Told, for_all
-from tileproof.prove.maps import ENUMERABLE, Map, TooLarge, window
+from tileproof.prove.claim import SMALL, Told, for_all
+from tileproof.prove.maps import ENUMERABLE, Leaf, Map, TooLarge, window
 from tileproof.prove.operand import Operand, facts
 from tileproof.prove.places import coordinate, offset
 from tileproof.prove.sameness import on_axes
@@ -84,7 +84,7 @@ class Reaches:
             step = leaf.steps[moved[0]]
             groups[moved[0]].append((leaf.extent, abs(step) if isinstance(step, int) and self.box is None else step))
         if self.box is None:
-            return all(self._nests(group, 0) for group in groups)
+            return all(self._nests(group, 0) or self._nests_above_static(group) for group in groups)
         if any(start != 0 for start in self.what.start):
             return False
         if any(content(self._targets) % window(swizzle) for swizzle in swizzles):
@@ -101,6 +101,16 @@ class Reaches:
                 if self._nests(rest[:place] + rest[place + 1 :], further):
                     return True
         return False
+
+    def _nests_above_static(self, group: list[tuple[Number, Number]]) -> bool:
+        """Do the dynamic leaves nest above the static ones, which by themselves are injective?"""
+        static = [(e, s) for e, s in group if isinstance(e, int) and isinstance(s, int)]
+        if not static or len(static) == len(group) or prod(e for e, _ in static) > SMALL:
+            return False
+        leaves = tuple(Leaf(extent, (step,)) for extent, step in static)
+        reach = sum((extent - 1) * step for extent, step in static)
+        rest = [leaf for leaf in group if leaf not in static]
+        return _twice(Map((), leaves).columns()[0]) is None and self._nests(rest, reach)
 
     def _counts(self, rest: list[tuple[Number, Number]], counted: Number, extent: Number) -> bool:
         """Do the leaves count without a gap from ``counted`` to ``extent``, in some order?"""
@@ -266,7 +276,7 @@ def covers(operand: Operand, tile: Any, name: str, how: How, assume: tuple[str, 
     known = facts((operand,), assume)
     what = operand.in_elements().reduced(known.reduced)
     _check_tile(tile, name)
-    if what.axes == ((),) and any(any(leaf.steps) for leaf in what.leaves):
+    if what.axes == ((),):
         return Reaches(operand.text, what, known, how, (_size(tile),), name)
     axes = dict(_boxes(tile, (), {axis for axis in what.axes if axis}))
     for axis in what.axes:

@@ -175,12 +175,15 @@ def _on_common_axes(one: Map, other: Map) -> tuple[Map, Map]:
     """Two maps to coordinates with the same components, also along modes that only one of them moves along."""
     if one.axes == other.axes:
         return one, other
-    if (() in one.axes and any(any(leaf.steps) for leaf in one.leaves)) or (
-        () in other.axes and any(any(leaf.steps) for leaf in other.leaves)
-    ):
+    if any(what.axes == ((),) and not _stays_at_zero(what) for what in (one, other)):
         raise LayoutError("one layout leads to offsets, the other to coordinates")
     axes = tuple(sorted({*one.axes, *other.axes} - {()}))
     return on_axes(one, axes), on_axes(other, axes)
+
+
+def _stays_at_zero(what: Map) -> bool:
+    moves = any(any(leaf.steps) for leaf in what.leaves)
+    return not moves and what.start == (0,) and not what.stages
 
 
 def on_axes(what: Map, axes: tuple[tuple[int, ...], ...]) -> Map:

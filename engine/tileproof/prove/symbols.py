@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -99,6 +99,11 @@ def quotient(number: Number, divisor: int) -> Number | None:
     return _number({names: factor // divisor for names, factor in _terms(number)})
 
 
+def modulo(number: Number, period: int) -> Number:
+    """The number without what is known to be a multiple of the period."""
+    return _number({names: factor for names, factor in _terms(number) if factor % period})
+
+
 def at(number: Number, values: Values) -> int:
     """Its value where the quotients have these."""
     if isinstance(number, int):
@@ -177,6 +182,13 @@ class Facts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {symbol.name: symbol for symbol in self.symbols})
+        # What is neither negative nor positive is zero.
+        bounded = {assumption.number for assumption in self.assumptions}
+        both = tuple(
+            replace(assumption, equal=True) if times(assumption.number, -1) in bounded else assumption
+            for assumption in self.assumptions
+        )
+        object.__setattr__(self, "assumptions", both)
 
     def __getitem__(self, name: str) -> Symbol:
         return self._by_name[name]
@@ -268,7 +280,8 @@ class Facts:
         for assumption in self.assumptions:
             if not assumption.equal:
                 continue
-            for names, factor in _terms(assumption.number):
+            # The least coefficient first: what it divides comes out whole.
+            for names, factor in sorted(_terms(assumption.number), key=lambda term: abs(term[1])):
                 rest = total(assumption.number, Polynomial(((names, -factor),)))
                 if len(names) == 1 and names[0] not in names_in(rest) and names[0] not in {e[0] for e in found}:
                     found.append((names[0], factor, rest))
@@ -309,15 +322,16 @@ class Facts:
         terms = {names: Fraction(factor) for names, factor in _terms(number)}
         for name, factor, rest in self._equations:
             terms = _replace(terms, name, {n: Fraction(-f, factor) for n, f in _terms(rest)})
-        replaced: set[str] = set()
+        replaced: dict[str, dict[Monomial, Fraction]] = {}
         if slacks:
             for place, assumption in enumerate(self.assumptions):
                 slack = self._slack(assumption, replaced)
                 if slack is not None:
                     name, factor, rest = slack
-                    replaced.add(name)
-                    by = {n: Fraction(-f, factor) for n, f in _terms(rest)}
-                    by[f"\0{place}",] = Fraction(1, factor)
+                    replaced[name] = {n: Fraction(-f, factor) for n, f in _terms(rest)}
+                    replaced[name][f"\0{place}",] = Fraction(1, factor)
+            for _ in replaced:  # one may bring another back
+                for name, by in replaced.items():
                     terms = _replace(terms, name, by)
         for symbol in self.symbols:
             if symbol.name not in replaced:
@@ -326,9 +340,9 @@ class Facts:
         return {names: factor for names, factor in terms.items() if factor}
 
     @staticmethod
-    def _slack(assumption: Assumption, taken: set[str]) -> tuple[str, int, Number] | None:
-        if assumption.equal:
-            return None
+    def _slack(assumption: Assumption, taken: Mapping[str, object]) -> tuple[str, int, Number] | None:
+        if assumption.equal or len(names_in(assumption.number)) == 1:
+            return None  # equations and ranges are used otherwise
         for names, factor in _terms(assumption.number):
             rest = total(assumption.number, Polynomial(((names, -factor),)))
             if len(names) == 1 and factor > 0 and names[0] not in names_in(rest) and names[0] not in taken:
