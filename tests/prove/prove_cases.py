@@ -7,6 +7,7 @@ PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 SWIZZLED = "S<3,3,3> o 0 o (64,64):(64,1)"
 REFERENCE = '!cute.memref<f16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
 LOW_REFERENCE = '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(64,64):(64,1)">'
+ODD_COLUMNS = ["(32,32):(?d,1)", "--tv", "(32,32):(1,32)", "--element", "f32", "--access", "ld.shared.b32", "--assume"]
 ACCUMULATOR = "((4,8),(2,2)):((2@1,1@0),(1@1,8@0))"  # of mma.sync.m16n8k16
 
 EQUIVALENT = [
@@ -95,7 +96,9 @@ INJECTIVE = [
         ["(?m{div=16},?n):(1,?d{div=8})", "--assume", "d > 0"],
         {"?m": 16, "?n": 2, "?d": 8, "offset": 8},
     ),
+    (PROVED, "algebra", ["(8,?n):(1,?d)", "--assume", "d % 8 == 0", "--assume", "d > 0"], {}),
     (REFUTED, "z3", ["(1048576,1048576):(1048575,1)"], {}),
+    (REFUTED, "z3", ["(" + ",".join(["2"] * 40) + "):(" + ",".join(["1"] * 40) + ")"], {}),
 ]
 
 BIJECTIVE = [
@@ -299,6 +302,19 @@ CONFLICT_FREE = [
         "enumeration",
         ["S<5,0,5> o 0 o (32,32):(32,1)", "--tv", "(32,32):(1,32)", "--element", "f32", "--access", "ld.shared.b32"],
         {},
+    ),
+    # Whatever the leading dimension is, as long as it is odd in words.
+    (
+        PROVED,
+        "enumeration",
+        [*ODD_COLUMNS, "d % 32 == 1"],
+        {},
+    ),
+    (
+        REFUTED,
+        "enumeration",
+        [*ODD_COLUMNS, "d % 32 == 2"],
+        {"?d": 2, "degree": 2, "lanes": [0, 16]},
     ),
     # Dynamic: any number of rows, padded rows, and a stride that may be anything.
     (PROVED, "enumeration", ["S<3,3,3> o 0 o (?{div=8},64):(64,1)", "--element", "f16", "--access", "ldmatrix.x4"], {}),

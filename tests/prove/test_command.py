@@ -107,6 +107,8 @@ BAD = [
     (["injective", "(?m):(1)", "--assume", "m"], "a relation"),
     (["injective", "(?m):(1)", "--assume", "m >= 1 >= 0"], "a relation"),
     (["injective", "(?m):(1)", "--assume", "m - 1 >= 0"], "neither a name nor an integer"),
+    (["injective", "(?m):(1)", "--assume", "n % 8 == 0"], "names ?n"),
+    (["injective", "(?m):(1)", "--assume", "m % 0 == 0"], "neither a name"),
     (["injective", "4:1", "--timeout", "0"], "--timeout"),
     (["injective", "4:1", "--smt2", "/no/such/folder/q.smt2"], "No such file"),
 ]

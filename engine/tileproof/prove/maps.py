@@ -23,7 +23,7 @@ Profile: TypeAlias = "Number | tuple[Profile, ...]"
 
 VECTORISED = 1 << 15
 """From this size on numpy pays for its import, where it is installed."""
-ENUMERABLE = 1 << 24
+ENUMERABLE = 1 << 22
 """The largest domain that is enumerated."""
 PLAIN = 1 << 21
 """The largest domain that is enumerated without numpy."""

@@ -113,7 +113,8 @@ def facts(operands: Iterable[Operand], assume: Iterable[str] = (), base: Symbol 
             symbols[symbol.name] = replace(known, least=max(known.least, symbol.least))
     if base is not None:
         symbols[base.name] = base
-    return Facts(tuple(symbols.values()), tuple(assumption(text, symbols) for text in assume))
+    assumptions = tuple(assumption(text, symbols) for text in assume)
+    return Facts(tuple(symbols.values()), assumptions)
 
 
 def read(

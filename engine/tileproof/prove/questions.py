@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileproof.layout import LayoutError, Swizzle, Tuple
 from tileproof.prove import reach
 from tileproof.prove.access import Accesses, positions
-from tileproof.prove.maps import Inner, Leaf, Map, Scale, Stage
+from tileproof.prove.maps import Map
 from tileproof.prove.operand import AnyText, Operand, base_of, facts, read
 from tileproof.prove.reach import How, Reaches
 from tileproof.prove.sameness import Equivalent
-from tileproof.prove.symbols import Number, content, product_of, times, total
+from tileproof.prove.symbols import Number, content, product_of
+from tileproof.prove.threads import through
 
 if TYPE_CHECKING:
     from tileproof.prove.hardware import Access
@@ -127,14 +127,14 @@ def conflict_free(
     if tv is not None:
         threads = read(tv, beside=memory)
         operands.append(threads)
-        what = _through(threads.elements, memory, what)
-    if tv is not None or not how.rows:
-        rows, run = _thread_values(what, threads.text if tv is not None else memory.text)
-    else:
+        _thread_values(threads.elements, threads.text)
+        what, rows, run = through(threads.elements, memory, what)
+    elif how.rows:
         run_mode = _contiguous(memory) if mode is None else mode
         rows, run = _matrices(what, run_mode, memory.text)
-    if how.rows and tv is None:
         _holds_matrices(what, rows, run, how, vector)
+    else:
+        rows, run = _thread_values(what, memory.text)
     known = facts(operands, assume, base)
     claim = f"is free of bank conflicts under {how.name} of {bits}-bit elements"
     what = what.reduced(known.reduced)
@@ -183,44 +183,3 @@ def _holds_matrices(what: Map, rows: range, run: range, how: Access, vector: int
 
 def _shown(number: Number) -> str:
     return str(number) if isinstance(number, int) else "the dynamic extent for all its values"
-
-
-def _through(threads: Map, memory: Operand, addresses: Map) -> Map:
-    """The addresses that threads and values lead to: a thread-value layout, then the layout of the memory.
-
-    Raises:
-        LayoutError: the coordinates that the thread-value layout leads to are not those of the memory.
-    """
-    what = memory.elements
-    modes = what.shape if isinstance(what.shape, tuple) else (what.shape,)
-    factors: list[Number] = []
-    for axis in threads.axes:
-        if axis == ():
-            factors.append(1)
-        elif len(axis) == 1 and axis[0] < len(modes):
-            leaves = [what.leaves[place] for mode in range(axis[0]) for place in positions(what, mode)]
-            factors.append(product_of(leaf.extent for leaf in leaves))
-        else:
-            raise LayoutError(f"the thread-value layout moves along mode {list(axis)}, unlike {memory.text}")
-    index = Map(
-        threads.shape,
-        tuple(Leaf(x.extent, (total(*map(times, x.steps, factors)),)) for x in threads.leaves),
-        (total(*map(times, threads.start, factors)),),
-        threads.stages,
-    )
-    _check_reach(threads, what, memory.text)
-    inner = Inner(tuple((leaf.extent, leaf.steps[0]) for leaf in addresses.leaves))
-    stages: list[Stage] = [inner]
-    if addresses.start[0] != 0:
-        stages.append(Scale(1, addresses.start[0]))
-    return replace(index, stages=(*index.stages, *stages, *addresses.stages))
-
-
-def _check_reach(threads: Map, what: Map, text: str) -> None:
-    """Static coordinates must lie in a static memory."""
-    for place, axis in enumerate(threads.axes):
-        last = total(threads.start[place], *(times(x.steps[place], total(x.extent, -1)) for x in threads.leaves))
-        limit = what.size if axis == () else product_of(what.leaves[i].extent for i in positions(what, axis[0]))
-        if not threads.stages and isinstance(last, int) and isinstance(limit, int) and last >= limit:
-            where = "" if axis == () else f" along mode {axis[0]}"
-            raise LayoutError(f"the thread-value layout leads to {last}{where}, beyond the {limit} of {text}")

@@ -24,6 +24,9 @@ from tileproof.prove.script import Script, Term, all_of, any_of, differs, equals
 from tileproof.prove.symbols import Facts, Number, Polynomial, Values, content, product_of, times, total, whole
 from tileproof.verdict import Proved, Refuted, Verdict
 
+MANY_DYNAMIC = 5
+"""Dynamic leaves whose orders are tried."""
+
 
 class How(Enum):
     """How often each value is to be reached."""
@@ -91,25 +94,34 @@ class Reaches:
             return False
         return all(self._counts(group, 1, extent) for group, extent in zip(groups, self.box, strict=True))
 
-    def _nests(self, rest: list[tuple[Number, Number]], reach: Number) -> bool:
-        """Do the leaves nest in some order, above what reaches this far?"""
-        if not rest:
+    def _nests(self, leaves: list[tuple[Number, Number]], reach: Number) -> bool:
+        """Do the leaves nest in some order, above what reaches this far?
+
+        Static leaves can only nest in the order of their steps, so that orders differ in where dynamic ones stand.
+        """
+        static = sorted((leaf for leaf in leaves if _is_static(leaf)), key=lambda leaf: whole(leaf[1]))
+        dynamic = [leaf for leaf in leaves if not _is_static(leaf)]
+        return len(dynamic) <= MANY_DYNAMIC and self._nest(static, dynamic, reach)
+
+    def _nest(self, static: list[tuple[Number, Number]], dynamic: list[tuple[Number, Number]], reach: Number) -> bool:
+        if not static and not dynamic:
             return True
-        for place, (extent, step) in enumerate(rest):
-            if self.facts.positive(total(step, times(reach, -1))):
-                further = total(reach, times(step, total(extent, -1)))
-                if self._nests(rest[:place] + rest[place + 1 :], further):
-                    return True
-        return False
+        rests = [(static[0], static[1:], dynamic)] if static else []
+        rests += [(leaf, static, dynamic[:i] + dynamic[i + 1 :]) for i, leaf in enumerate(dynamic)]
+        return any(
+            self.facts.positive(total(step, times(reach, -1)))
+            and self._nest(low, high, total(reach, times(step, total(extent, -1))))
+            for (extent, step), low, high in rests
+        )
 
     def _nests_above_static(self, group: list[tuple[Number, Number]]) -> bool:
         """Do the dynamic leaves nest above the static ones, which by themselves are injective?"""
-        static = [(e, s) for e, s in group if isinstance(e, int) and isinstance(s, int)]
-        if not static or len(static) == len(group) or prod(e for e, _ in static) > SMALL:
+        static = [(whole(extent), whole(step)) for extent, step in filter(_is_static, group)]
+        if not static or len(static) == len(group) or prod(extent for extent, _ in static) > SMALL:
             return False
         leaves = tuple(Leaf(extent, (step,)) for extent, step in static)
         reach = sum((extent - 1) * step for extent, step in static)
-        rest = [leaf for leaf in group if leaf not in static]
+        rest = [leaf for leaf in group if not _is_static(leaf)]
         return _twice(Map((), leaves).columns()[0]) is None and self._nests(rest, reach)
 
     def _counts(self, rest: list[tuple[Number, Number]], counted: Number, extent: Number) -> bool:
@@ -241,6 +253,10 @@ class Reaches:
         if self.box is not None and self.size != self._targets:
             return self._of_sizes("z3")
         return None
+
+
+def _is_static(leaf: tuple[Number, Number]) -> bool:
+    return all(isinstance(number, int) for number in leaf)
 
 
 def injective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:

@@ -212,15 +212,17 @@ class Facts:
     def _ranges(self) -> dict[str, range]:
         """The quotients that each symbol may have: its own range, cut by the assumptions about it alone."""
         ranges = {symbol.name: symbol.quotients for symbol in self.symbols}
-        for assumption in self.assumptions:
-            terms = dict(_terms(assumption.number))
+        numbers = [(assumption.number, assumption.equal) for assumption in self.assumptions]
+        numbers += [(self.reduced(number), equal) for number, equal in numbers]
+        for number, equal in numbers:
+            terms = dict(_terms(number))
             constant = terms.pop((), 0)
             if len(terms) == 1 and len(next(iter(terms))) == 1:
                 ((name,), factor) = next(iter(terms.items()))
                 low, high = ranges[name].start, ranges[name].stop - 1
-                if factor < 0 or assumption.equal:
+                if factor < 0 or equal:
                     high = min(high, constant // -factor if factor < 0 else -constant // factor)
-                if factor > 0 or assumption.equal:
+                if factor > 0 or equal:
                     low = max(low, -(constant // factor) if factor > 0 else -(-constant // -factor))
                 ranges[name] = range(low, high + 1)
         return ranges
@@ -339,12 +341,12 @@ class Facts:
                 terms = _replace(terms, symbol.name, {(): Fraction(least), (f"\1{symbol.name}",): Fraction(1)})
         return {names: factor for names, factor in terms.items() if factor}
 
-    @staticmethod
-    def _slack(assumption: Assumption, taken: Mapping[str, object]) -> tuple[str, int, Number] | None:
-        if assumption.equal or len(names_in(assumption.number)) == 1:
+    def _slack(self, assumption: Assumption, taken: Mapping[str, object]) -> tuple[str, int, Number] | None:
+        number = self.reduced(assumption.number)
+        if assumption.equal or len(names_in(number)) == 1:
             return None  # equations and ranges are used otherwise
-        for names, factor in _terms(assumption.number):
-            rest = total(assumption.number, Polynomial(((names, -factor),)))
+        for names, factor in _terms(number):
+            rest = total(number, Polynomial(((names, -factor),)))
             if len(names) == 1 and factor > 0 and names[0] not in names_in(rest) and names[0] not in taken:
                 return names[0], factor, rest
         return None
@@ -370,17 +372,27 @@ _RELATION = re.compile(r"(<=|>=|==|<|>)")
 _FACTOR = re.compile(r"(?:\?)?([A-Za-z_]\w*|[0-9]{1,18})\Z")
 
 
-def assumption(text: str, symbols: Mapping[str, Symbol]) -> Assumption:
-    """``ld >= m``, ``m == 16*n``, ``k < 64``: a relation between sums of products of names and integers.
+_REMAINDER = re.compile(r"\s*(\??[A-Za-z_]\w*)\s*%\s*([1-9][0-9]{0,9})\s*==\s*([0-9]{1,10})\s*\Z")
+
+
+def assumption(text: str, symbols: dict[str, Symbol]) -> Assumption:
+    """``ld >= m``, ``m == 16*n``, ``k < 64``: a relation between sums of products of names and integers; or ``d % 32 ==
+    1``, for which the quotient is added to the symbols.
 
     Raises:
         LayoutError: it is not of that form, or names a leaf that no layout has.
     """
+    if (remainder := _REMAINDER.match(text)) is not None:
+        number, divisor, left = _product(remainder[1], text, symbols), int(remainder[2]), int(remainder[3])
+        name = f"{'?' + remainder[1].removeprefix('?')} / {divisor}"
+        most = symbols["?" + remainder[1].removeprefix("?")].most
+        quotient_of = symbols.setdefault(name, Symbol(name, 1, 0, most // divisor))
+        return Assumption(total(number, times(quotient_of.number, -divisor), -left), True, text)
     parts = _RELATION.split(text)
     if len(parts) != 3:
-        raise LayoutError(f"an assumption is a relation such as 'ld >= m' or 'm == 16*n', not '{text}'")
-    left, right = (_sum(part, text, symbols) for part in (parts[0], parts[2]))
-    difference = total(left, times(right, -1))
+        raise LayoutError(f"an assumption is a relation such as 'ld >= m', 'm == 16*n' or 'd % 32 == 1', not '{text}'")
+    left_side, right_side = (_sum(part, text, symbols) for part in (parts[0], parts[2]))
+    difference = total(left_side, times(right_side, -1))
     match parts[1]:
         case "==":
             return Assumption(difference, True, text)
