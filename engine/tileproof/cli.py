@@ -439,7 +439,7 @@ def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Seconds that Z3 may spend.",
         ),
         click.option(
-            "--assume", multiple=True, metavar="RELATION", help="Such as 'ld >= m' or 'm == 16*n'; repeatable."
+            "--assume", multiple=True, metavar="RELATION", help="Such as 'ld >= m' or 'd % 32 == 1'; repeatable."
         ),
         click.option("--element", metavar="TYPE", help="The element type, such as f16 or f8E4M3FN."),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import tileproof
+from conftest import ROOT
 from tileproof import prove
 from tileproof.cli import main
 from tileproof.layout import ComposedLayout, Dynamic, Layout, LayoutError, Swizzle
@@ -43,6 +45,19 @@ def test_a_counterexample_is_told_line_by_line():
         "  index 2       16",
         "  offset        8",
     ]
+
+
+def test_the_readme_shows_what_is_printed():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    shown = [place for place, line in enumerate(lines) if line.startswith("$ tileproof prove ")]
+    assert len(shown) == 3
+    for place in shown:
+        result = run(*shlex.split(lines[place])[3:])
+        printed = result.stdout.splitlines()
+        if result.exit_code:
+            assert lines[place + 1 : place + 1 + len(printed)] == printed
+        else:
+            assert printed[0].startswith("proved by ")
 
 
 def test_unknown_says_so_and_is_no_success():

@@ -197,3 +197,37 @@ def test_without_numpy_the_verdicts_are_the_same(first, second):
         assert [ask(*arguments) for ask, arguments in asked] == with_lists
     finally:
         maps.VECTORISED = before
+
+
+@given(
+    st.sampled_from((16, 24, 32, 64)),
+    st.sampled_from((1, 2, 4, 8, 64)),
+    st.sampled_from((None, "S<1,4,3>", "S<2,4,3>", "S<3,4,3>", "S<3,3,3>")),
+    st.integers(1, 3),
+    st.sampled_from((None, 8, 72, 128)),
+)
+def test_dynamic_tiles_agree_with_their_instances(columns, div, swizzle, most, rest):
+    """Any number of rows, and a leading dimension of which a divisor, or a remainder, is known."""
+    text = f"(?m{{div=8}},{columns}):(?d{{div={div}}},1)"
+    assume_ = () if rest is None or rest % div else (f"d % 128 == {rest % 128}",)
+    step = div if not assume_ else 128
+    leads = list(range(rest % 128 if assume_ else 0, 4 * step, step))
+    at_values = [f"({8 * most},{columns}):({d},1)" for d in leads]
+    whole = [count.aligned(count.cells(static, 2, swizzle), 8, 2, 16) for static in at_values]
+    free = [
+        fits and count.degree(count.cells(static, 2, swizzle), 8, 2, 8) == 1
+        for fits, static in zip(whole, at_values, strict=True)
+    ]
+    aligned = prove.aligned(text, 8, element="f16", swizzle=swizzle, assume=assume_, timeout=1)
+    conflict = prove.conflict_free(text, "ldmatrix", element="f16", swizzle=swizzle, assume=assume_, timeout=1)
+    for verdict, instances, ask in (
+        (aligned, whole, lambda static: prove.aligned(static, 8, element="f16", swizzle=swizzle)),
+        (conflict, free, lambda static: prove.conflict_free(static, "ldmatrix", element="f16", swizzle=swizzle)),
+    ):
+        if isinstance(verdict, Proved):
+            assert all(instances)
+        else:
+            assert isinstance(verdict, Refuted), verdict
+            found = verdict.counterexample
+            assert found["?d"] % div == 0
+            assert isinstance(ask(f"({found['?m']},{columns}):({found['?d']},1)"), Refuted)

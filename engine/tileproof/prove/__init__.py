@@ -29,7 +29,7 @@ what remains is small whatever the layout's size.
 stride or an offset) up to the largest of a signed integer of their width. Offsets are integers: that the kernel's
 arithmetic on them overflows is not modelled. A leaf may have a name, ``?m{div=8}``, and one name has one value; of two
 layouts, leaves without a name are the same in the order in which they are written, as long as their types are.
-Assumptions such as ``ld >= m`` and ``m == 16*n`` relate names. A dynamic leaf is written as its divisor times an
+Assumptions such as ``ld >= m``, ``m == 16*n`` and ``d % 32 == 1`` relate names. A dynamic leaf is written as its divisor times an
 unknown, so that algebra on polynomials with integer coefficients decides most questions; a counterexample is sought
 among small values, and what remains goes to Z3, which may find a stride times a coordinate, both unknown, too hard.
 
@@ -71,7 +71,7 @@ def equivalent(
 
     Args:
         element: the element type of what is no memory reference.
-        assume: relations of dynamic leaves, such as ``m == 16*n``.
+        assume: relations of dynamic leaves, such as ``m == 16*n``, ``ld >= m`` or ``d % 32 == 1``.
         timeout: seconds that Z3 may spend.
 
     Raises:
