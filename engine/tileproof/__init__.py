@@ -8,6 +8,8 @@
 
     module = tileproof.parse(text).module
 
+    verdict = tileproof.prove.equivalent("(4,8):(8,1)", "(4,(2,4)):(8,(1,2))")
+
 The functions are imported on first use: ``tileproof --version`` pays for none of them.
 """
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tileproof import prove
     from tileproof.api import check, legal, legal_many, load_rules, parse, repair, suggest
     from tileproof.layout import Layout
     from tileproof.report.values import Report
@@ -30,6 +33,7 @@ __all__ = [
     "legal_many",
     "load_rules",
     "parse",
+    "prove",
     "repair",
     "suggest",
 ]
@@ -48,8 +52,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tileproof' has no attribute '{name}'")
     from importlib import import_module  # noqa: PLC0415
 
+    if name == "prove":
+        return import_module("tileproof.prove")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tileproof' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

@@ -349,3 +349,28 @@ def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:
             domain = encoder.book.domain(encoder.schema.name, name)
             found[name] = next(value for value in domain if encoder.number(value) == number)
     return found
+
+
+def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, dict[str, int], str]:
+    """Whether the assertions of an SMT-LIB script over bit vectors can hold together.
+
+    Args:
+        script: its declarations and assertions; commands that ask are passed over.
+        names: the constants whose values are wanted.
+
+    Returns:
+        The answer; where it is satisfiable the values, unsigned; where it is unknown the solver's reason.
+    """
+    solver = z3.SolverFor("QF_BV" if "(set-logic QF_BV)" in script else "BV")
+    solver.set("timeout", max(1, int(seconds * 1000)))
+    # (get-value) would be executed by the parser; what it asks for is read from the model.
+    for assertion in z3.parse_smt2_string("\n".join(x for x in script.split("\n") if not x.startswith("(get-value"))):
+        solver.add(assertion)
+    result = solver.check()
+    if result == z3.sat:
+        model = solver.model()
+        found = {constant.name(): model[constant].as_long() for constant in model.decls() if constant.arity() == 0}
+        return Answer.SATISFIABLE, {name: found.get(name, 0) for name in names}, ""
+    if result == z3.unsat:
+        return Answer.UNSATISFIABLE, {}, ""
+    return Answer.UNKNOWN, {}, solver.reason_unknown()

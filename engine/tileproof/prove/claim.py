@@ -1,0 +1,134 @@
+"""How a claim is decided: by algebra or enumeration, then by a counterexample among small values, then by Z3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from tileproof.prove.maps import TooLarge
+from tileproof.prove.script import Script, values_of
+from tileproof.prove.symbols import Facts, Number, Values, at
+from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
+
+SMALL = 1 << 14
+"""The largest instance that is searched for a counterexample before Z3 is asked."""
+INSTANCES = 24
+WORK = 1 << 22
+"""Coordinates that are enumerated over all values of dynamic leaves together."""
+
+
+class Claim(Protocol):
+    """A statement about layouts whose dynamic leaves have any values that the facts admit."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    @property
+    def statement(self) -> str:
+        """What is claimed, in one sentence without a full stop."""
+
+    @property
+    def size(self) -> Number:
+        """The number of coordinates."""
+
+    def settled(self) -> Verdict | None:
+        """The verdict of algebra or enumeration; None where they leave it open. May raise ``TooLarge``."""
+
+    def at(self, values: Values) -> Claim:
+        """The claim where the dynamic leaves have these values: a static one."""
+
+    def script(self) -> Script:
+        """A question that is satisfiable exactly where the claim is false."""
+
+    def replayed(self, model: Mapping[str, int]) -> Refuted | None:
+        """The counterexample of a solver, worked out on plain integers; None where it is none. Static claims only."""
+
+
+def decide(claim: Claim, seconds: float) -> Verdict:
+    """The verdict, within the time that Z3 may spend."""
+    facts = claim.facts
+    if (fault := facts.fault()) is not None:
+        return Unknown(f"there is nothing to prove: {fault}")
+    try:
+        verdict = claim.settled()
+    except TooLarge:
+        verdict = None
+    if verdict is None and facts.symbols:
+        verdict = _by_values(claim)
+    if verdict is None:
+        return _by_solver(claim, seconds)
+    if isinstance(verdict, Proved) and facts.assumptions and next(facts.some(1), None) is None:
+        return _not_vacuous(facts, seconds) or verdict
+    return verdict
+
+
+def for_all(facts: Facts) -> str:
+    """``for all ?m % 16 == 0, ?n with ?n >= ?m``, with a space before; empty where nothing is dynamic."""
+    if not facts.symbols:
+        return ""
+    given = f" with {', '.join(a.text for a in facts.assumptions)}" if facts.assumptions else ""
+    return f" for all {', '.join(map(str, facts.symbols))}{given}"
+
+
+def _by_values(claim: Claim) -> Verdict | None:
+    """A counterexample among small values; or a proof, where all values there are can be tried."""
+    facts = claim.facts
+    everything = facts.everything()
+    work = tried = 0
+    for values in everything if everything is not None else facts.some(INSTANCES):
+        size = at(claim.size, values)
+        work += size
+        if everything is not None and work > WORK:
+            return None
+        if everything is None and size > SMALL:
+            continue
+        try:
+            verdict = claim.at(values).settled()
+        except TooLarge:
+            verdict = None
+        if isinstance(verdict, Refuted):
+            return replace(verdict, counterexample={**facts.shown(values), **verdict.counterexample})
+        if everything is not None and not isinstance(verdict, Proved):
+            return None
+        tried += 1
+    if everything is None:
+        return None
+    if tried == 0:
+        return Unknown("there is nothing to prove: no values satisfy the assumptions")
+    return Proved("enumeration", claim.statement + for_all(facts), {"values tried": tried})
+
+
+def _by_solver(claim: Claim, seconds: float) -> Verdict:
+    from tileproof.smt import Answer, solve  # noqa: PLC0415 - most questions need no solver
+
+    script = claim.script()
+    answer, model, reason = solve(script.text(), script.variables, seconds)
+    if answer is Answer.UNKNOWN:
+        return Unknown(f"Z3 gave up after {seconds:g} s ({reason}); --timeout gives it more time")
+    if answer is Answer.UNSATISFIABLE:
+        vacuous = _not_vacuous(claim.facts, seconds) if claim.facts.assumptions else None
+        return vacuous or Proved("z3", claim.statement + for_all(claim.facts), {})
+    values = values_of(model, claim.facts)
+    refuted = claim.at(values).replayed(model)
+    if refuted is None:
+        return Unknown("the counterexample of Z3 does not hold when it is worked out on integers: please report this")
+    return replace(refuted, by="z3", counterexample={**claim.facts.shown(values), **refuted.counterexample})
+
+
+def _not_vacuous(facts: Facts, seconds: float) -> Unknown | None:
+    """Why a proof would be empty, where no values satisfy the assumptions."""
+    if next(facts.some(1), None) is not None:
+        return None
+    from tileproof.smt import Answer, solve  # noqa: PLC0415
+
+    script = Script(facts, ())
+    answer, _, reason = solve(script.text(), script.variables, seconds)
+    if answer is Answer.SATISFIABLE:
+        return None
+    if answer is Answer.UNSATISFIABLE:
+        return Unknown("there is nothing to prove: the assumptions contradict each other")
+    return Unknown(f"Z3 found no values that satisfy the assumptions in {seconds:g} s ({reason})")
+
+
+Told = dict[str, Known]

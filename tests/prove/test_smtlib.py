@@ -1,0 +1,137 @@
+"""The written questions, repeated by another solver: cvc5 must answer as we do."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from click.testing import CliRunner
+from prove_cases import CASES
+
+from tileproof.cli import main
+from tileproof.prove import questions
+from tileproof.prove.claim import decide
+from tileproof.verdict import Proved, Refuted, Unknown
+
+pytestmark = pytest.mark.oracle
+
+ENOUGH = 200
+MILLISECONDS = 10_000
+
+
+def repeat(text):
+    """What cvc5 says of a script: ``sat``, ``unsat`` or ``unknown``; it must read every line of it."""
+    cvc5 = pytest.importorskip("cvc5", reason="cvc5 is not installed (extra `oracle`)")
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", str(MILLISECONDS))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question.smt2")
+    symbols, answer = parser.getSymbolManager(), None
+    while not (command := parser.nextCommand()).isNull():
+        said = str(command.invoke(solver, symbols)).strip()
+        if command.getCommandName() == "check-sat":
+            answer = said.partition(" ")[0]  # unknown (TIMEOUT)
+        elif command.getCommandName() != "get-value":
+            assert not said, said
+    assert answer in ("sat", "unsat", "unknown")
+    return answer
+
+
+def agrees(verdict, answer):
+    assert answer == ("unsat" if isinstance(verdict, Proved) else "sat"), verdict
+
+
+def shape_and_stride(random_, dynamic):
+    """A random layout, perhaps swizzled; ``dynamic``: with a dynamic leaf now and then."""
+    sizes = [random_.choice((1, 2, 3, 4, 8)) for _ in range(random_.randint(1, 3))]
+    strides, running = [0] * len(sizes), 1
+    for place in random_.sample(range(len(sizes)), len(sizes)):
+        strides[place] = running * random_.choice((1, 1, 1, 2))
+        running *= sizes[place]
+    if random_.random() < 0.2:
+        strides[random_.randrange(len(sizes))] = random_.choice((0, 3, -1))
+    leaves = [*map(str, sizes), *map(str, strides)]
+    if dynamic:
+        leaves[random_.randrange(len(leaves))] = random_.choice(("?{div=8}", "?{div=64}", "?"))
+    half = len(sizes)
+    text = f"({','.join(leaves[:half])}):({','.join(leaves[half:])})"
+    swizzle = random_.choice(("", "", "S<1,1,2> o 0 o ", "S<2,1,3> o 0 o ", "S<1,4,3> o 0 o "))
+    return swizzle + text
+
+
+def random_claims(seed):
+    """Claims of every kind."""
+    random_ = random.Random(seed)
+    while True:
+        text, other = (shape_and_stride(random_, random_.random() < 0.3) for _ in range(2))
+        match random_.randrange(6):
+            case 0:
+                yield questions.equivalent(text, random_.choice((text, text.split(" o ")[-1], other)))
+            case 1:
+                yield questions.injective(text)
+            case 2:
+                yield questions.bijective(text)
+            case 3:
+                yield questions.covers(text, str(random_.choice((4, 8, 16, 24))))
+            case 4:
+                size = random_.choice((None, 4, 8))
+                yield questions.aligned(
+                    text, random_.choice((2, 4)), "f16", size, 0, random_.choice((None, "S<1,3,3>"))
+                )
+            case 5:
+                plain = text.split(" o ")[-1]
+                if plain.count(",") == 2:
+                    yield questions.conflict_free(plain, "ld.shared.b32", "f32", mode=0)
+
+
+def test_cvc5_repeats_the_verdicts_of_random_claims():
+    repeated = {Proved: 0, Refuted: 0}
+    by = set()
+    for claim in random_claims(2024):
+        verdict = decide(claim, 2.0)
+        if isinstance(verdict, Unknown):
+            assert "Z3 gave up" in verdict.reason
+            continue
+        answer = repeat(claim.script().text())
+        if answer == "unknown":
+            continue
+        agrees(verdict, answer)
+        repeated[type(verdict)] += 1
+        by.add(verdict.by)
+        if sum(repeated.values()) >= ENOUGH:
+            break
+    assert min(repeated.values()) > ENOUGH // 5, repeated
+    assert by >= {"algebra", "enumeration"}
+
+
+# Products of two unknowns of 32 bits, which algebra decides at once, take a solver of bit vectors minutes.
+HARD = (
+    ["injective", "(?m,?n):(1,?ld)"],
+    ["injective", "(?m,?n):(1,?m)"],
+    ["injective", "(?m,?n):(?c,?d)"],
+    ["injective", "(3,2,?n):(2,3,?d)"],
+    ["bijective", "(8,?m):(?m,1)"],
+    ["bijective", "(4,?m,8):(1,4,?d)"],
+    ["injective", "(8,?n):(1,?d)"],
+    ["conflict-free", "(?m{div=8},?k{div=64}):(?d{div=8},1)"],
+    ["conflict-free", "(32,32):(?d,1)"],
+)
+
+
+def repeated_cases():
+    for verdict, _, arguments, _ in CASES:
+        marks = [pytest.mark.long] if arguments[:2] in HARD else []
+        yield pytest.param(verdict, arguments, marks=marks, id=" ".join(arguments))
+
+
+@pytest.mark.parametrize(("verdict", "arguments"), [*repeated_cases()])
+def test_cvc5_repeats_the_cases(verdict, arguments, tmp_path):
+    file = tmp_path / "question.smt2"
+    result = CliRunner().invoke(main, ["prove", *arguments, "--smt2", str(file)])
+    assert result.exit_code == (0 if verdict == "proved" else 1)
+    text = file.read_text()
+    assert "(set-logic QF_BV)" in text or "--at-least-once" in arguments
+    answer = repeat(text)
+    if answer == "unknown" and arguments[:2] in HARD:
+        pytest.skip(f"cvc5 gave up after {MILLISECONDS / 1000:g} s")
+    assert answer == ("unsat" if verdict == "proved" else "sat")
