@@ -21,6 +21,7 @@ from tileproof.dialects.infer import (
     memory,
     partition,
     scalars,
+    tensormap,
     tma,
 )
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
@@ -55,6 +56,7 @@ _FAMILIES = (
     memory,
     partition,
     scalars,
+    tensormap,
     tma,
 )  # importing them fills the table
 

@@ -11,7 +11,16 @@ from __future__ import annotations
 from itertools import repeat
 
 from tileproof import layout as algebra
-from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
+from tileproof.dialects.infer.call import (
+    Call,
+    Results,
+    Unknown,
+    infers,
+    layout_operand,
+    of_layout,
+    operand,
+    tuple_operand,
+)
 from tileproof.dialects.infer.partition import known, role_of
 from tileproof.dialects.types import Node
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, Type, element_bits
@@ -106,6 +115,21 @@ def _registers(mma: TiledMma, given: Type, role: str) -> Tensor:
     if bits is None or not isinstance(held, int) or held * bits % 8:
         raise Unknown
     return Tensor(Pointer(element, "rmem", held * bits), layout)
+
+
+@infers("make_fragment_like")
+def make_fragment_like(call: Call) -> Results:
+    """A compact layout of the same shape, the first mode in its own order, the others in that of their strides."""
+    given = layout_operand(call, 0)
+    outer = given.outer if isinstance(given, ComposedLayout) else given
+    shape, stride = outer.shape, outer.stride
+    if not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) < 2:
+        return (of_layout(Layout(shape, _compact(shape, None)[0])),)
+    first, count = _compact(shape[0], stride[0])
+    steps = [d for s, d in zip(leaves(shape[1:]), leaves(stride[1:]), strict=True) if s != 1]
+    if any(isinstance(extent, Dynamic) for extent in leaves(shape)) or len(set(steps)) < len(steps):
+        raise Unknown  # equal strides have no order; the dialect lets such modes overlap
+    return (of_layout(Layout(shape, (first, *_ordered(shape[1:], stride[1:], count)))),)
 
 
 def _compact(shape: Tuple, like: Tuple | None) -> tuple[Tuple, Integer]:

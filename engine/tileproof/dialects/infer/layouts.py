@@ -63,6 +63,11 @@ def coalesce(call: Call) -> Results:
     return (on_layout(operand(call, 0), lambda layout: algebra.coalesce(layout, profile)),)
 
 
+@infers("filter")
+def filter_(call: Call) -> Results:
+    return (on_layout(operand(call, 0), algebra.filter),)
+
+
 @infers("complement")
 def complement(call: Call) -> Results:
     target = tuple_operand(call, 1) if len(call.operands) > 1 else None

@@ -40,7 +40,14 @@ def set_value(call: Call) -> Results:
     return (atom,)
 
 
-@infers("make_umma_smem_desc", "make_gmma_smem_desc", dialect="cute_nvgpu")
+@infers(
+    "make_umma_smem_desc",
+    "make_gmma_smem_desc",
+    "sm103.make_umma_smem_desc_circular",
+    "sm107.make_umma_smem_desc",
+    "sm107.make_umma_smem_desc_circular",
+    dialect="cute_nvgpu",
+)
 def make_smem_desc(call: Call) -> Results:
     return (Descriptor(),)
 
