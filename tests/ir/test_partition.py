@@ -10,6 +10,7 @@ import pytest
 from partition_cases import Case, cases
 from wheel import disagreements, ours
 
+import tileproof
 from tileproof.dialects.fragments import fragments
 from tileproof.dialects.infer import infer
 from tileproof.dialects.infer.partition import mma_operand
@@ -73,6 +74,41 @@ def test_no_changed_partition_ends_in_an_exception():
 def test_an_atom_that_no_rule_file_knows_has_no_fragments():
     assert fragments(type_tree("!cute_nvgpu.sm999.mma<1x1x1>")) is None
     assert fragments(type_tree("!cute_nvgpu.sm80.mma<1x1>")) is None
+
+
+HOUSE = """
+fragment cute_nvgpu.atom.house_copy {
+  bits : bits from 0;
+  source "the house"
+  threads 1:0;
+  S (1,8):(0,1);
+  D S;
+  R S;
+}
+"""
+HOUSE_USE = """
+func.func @f(%c: TILED, %t: !cute.memref<f16, gmem, align<16>, "(128,8):(8,1)">, %i: !cute.coord<"?">) {
+  %r = "cute.tiled.copy.partition_S"(%c, %t, %i) : (TILED, !cute.memref<f16, gmem, align<16>, "(128,8):(8,1)">,
+    !cute.coord<"?">) -> !cute.memref<f16, gmem, align<16>, "((8,1),1,1):((2,0),0,0)">
+  return
+}
+""".replace(
+    "TILED",
+    '!cute.tiled_copy<!cute_nvgpu.atom.house_copy<f16>, layout_copy_tv = <"(128,8):(1,128)">, '
+    'tiler_mn = <"[128:1;8:1]">>',
+)
+
+
+def test_fragments_of_house_rules_count_in_a_check(tmp_path):
+    folder = tmp_path / "house"
+    folder.mkdir()
+    (folder / "house.rule").write_text(HOUSE, encoding="utf-8")
+    path = tmp_path / "kernel.mlir"
+    path.write_text(HOUSE_USE, encoding="utf-8")
+    assert [d.code for d in tileproof.check(str(path)).diagnostics if d.code == "IR020"] == []
+    found = tileproof.check(str(path), rules=[folder]).diagnostics
+    (message,) = [d.message for d in found if d.code == "IR020"]
+    assert '"((8,1),1,1):((1,0),0,0)"' in message.partition("incompatible")[0]
 
 
 # ---------------------------------------------------------------------------------------------------------- the wheel

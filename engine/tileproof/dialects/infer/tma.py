@@ -87,7 +87,7 @@ def _word(node: Node, name: str) -> str:
 def tma_partition(call: Call) -> Results:
     atom, coord, ctas = operand(call, 0), tuple_operand(call, 1), layout_operand(call, 2)
     shared, remote = operand(call, 3), operand(call, 4)
-    found = fragments(atom.node) if isinstance(atom, Atom) else None
+    found = fragments(atom.node, call.book) if isinstance(atom, Atom) else None
     if found is None or "S" not in found.layouts or not isinstance(ctas, Layout):
         raise Unknown
     if not isinstance(shared, Tensor) or not isinstance(shared.iterator, Pointer) or not isinstance(remote, Tensor):
@@ -115,7 +115,7 @@ def tma_partition(call: Call) -> Results:
 def make_tmem_copy(call: Call) -> Results:
     """A warpgroup's copy between registers and what its atom covers of a tensor in tensor memory."""
     atom, tensor = operand(call, 0), operand(call, 1)
-    found = fragments(atom.node) if isinstance(atom, Atom) else None
+    found = fragments(atom.node, call.book) if isinstance(atom, Atom) else None
     if not isinstance(atom, Atom) or found is None or "T" not in found.layouts:
         raise Unknown
     match tensor:
