@@ -49,7 +49,9 @@ def _case(random: Random) -> Case:
     make = _Values(random)
     layout = f'!cute.layout<"{make.layout(random.choice([make.extent, make.small]))}">'
     kind = random.choice(["shape", "int_tuple"])
-    match random.choice(["product", "product_each", "coord", "partition", "partition", "like", "filter", "index"]):
+    match random.choice(
+        ["product", "product_each", "coord", "partition", "partition", "like", "filter", "index", "stencil"]
+    ):
         case "product" | "product_each" as name:
             operand = f'!cute.{kind}<"{make.shape(make.extent)}">'
             return Case(f"cute.tuple.{name}", (operand,), "", f'!cute.{kind}<"97">')
@@ -68,6 +70,13 @@ def _case(random: Random) -> Case:
             return Case("cute.make_fragment_like", (layout,), "", '!cute.layout<"99:77">')
         case "filter":
             return Case("cute.filter", (layout,), "", '!cute.layout<"99:77">')
+        case "stencil":
+            rank = random.choice([1, 2, 3])
+            shape = make.shape(make.extent, 1, rank)
+            tile = ";".join(f"{make.small()}:{random.choice([1, 2, 3])}" for _ in range(rank))
+            operands = (f'!cute.layout<"{shape}:{alike(shape, make.step)}">', f'!cute.tile<"[{tile}]">')
+            segments = "operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>"
+            return Case("cute.stencil_divide", operands, segments, '!cute.layout<"99:77">')
     element = random.choice(["f16", "i8", "f4E2M1FN", "f32"])
     index = random.choice(["?", "4", "?{div=4}"])
     operands = (

@@ -37,8 +37,8 @@ cute_nvgpu.get_tma_desc_addr cute_nvgpu.make_tma_desc_im2col cute_nvgpu.make_tma
 """
 """The dialect believes the declared result of these."""
 OPEN = """
-cute.copy.make_fragment cute.deref_desc_iter cute.reduce cute.stencil_divide cute.tiled.mma.partition_shape
-cute_nvgpu.atom.get_coord_tensor cute_nvgpu.atom.get_copy_s2t_smem_desc_view
+cute.copy.make_fragment cute.deref_desc_iter cute.reduce cute.tiled.mma.partition_shape
+cute_nvgpu.atom.get_copy_s2t_smem_desc_view
 cute_nvgpu.atom.make_non_exec_2d_gather4_tma_load cute_nvgpu.atom.make_non_exec_2d_scatter4_tma_store
 cute_nvgpu.atom.make_non_exec_im2col_tma_load cute_nvgpu.atom.make_non_exec_im2col_tma_store
 cute_nvgpu.atom.make_s2t_copy cute_nvgpu.atom.sm107.get_copy_s2t_smem_desc_view cute_nvgpu.get_grid_constant_pointer
@@ -83,9 +83,9 @@ def test_the_wheel_infers_the_same_of_random_operations():
 
 @pytest.mark.oracle
 def test_the_wheel_infers_the_same_of_random_tensor_maps():
-    verdicts = disagreements(tensormap_cases(seed=1, count=800))
-    assert verdicts["equal"] > 500
-    assert verdicts["refused"] > 100
+    verdicts = disagreements(tensormap_cases(seed=1, count=300))
+    assert verdicts["equal"] > 180
+    assert verdicts["refused"] > 30
 
 
 @pytest.mark.long
@@ -104,7 +104,13 @@ MAP = (
     "!cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 131072, "
     'tma_gbasis = <"(64,128,1):(1@1,1@0,1@2)">, tma_format = F16_RN>'
 )
+COORDINATES = '!cute.coord_tensor<"(0,0,0)", "(?,?,?):(77@0,78@1,5@2)">'
+LOAD = (
+    "!cute_nvgpu.atom.tma_load<f16, copy_bits = 131072, mode = tiled, num_cta = 1, "
+    'g_stride = <"(1@1,64@0)"> tma_gbasis = <"()">>'
+)
 SMALL = [
+    Case("cute_nvgpu.atom.get_coord_tensor", (LOAD, '!cute.shape<"(?{div=4},64)">'), "", COORDINATES),
     Case("cute.fast_divmod.get_aux", ("!cute.fast_divmod_divisor<64>",), "", "i32, i8, i8"),
     Case(
         "cute_nvgpu.atom.make_tma_residue_tensor",

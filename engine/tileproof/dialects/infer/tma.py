@@ -21,7 +21,9 @@ from tileproof.dialects.values import (
 )
 from tileproof.layout import LayoutError, tiled
 from tileproof.layout.leaves import divide_integers, integer, multiply_integers
-from tileproof.layout.values import Layout
+from tileproof.layout.values import Basis, Layout
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
 
 _LOAD, _STORE = "!cute_nvgpu.atom.non_exec_tiled_tma_load", "!cute_nvgpu.atom.non_exec_tiled_tma_store"
 
@@ -81,6 +83,26 @@ def _word(node: Node, name: str) -> str:
     if len(leaves) != 1:
         raise Unknown
     return leaves[0].text
+
+
+@infers("atom.get_coord_tensor", dialect="cute_nvgpu")
+def get_coord_tensor(call: Call) -> Results:
+    """The coordinates of a shape, by the strides that the atom keeps."""
+    atom, shape = operand(call, 0), tuple_operand(call, 1)
+    if not isinstance(atom, Atom) or len(call.operands) != 2:
+        raise Unknown
+    try:
+        stride = parse_layout(_word(atom.node, "g_stride"))
+    except SyntaxFault:
+        raise Unknown from None
+    if not isinstance(stride, tuple) or not stride:
+        raise Unknown
+    if not all(isinstance(step, Basis) and len(step.path) == 1 for step in stride):
+        raise Unknown
+    if not isinstance(shape, tuple) or len(shape) != len(stride) or any(isinstance(part, tuple) for part in shape):
+        raise Unknown
+    rank = 1 + max(step.path[-1] for step in stride if isinstance(step, Basis))
+    return (Tensor(CoordIterator((0,) * rank), Layout(shape, stride)),)
 
 
 @infers("atom.tma_partition", dialect="cute_nvgpu")
