@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -29,6 +30,8 @@ from tileproof.rule import Rulebook, Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.verbs.prove import BadQuestion
 from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
+
+_CONTAINER = re.compile(r"i(8|16|32|64)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,8 @@ def _bits(book: Rulebook, element: str) -> int:
     member = "." + element.removeprefix(".")
     rows = book.tables["element", "ptx"].rows
     known = book.enums["element"].by_spelling.get(element, member)
-    width = rows[known,][0] if (known,) in rows else element_bits(element)
-    if not isinstance(width, int) or not 1 <= width <= 1024:
+    width = rows[known,][0] if (known,) in rows else element_bits(element) if _CONTAINER.fullmatch(element) else None
+    if not isinstance(width, int):
         raise BadQuestion(f"no element type is called '{element}'")
     return width
 
