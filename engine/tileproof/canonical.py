@@ -346,7 +346,7 @@ def swizzle_mode(book: Rulebook, swizzle: Swizzle | None, bits: int, of_bytes: b
 
 
 def _divides(extent: int, whole: object) -> bool:
-    return isinstance(whole, int) and whole > 0 and whole % extent == 0
+    return isinstance(whole, int) and extent > 0 and whole > 0 and whole % extent == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,5 +87,6 @@ def test_every_rule_has_a_case_that_violates_it():
     later |= {"BS117"}  # ties the block size of IR to the modifiers of PTX, which no text has together
     later |= {"DS101", "DS102", "DS103", "DS104", "DS110", "DS111"}  # fields of packed descriptors;
     later |= {"DS130", "DS131", "DS132", "DS133", "DS134", "DS135"}  # descriptors/test_words.py
+    later |= {"DS140", "DS141", "DS142", "DS143"}  # whole kernels; descriptors/test_assembled.py
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
     assert rules - reported == later

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 
 from tileproof import target
 from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.dialects.assembled import assembled
 from tileproof.dialects.copies import Binding, Copy, Definitions, read_copy
 from tileproof.dialects.descriptors import made, operand_facts
 from tileproof.dialects.entities import field_set, resolve
@@ -42,6 +43,7 @@ from tileproof.verbs.outcome import FileReport, Options, finding, finish
 
 _ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
+_ASSEMBLES = re.compile(r"nvvm\.tcgen05\.mma|tma_load|tma_store")  # else there is nothing to follow
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
 
 
@@ -121,6 +123,7 @@ class _Check:
                 self.judge_operation(member, operation, chosen)
         self.judge_uses()
         self.judge_descriptors()
+        self.judge_assembled()
         self.judge_types()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
@@ -276,6 +279,17 @@ class _Check:
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.book, self.options.contract, one))
+
+    def judge_assembled(self) -> None:
+        """What kernels assemble by arithmetic, and what TMA writes: each finding once."""
+        if not _ASSEMBLES.search(self.source.text):
+            return
+        seen: set[object] = set()
+        for facts in assembled(self.book, self.options.contract, self.scan.module.operations, self.aliases):
+            key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
+            if key not in seen:
+                seen.add(key)
+                self.judge(facts)
 
     def judge_use(self, operation: Operation, member: str) -> bool:
         """Whether the first operand of an operation is an atom with the interface that the operation needs."""
