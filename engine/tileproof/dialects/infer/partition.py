@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tileproof.dialects.fragments import Fragments, Missing, fragments
+from tileproof.dialects.fragments import fragments
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
 from tileproof.dialects.infer.memory import sliced
 from tileproof.dialects.values import Tensor, TiledCopy, TiledMma
+from tileproof.held import Fragments, Missing
 from tileproof.layout import tiled
 from tileproof.layout.basics import modes
 from tileproof.layout.leaves import Integer
