@@ -1,0 +1,1 @@
+"""Proofs: pure functions from what a kernel claims to a verdict."""
