@@ -23,7 +23,7 @@ COORDINATES = {"A": ("m", "k"), "B": ("n", "k"), "C": ("m", "n"), "E": ("m", "k"
 ROW_BITS = 128
 """One row of a matrix that ldmatrix and stmatrix move."""
 
-_LARGEST = 1 << 22  # elements that are looked at one by one
+_LARGEST = 1 << 18  # elements that are looked at one by one
 
 
 # -------------------------------------------------------------------------------------------------- one operand
@@ -45,8 +45,9 @@ def covers(operand: Operand) -> Verdict:
         return Proved(
             ALGEBRA, claim, {"elements": elements, "per_thread": per_thread(operand), "broadcast": broadcast(operand)}
         )
-    if count > _LARGEST or elements > _LARGEST:
-        return Unknown(f"{max(count, elements)} elements are too many to look at one by one")
+    most = max(count, elements, *map(_count, modes(operand.flat)))
+    if most > _LARGEST:
+        return Unknown(f"{most} elements are too many to look at one by one")
     holders: dict[int, tuple[int, int]] = {}
     for thread, value, number in _places(operand.flat):
         if number in holders:

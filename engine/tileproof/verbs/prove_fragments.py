@@ -77,7 +77,7 @@ def fragment(
     """
     known = read_type(atom) if atom.startswith("!cute.tiled_") else None
     if isinstance(known, TiledMma):
-        return Answer(tiled.mma_covers(known, _SAME.get(role.upper(), role.upper())), {})
+        return _of_tiled(known, _SAME.get(role.upper(), role.upper()), layout)
     if isinstance(known, TiledCopy):
         return Answer(tiled.copy_covers(known), {"layout": str(known.thread_values), "tile": str(known.tiler)})
     facts = _given(given)
@@ -119,6 +119,21 @@ def gemm_of_layouts(a: str, b: str, d: str) -> Answer:
         BadQuestion: one of them is no layout.
     """
     return Answer(prove.composes(*map(_layout, (a, b, d))), {})
+
+
+def _of_tiled(mma: TiledMma, role: str, layout: str | None) -> Answer:
+    """A tiled MMA: its threads count through all of its atoms."""
+    if role not in tiled.MMA_OPERANDS:
+        raise BadQuestion(f"a tiled MMA has the operands A, B and C, not {role}")
+    verdict = tiled.mma_covers(mma, role)
+    if not isinstance(verdict, Proved):
+        return Answer(verdict, {})
+    try:
+        held = tiled.held_by_threads(mma, role)
+    except LayoutError as fault:
+        return Answer(verdict if layout is None else Unknown(str(fault)), {})
+    about: dict[str, Known] = {"layout": str(held.layout), "tile": held.tile}
+    return Answer(verdict if layout is None else prove.agrees(_layout(layout), held), about)
 
 
 def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | str]) -> Found:
