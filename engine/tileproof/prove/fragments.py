@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from tileproof.held import Fragments, Missing, Operand, flattened
@@ -180,24 +181,24 @@ def moves(matrices: Matrices, fragment: Operand, major: str) -> Verdict:
         return Refuted(ENUMERATION, message, {"moved": values, "held": count})
     if len(fragment.tile) != 2:
         return Unknown(f"{role} has no tile of rows and columns")
-    origins: dict[int, tuple[int, int]] = {}
+    origins: dict[tuple[int, int, int], tuple[int, int]] = {}
     of_matrix = matrices.rows * matrices.columns
     turned = major == "mn"
     moved = sorted((_at(matrices.held, lane, value), lane, value) for lane in range(lanes) for value in range(values))
-    for group in range(count // values):
-        for number, lane, value in moved:
+    for warp, group in product(range(fragment_lanes // lanes), range(count // values)):
+        for number, lane_in_warp, value_moved in moved:
             matrix, within = divmod(number, of_matrix)
             step = divmod(within, matrices.columns)
             row, column = (step[1], step[0]) if turned else step
-            wanted = _split(_at(fragment.flat, lane, group * values + value), fragment.tile)
-            key = group * (values * lanes // of_matrix) + matrix
-            origin = origins.setdefault(key, (wanted[0] - row, wanted[1] - column))
+            lane, value = warp * lanes + lane_in_warp, group * values + value_moved
+            wanted = _split(_at(fragment.flat, lane, value), fragment.tile)
+            origin = origins.setdefault((warp, group, matrix), (wanted[0] - row, wanted[1] - column))
             given = (origin[0] + row, origin[1] + column)
             if given != tuple(wanted):
                 return Refuted(
                     ENUMERATION,
-                    f"{name} gives lane {lane} another element as value {group * values + value} than {role} has there",
-                    {"lane": lane, "value": group * values + value, "given": given, "true": tuple(wanted)},
+                    f"{name} gives lane {lane} another element as value {value} than {role} has there",
+                    {"lane": lane, "value": value, "given": given, "true": tuple(wanted)},
                 )
     places = tuple(origins[key] for key in sorted(origins))
     return Proved(ENUMERATION, f"{name} and {role} agree in every lane and value", {"matrices": places})
