@@ -85,6 +85,7 @@ def fragment(
     true = _operand(found, role)
     about: dict[str, Known] = {"layout": str(true.layout), "tile": tuple(true.tile), "declaration": found.name}
     if contract == "tileiras":
+        about |= _arm(book, atom)
         return Answer(_page(book, atom, facts, true.role, found), about)
     if layout is not None:
         return Answer(prove.agrees(_layout(layout), true), about)
@@ -238,6 +239,33 @@ def _page(book: Rulebook, atom: str, facts: Mapping[str, Scalar | str], role: st
     except BadQuestion:
         return Unknown(f"page P0 has no operand table for '{atom}'")
     return prove.differs(page.fragments, role, true.fragments.operands[role])
+
+
+def _arm(book: Rulebook, atom: str) -> dict[str, Known]:
+    """The arm of page P0's synthesizer that an instruction of a warp asks for: the one whose key it has, or none."""
+    opcode = read_opcode(book, atom.split(maxsplit=1)[0] if atom.split() else "")
+    values = opcode.values
+
+    def cell(table: str, key: Scalar | None, column: str) -> Scalar | None:
+        held = book.tables[table, "tileiras"]
+        row, place = held.rows.get((key,)), held.column(column)  # type: ignore[arg-type]
+        return row[place] if row is not None and place is not None else None  # type: ignore[return-value]
+
+    key = (
+        values.get("K"),
+        values.get("M"),
+        values.get("sparse"),
+        cell("synthesizer_type", values.get("a.type"), "fp8"),
+        cell("synthesizer_layout", values.get("a.layout"), "trans_a"),
+    )
+    declaration = opcode.declaration
+    if declaration is None or "mma.plain.instruction" not in book.lineage(declaration.schema) or None in key:
+        return {}
+    for (arm,), row in book.tables["synthesizer", "tileiras"].rows.items():
+        if row[: len(key)] == key:
+            slots, elements = row[len(key)], row[len(key) + 1]
+            return {"arm": str(arm)[1:], "slot_count": int(slots), "arm_elements": int(elements)}  # type: ignore[arg-type]
+    return {"arm": "none"}
 
 
 def _layout(text: str) -> Layout:
