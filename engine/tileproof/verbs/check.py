@@ -316,15 +316,18 @@ class _Check:
     def judge_tilings(self) -> None:
         """Tiled atoms that do not cover their tile, and tensors that are no whole number of tiles."""
         for text, offset in self.scan.module.types.items():
-            if text.startswith(("!cute.tiled_mma", "!cute.tiled_copy")):
-                found = self.atom_in(text)
-                if found is not None and found[0] not in self.illegal:
-                    for facts in tiled_facts(resolve(text, self.aliases), Span(offset, offset + len(text))):
-                        self.judge(facts)
+            if text.startswith(("!cute.tiled_mma", "!cute.tiled_copy")) and self.on_legal_atom(text):
+                for facts in tiled_facts(resolve(text, self.aliases), Span(offset, offset + len(text))):
+                    self.judge(facts)
         for operation in self.scan.module.walk():
             partition = partition_facts(operation, self.aliases)
-            if partition is not None:
+            if partition is not None and self.on_legal_atom(resolve(operation.inputs[0].text, self.aliases)):
                 self.judge(partition)
+
+    def on_legal_atom(self, text: str) -> bool:
+        """Whether a type holds an atom that is not reported already."""
+        found = self.atom_in(text)
+        return found is not None and found[0] not in self.illegal
 
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
