@@ -657,6 +657,70 @@ def prove_conflict_free(
     _prove("conflict_free", layout_, access, element, tv, mode, swizzle, align, assume, **settings)
 
 
+@prove.command("fragment")
+@click.option("--atom", required=True, help="A type of the IR, a PTX opcode, or a fragment's name in the rule files.")
+@click.option(
+    "--operand", "role", default="A", show_default=True, help="A, B, C, E (metadata), SFA, SFB, T (TMEM), S, D."
+)
+@click.option("--layout", "own", metavar="TV", help="A thread-value layout to compare with the true one.")
+@click.option("--copy", metavar="INSTR", help="An ldmatrix or stmatrix that should fill or drain the operand.")
+@click.option("--major", type=click.Choice(["k", "mn"]), default="k", show_default=True, help="For --copy.")
+@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def prove_fragment(
+    atom: str,
+    role: str,
+    own: str | None,
+    copy: str | None,
+    major: str,
+    facts: tuple[str, ...],
+    contract: str,
+    form: str,
+    folders: tuple[Path, ...],
+) -> None:
+    """Which thread holds which element of an operand, and that every element has its holder.
+
+    `tileproof prove fragment --atom mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A`
+
+    With --layout: is this layout the true one? With --copy: does the instruction feed or drain the operand? In contract
+    tileiras: is what reference page P0 says of the operand true? Of a tiled MMA or copy: is its tile covered once?
+    """
+    from tileproof.verbs import prove_fragments as verb  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    try:
+        answer = verb.fragment(book, atom, role, contract=contract, given=facts, layout=own, copy=copy, major=major)
+    except verb.BadQuestion as error:
+        fail(str(error))
+    click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
+    sys.exit(verb.status(answer))
+
+
+@prove.command("gemm")
+@click.argument("layouts", nargs=-1, metavar="[A B D]")
+@click.option("--atom", help="A type of the IR or a PTX opcode, instead of three layouts.")
+@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def prove_gemm(
+    layouts: tuple[str, ...], atom: str | None, facts: tuple[str, ...], form: str, folders: tuple[Path, ...]
+) -> None:
+    """Do A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
+    from tileproof.verbs import prove_fragments as verb  # noqa: PLC0415
+
+    if (atom is None) == (not layouts) or len(layouts) not in (0, 3):
+        fail("prove gemm takes three layouts, A B D, or --atom")
+    book, _ = _load(folders)
+    try:
+        answer = verb.gemm_of_layouts(*layouts) if atom is None else verb.gemm(book, atom, facts)
+    except verb.BadQuestion as error:
+        fail(str(error))
+    click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
+    sys.exit(verb.status(answer))
+
+
 @main.group()
 def rules() -> None:
     """The rule base: list, show, check and compare rules."""

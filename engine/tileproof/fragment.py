@@ -2,8 +2,9 @@
 
 A *fragment* is what one thread holds of a tile. For each atom and each of its operands a layout takes ``(thread,
 value)`` to the element that this thread keeps as its value of that number: to the coordinate ``(m,k)``, ``(n,k)`` or
-``(m,n)`` of an MMA, to the running number of the element (or of its first bit) of a copy. This module has the abstract
-syntax of these declarations; ``dialects.fragments`` reads an atom by them.
+``(m,n)`` of an MMA, to the running number of the element (or of its first bit) of a copy. One declaration serves the
+atom of the IR, whose parameters give its facts, and the PTX instruction, whose facts it takes or derives. This module
+has the abstract syntax; ``held`` finds the layouts, ``dialects.fragments`` those of an atom.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from tileproof.rule import Bounded, Domain, Enumerated, Expression, Place, Scala
 
 INTEGER, BITS = "integer", "bits"
 
-MMA_ROLES = ("threads", "A", "B", "C")
+MMA_ROLES = ("threads", "A", "B", "C", "E", "SFA", "SFB", "T")
+"""Operands of an MMA: sparse metadata is E, scale factors are SFA and SFB, T is where C lies in tensor memory."""
+
 COPY_ROLES = ("threads", "S", "D", "R", "T")
 _LARGEST = 2**31 - 1
 
@@ -27,12 +30,13 @@ class Taken:
 
     Attributes:
         kind: ``integer``, ``bits`` (the width of an element type) or the name of an enum.
+        parameter: None where no parameter of a type says it, only the PTX instruction.
         default: the values where the type leaves the parameter out.
     """
 
     facts: tuple[str, ...]
     kind: str
-    parameter: int | str
+    parameter: int | str | None
     default: tuple[Scalar, ...] | None
 
     @property
@@ -71,10 +75,30 @@ class ThreadValues:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The layout of one operand, or the name of another operand whose layout it shares, under a condition."""
+    """The layout of one operand, or the name of another operand whose layout it shares, under a condition.
+
+    Attributes:
+        tile: the extents of the coordinate; empty where the operand has those of its role.
+        partial: some coordinates of the tile are nobody's.
+    """
 
     role: str
     layout: ThreadValues | str
+    tile: tuple[Expression, ...]
+    partial: bool
+    when: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Applies:
+    """PTX instructions that have the fragment: those of a schema for which a condition holds.
+
+    Attributes:
+        given: how the facts of the instruction give facts of the fragment. A fact of the same name is taken as it is.
+    """
+
+    schema: str
+    given: tuple[tuple[str, Expression], ...]
     when: Expression | None
 
 
@@ -83,10 +107,13 @@ class Fragment:
     """The fragments of an atom. Of the rows of one operand the first whose condition holds counts.
 
     Attributes:
-        types: names of the IR's types of which this is true.
+        types: names of the IR's types of which this is true, or a name of its own.
+        contract: the one in which it is true; None for both.
     """
 
     types: tuple[str, ...]
+    contract: str | None
+    applies: tuple[Applies, ...]
     taken: tuple[Taken, ...]
     rows: tuple[Row, ...]
     sources: tuple[str, ...]
@@ -99,8 +126,15 @@ class Fragment:
         return Schema(self.types[0], "", (), domains, {}, self.place)
 
 
-def expressions(layout: ThreadValues | str) -> Iterator[Expression]:
-    """The leaves of a layout."""
+def expressions(row: Row) -> Iterator[Expression]:
+    """The leaves of a layout, and the extents of its tile."""
+    if isinstance(row.layout, ThreadValues):
+        yield from leaves(row.layout)
+    yield from row.tile
+
+
+def leaves(layout: ThreadValues) -> Iterator[Expression]:
+    """The extents and strides of a layout."""
 
     def walk(modes: Modes) -> Iterator[Expression]:
         if isinstance(modes, Step):
@@ -109,6 +143,5 @@ def expressions(layout: ThreadValues | str) -> Iterator[Expression]:
             for mode in modes:
                 yield from walk(mode)
 
-    if isinstance(layout, ThreadValues):
-        yield from walk(layout.shape)
-        yield from walk(layout.stride)
+    yield from walk(layout.shape)
+    yield from walk(layout.stride)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tileproof.fragment import COPY_ROLES, MMA_ROLES, Fragment, expressions
+from tileproof.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
 from tileproof.rule import (
     CONTRACTS,
     Arithmetic,
@@ -226,7 +226,7 @@ class Resolver:
     def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
         if not fragment.sources:
             yield RuleFault(fragment.place, "a fragment needs a source")
-        schema, scope = fragment.schema, Scope(self.book, fragment.schema, "ptx")
+        schema, scope = fragment.schema, Scope(self.book, fragment.schema, fragment.contract or "ptx")
         for taken in fragment.taken:
             if isinstance(taken.domain, Enumerated) and taken.kind not in self.book.enums:
                 yield RuleFault(fragment.place, f"'{taken.kind}' is neither integer nor bits nor an enum")
@@ -236,6 +236,10 @@ class Resolver:
             for name, value in zip(taken.facts, taken.default or (), strict=False):
                 if not self.belongs(schema, name, value):
                     yield RuleFault(fragment.place, f"{value} is no value of '{name}'")
+            if taken.parameter is None and taken.default is None and not fragment.applies:
+                yield RuleFault(fragment.place, f"nothing says what '{taken.facts[0]}' is")
+        for applies in fragment.applies:
+            yield from self.applies(fragment, applies)
         roles = {row.role for row in fragment.rows}
         for row in fragment.rows:
             if row.role not in MMA_ROLES and row.role not in COPY_ROLES:
@@ -245,7 +249,7 @@ class Resolver:
             try:
                 if row.when is not None:
                     scope.expect(row.when, BOOLEAN)
-                for expression in expressions(row.layout):
+                for expression in expressions(row):
                     scope.expect(expression, INTEGER)
             except _Mismatch as fault:
                 yield RuleFault(Place(fragment.place.source, fault.span), str(fault))
@@ -280,9 +284,27 @@ class Resolver:
         if not canonical.sources:
             yield RuleFault(canonical.place, f"'{canonical.name}' needs a source")
         for form in canonical.forms:
-            for expression in expressions(form.layout):
+            for expression in leaves(form.layout):
                 for fact in sorted(facts_of(expression) - set(FORM_FACTS)):
                     yield RuleFault(canonical.place, f"a form is made of {', '.join(FORM_FACTS)}, not of '{fact}'")
+
+    def applies(self, fragment: Fragment, applies: Applies) -> Iterator[RuleFault]:
+        """How the facts of an instruction give those of a fragment."""
+        if applies.schema not in self.book.schemas:
+            yield RuleFault(fragment.place, f"no schema is called '{applies.schema}'")
+            return
+        scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or "ptx")
+        own = fragment.schema.fields
+        try:
+            for name, expression in applies.given:
+                if name not in own:
+                    raise _Mismatch(f"this fragment has no fact '{name}'", expression.span)
+                domain = own[name]
+                scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
+            if applies.when is not None:
+                scope.expect(applies.when, BOOLEAN)
+        except _Mismatch as fault:
+            yield RuleFault(Place(fragment.place.source, fault.span), str(fault))
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def test_a_copy_writes_all_that_it_reads():
 
 # ------------------------------------------------------------------------------------------------------- the language
 
-ENUM = 'enum flag { .no "n"; }'
+ENUM = 'enum flag { .no "n"; } schema one "a schema" { n : 0..4 = 1; }'
 ATOM = "fragment a.b {{ M, K : integer from 0; k : flag from kind else .no; {} threads 32:1; {} }}"
 SOURCE = 'source "a manual"'
 
@@ -140,11 +140,23 @@ SOURCE = 'source "a manual"'
         (SOURCE, "A (4,8):(1,4%2);", "a product or a quotient"),
         (SOURCE, "A (4,8):(1,4,2);", "different profiles"),
         (SOURCE, "A (4,8):(1,4) in bytes;", "not in 'bytes'"),
+        (SOURCE, "A (4,8):(1,4) onto (M,P);", "has no fact 'P'"),
+        (f"on nowhere; {SOURCE}", "A (4,8):(1,4);", "no schema is called 'nowhere'"),
+        (f"on one with P = n; {SOURCE}", "A (4,8):(1,4);", "this fragment has no fact 'P'"),
+        (f"on one with M = colour; {SOURCE}", "A (4,8):(1,4);", "has no fact 'colour'"),
+        (f"on one with k = n; {SOURCE}", "A (4,8):(1,4);", "where a flag is needed"),
+        (f"on one when n; {SOURCE}", "A (4,8):(1,4);", "where a truth value is needed"),
     ],
 )
 def test_a_fragment_that_means_nothing_is_refused(source: str, rows: str, complaint: str):
     with pytest.raises(RuleError, match=complaint.replace("+", r"\+")):
         load((Source("f.rule", ENUM + ATOM.format(source, rows)),))
+
+
+def test_a_fact_that_nothing_says_is_refused():
+    text = 'fragment a.b { M : integer; source "a manual" threads 32:1; A (4,8):(1,4); }'
+    with pytest.raises(RuleError, match="nothing says what 'M' is"):
+        load((Source("f.rule", text),))
 
 
 def test_every_fragment_names_operands_of_one_kind():

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lark import Token, Transformer
 
-from tileproof.fragment import Fragment, Modes, Row, Step, Taken, ThreadValues
+from tileproof.fragment import Applies, Fragment, Modes, Row, Step, Taken, ThreadValues
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Place
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault, end_of, start_of
@@ -55,27 +55,50 @@ class FragmentBuilder(Transformer[Token, Any]):
         return ThreadValues(shape, stride, in_bits=bool(unit))
 
     def holds(self, items: list[Any]) -> Row:
-        role, layout, *when = items
+        role, layout, *rest = items
+        kind, tile = next(((part.kind, part.value) for part in rest if isinstance(part, Part)), ("", ()))
+        when = next((part for part in rest if not isinstance(part, Part)), None)
         if isinstance(layout, ThreadValues) and _profile(layout.shape) != _profile(layout.stride):
             raise SyntaxFault(f"shape and stride of {role} have different profiles", *self._place(role).span)
-        return Row(str(role), layout if isinstance(layout, ThreadValues) else str(layout), when[0] if when else None)
+        held = layout if isinstance(layout, ThreadValues) else str(layout)
+        return Row(str(role), held, tile, kind == "into", when)
+
+    def onto(self, items: list[Expression]) -> Part:
+        return Part("onto", tuple(items))
+
+    def into(self, items: list[Expression]) -> Part:
+        return Part("into", tuple(items))
+
+    def derived(self, items: list[Any]) -> Part:
+        return Part("derived", (str(items[0]), items[1]))
+
+    def applies(self, items: list[Any]) -> Applies:
+        schema, *rest = items
+        given = tuple(part.value for part in rest if isinstance(part, Part))
+        when = next((part for part in rest if not isinstance(part, Part)), None)
+        return Applies(str(schema), given, when)
 
     def taken(self, items: list[Any]) -> Taken:
-        tokens = [item for item in items if isinstance(item, Token)]
-        *facts, kind, parameter = tokens
-        default = tuple(item for item in items if not isinstance(item, Token))
-        chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
+        *facts, kind = [item for item in items if isinstance(item, Token)]
+        chosen = next((item.value for item in items if isinstance(item, Part)), None)
+        default = tuple(item for item in items if not isinstance(item, Token | Part))
         return Taken(tuple(map(str, facts)), str(kind), chosen, default or None)
+
+    def parameter(self, items: list[Token]) -> Part:
+        (token,) = items
+        return Part("parameter", int(token) if token.type == "INTEGER" else str(token))
 
     def fragment(self, items: list[Any]) -> Fragment:
         types = [item for item in items if isinstance(item, Token)]
         taken = tuple(item for item in items if isinstance(item, Taken))
         rows = tuple(item for item in items if isinstance(item, Row))
-        sources = tuple(item.value for item in items if isinstance(item, Part))
+        applies = tuple(item for item in items if isinstance(item, Applies))
+        sources = tuple(item.value for item in items if isinstance(item, Part) and item.kind == "source")
+        contract = next((item.value for item in items if isinstance(item, Part) and item.kind == "contract"), None)
         names = [fact for one in taken for fact in one.facts]
         if len(set(names)) != len(names):
             raise SyntaxFault("a fact of this fragment is taken twice", *self._place(types[0]).span)
-        return Fragment(tuple(map(str, types)), taken, rows, sources, self._place(types[0]))
+        return Fragment(tuple(map(str, types)), contract, applies, taken, rows, sources, self._place(types[0]))
 
 
 def _profile(modes: Modes) -> Any:

@@ -22,6 +22,7 @@ from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.flow import conflicts
 from tileproof.dialects.gemm import Gemm, read_gemm
 from tileproof.dialects.published import is_published
+from tileproof.dialects.tilings import partition_facts, tiled_facts
 from tileproof.dialects.types import Kind, Node
 from tileproof.dialects.values import ALGEBRA, Other, read_type
 from tileproof.dialects.wellformed import malformed
@@ -124,6 +125,7 @@ class _Check:
         self.judge_uses()
         self.judge_descriptors()
         self.judge_assembled()
+        self.judge_tilings()
         self.judge_types()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
@@ -335,6 +337,22 @@ class _Check:
         schema = next((s for s in uses if s.name.endswith(".gemm")), None)
         if legal and atom is not None and schema is not None:
             self.judge(gemm.facts_with(self.book, schema.name, atom))
+
+    def judge_tilings(self) -> None:
+        """Tiled atoms that do not cover their tile, and tensors that are no whole number of tiles."""
+        for text, offset in self.scan.module.types.items():
+            if text.startswith(("!cute.tiled_mma", "!cute.tiled_copy")) and self.on_legal_atom(text):
+                for facts in tiled_facts(resolve(text, self.aliases), Span(offset, offset + len(text))):
+                    self.judge(facts)
+        for operation in self.scan.module.walk():
+            partition = partition_facts(operation, self.aliases)
+            if partition is not None and self.on_legal_atom(resolve(operation.inputs[0].text, self.aliases)):
+                self.judge(partition)
+
+    def on_legal_atom(self, text: str) -> bool:
+        """Whether a type holds an atom that is not reported already."""
+        found = self.atom_in(text)
+        return found is not None and found[0] not in self.illegal
 
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tileproof.dialects.fragments import Fragments, Missing, fragments
+from tileproof.dialects.fragments import fragments
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
 from tileproof.dialects.infer.memory import sliced
 from tileproof.dialects.values import Tensor, TiledCopy, TiledMma
+from tileproof.held import Fragments, Missing
 from tileproof.layout import tiled
 from tileproof.layout.basics import modes
 from tileproof.layout.leaves import Integer
@@ -17,7 +18,7 @@ _ROLES = ("A", "B", "C")
 _ALONG = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}  # the modes of (M,N,K) that an operand has
 
 
-def known(tiled_atom: TiledMma | TiledCopy, book: Rulebook | None) -> Fragments:
+def known(tiled_atom: TiledMma | TiledCopy, book: Rulebook | None = None) -> Fragments:
     """The fragments of the atom; Unknown where the rule files have none."""
     found = fragments(tiled_atom.atom.node, book)
     if found is None:
