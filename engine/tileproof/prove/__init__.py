@@ -29,9 +29,10 @@ what remains is small whatever the layout's size.
 stride or an offset) up to the largest of a signed integer of their width. Offsets are integers: that the kernel's
 arithmetic on them overflows is not modelled. A leaf may have a name, ``?m{div=8}``, and one name has one value; of two
 layouts, leaves without a name are the same in the order in which they are written, as long as their types are.
-Assumptions such as ``ld >= m``, ``m == 16*n`` and ``d % 32 == 1`` relate names. A dynamic leaf is written as its divisor times an
-unknown, so that algebra on polynomials with integer coefficients decides most questions; a counterexample is sought
-among small values, and what remains goes to Z3, which may find a stride times a coordinate, both unknown, too hard.
+Assumptions such as ``ld >= m``, ``m == 16*n`` and ``d % 32 == 1`` relate names. A dynamic leaf is written as its
+divisor times an unknown, so that algebra on polynomials with integer coefficients decides most questions; a
+counterexample is sought among small values, and what remains goes to Z3, which may find a stride times a coordinate,
+both unknown, too hard.
 
 **What unknown means.** The question is open: Z3's time was up, or there was nothing to prove, because no value
 satisfies what is assumed. A claim about nothing is never reported as proved. Unknown is not success: the command line's
