@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tileproof import prove
-    from tileproof.api import check, legal, legal_many, load_rules, parse, repair, suggest
+    from tileproof.api import check, descriptor, legal, legal_many, load_rules, parse, repair, suggest
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
@@ -29,6 +29,7 @@ __all__ = [
     "Report",
     "__version__",
     "check",
+    "descriptor",
     "legal",
     "legal_many",
     "load_rules",
@@ -40,6 +41,7 @@ __all__ = [
 
 _HOMES = {
     "check": "tileproof.api",
+    "descriptor": "tileproof.api",
     "legal": "tileproof.api",
     "legal_many": "tileproof.api",
     "repair": "tileproof.api",

@@ -19,6 +19,7 @@ from tileproof.verbs.outcome import FileReport, Options
 
 if TYPE_CHECKING:
     from tileproof.candidates import Suggestion
+    from tileproof.canonical import OperandDescriptor
     from tileproof.mending import Repair
     from tileproof.verbs.legal import Verdict
 
@@ -76,6 +77,46 @@ def check(
         else:
             jobs += expand(str(item))
     return check_all(book, jobs, options)
+
+
+def descriptor(
+    layout: str,
+    atom: str,
+    operand: str,
+    element: str | None = None,
+    swizzle: str | None = None,
+    contract: str = "ptx",
+    rules: Iterable[Path] = (),
+) -> OperandDescriptor:
+    """The shared-memory descriptor with which an MMA reads an operand as a kernel laid it out.
+
+    Args:
+        layout: of the operand in shared memory: ``(128,64):(64,1)``, or already divided by the atom,
+            ``((64,16),2,4):((64,1),4096,16)``, or a memory reference of the IR. Offsets count elements; a swizzle in
+            front acts on them, ``S<3,3,3> o 0 o ...``.
+        atom: an MMA atom as the IR writes it, ``!cute_nvgpu.sm90.mma<64x128x16, ab_major = (k, k), ...>``.
+        operand: ``A`` or ``B``.
+        element: the type in shared memory, such as ``f16``; a memory reference has its own.
+        swizzle: of byte addresses, ``S<3,4,3>``, where the layout has none in front.
+
+    Returns:
+        LBO and SBO in bytes, the swizzle, the major and the 64 bits at address 0.
+
+    Raises:
+        NoDescriptor: no descriptor describes the layout; ``attempts`` says where each canonical form fails.
+        Undecided: the layout has strides that only the kernel knows.
+        ValueError: an argument means nothing.
+        SyntaxFault: the layout is none.
+    """
+    from tileproof.canonical import describe  # noqa: PLC0415  what `check` alone does not need
+    from tileproof.canonical import operand as divided  # noqa: PLC0415
+    from tileproof.verbs.prove_descriptor import atom_operand, question  # noqa: PLC0415
+
+    book = load_rules(rules)
+    asked = question(book, atom, operand, layout, element, swizzle)
+    word, major, extents = atom_operand(book, asked)
+    tile = divided(book, asked.layout, asked.bits, extents, asked.of_bytes).tile
+    return describe(book, contract, word, tile, major)
 
 
 def legal(

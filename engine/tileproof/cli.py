@@ -570,6 +570,59 @@ def prove_equivalent(first: str, second: str, element: str | None, assume: tuple
     _prove("equivalent", first, second, element, assume, **settings)
 
 
+@prove.command("descriptor")
+@click.option("--atom", required=True, metavar="TYPE", help="The MMA atom, as the IR writes it.")
+@click.option("--operand", "operand_name", required=True, metavar="A|B")
+@click.option("--layout", "layout_", required=True, metavar="LAYOUT", help="Of the operand in shared memory.")
+@click.option("--element", metavar="TYPE", help="The element type in shared memory, such as f16.")
+@click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses, beside the layout.")
+@click.option("--value", metavar="HEX", help="A descriptor; any start address.")
+@click.option("--solve", is_flag=True, help="Any major, and any swizzle where the layout has none.")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=10.0, help="No solver is needed here.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def prove_descriptor(
+    atom: str,
+    operand_name: str,
+    layout_: str,
+    element: str | None,
+    swizzle: str | None,
+    value: str | None,
+    solve: bool,
+    contract: str,
+    smt2: Path | None,
+    timeout: float,
+    form: str,
+    folders: tuple[Path, ...],
+) -> None:
+    """Does a descriptor describe an operand in shared memory as the tensor core reads it?
+
+    Without --value the descriptor is found: LBO, SBO and the swizzle. With it the given one is compared. The layout is
+    that of the whole operand, `(128,64):(64,1)`, or already divided, `((64,16),2,4):((64,1),4096,16)`, or a memory
+    reference of the IR.
+    """
+    from tileproof.syntax import SyntaxFault  # noqa: PLC0415
+    from tileproof.verbs import prove as verb  # noqa: PLC0415
+    from tileproof.verbs import prove_descriptor as descriptor  # noqa: PLC0415
+
+    del timeout
+    book, _ = _load(folders)
+    try:
+        asked = descriptor.question(book, atom, operand_name, layout_, element, swizzle, value, solve)
+        answer = descriptor.prove(book, contract, asked)
+        if smt2 is not None:
+            descriptor.write_smt2(smt2, answer)
+    except (verb.BadQuestion, SyntaxFault) as error:
+        fail(str(error))
+    show = verb.as_json if form == "json" else verb.as_text
+    shown = show(answer.statement, answer.verdict)
+    for line in [shown] if isinstance(shown, str) else shown:
+        click.echo(line)
+    sys.exit(verb.status(answer.verdict))
+
+
 @prove.command("injective")
 @click.argument("layout_", metavar="LAYOUT")
 @_prove_options

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import tileproof
-from tileproof.descriptor import (
+from tileproof.canonical import (
     Attempt,
     NoDescriptor,
     Tile,
@@ -69,7 +69,7 @@ def test_strides_are_recovered_and_describe_every_element_DSC05(form):
             continue
         found = match(form, Tile(tile, bits, swizzle))
         assert not isinstance(found, Attempt), found
-        found_lbo, found_sbo, unread = found
+        found_lbo, found_sbo, unread = found.lbo, found.sbo, found.unread
         for mn, k in product(range(rows), range(columns)):
             elements = (found_lbo * 8 // bits, found_sbo * 8 // bits)
             assert reference(major, swizzle, t, *elements, mn, k) == values[mn][k]
@@ -123,7 +123,7 @@ def test_verdicts_equal_enumeration():
                 assert strides or rows % step[0] or columns % step[1], found
             continue
         yes += 1
-        lbo, sbo = (value * 8 // bits for value in found[:2])
+        lbo, sbo = (value * 8 // bits for value in (found.lbo, found.sbo))
         for mn, k in product(range(rows), range(columns)):
             assert reference(form.major, form.swizzle, t, lbo, sbo, mn, k) == crd2idx((mn, k), tile)
     assert yes > 100

@@ -22,16 +22,29 @@ class Case:
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        name, _, value = self.attributes.partition(" = ")
-        return ((name, value),) if name else ()
+        pairs = (text.partition(" = ") for text in _separate(self.attributes))
+        return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
     def module(self) -> str:
         arguments = ", ".join(f"%{i}: {text}" for i, text in enumerate(self.operands))
         names = ", ".join(f"%{i}" for i in range(len(self.operands)))
         attributes = f" <{{{self.attributes}}}>" if self.attributes else ""
         use = f'"{self.name}"({names}){attributes} : ({", ".join(self.operands)}) -> ({self.result})'
-        count = self.result.count(">, !cute.") + 1
-        return f"func.func @f({arguments}) {{ %r{f':{count}' if count > 1 else ''} = {use}\n return }}"
+        count = len(_separate(self.result))
+        results = f"%r{f':{count}' if count > 1 else ''} = " if count else ""
+        return f"func.func @f({arguments}) {{ {results}{use}\n return }}"
+
+
+def _separate(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets; an arrow closes none."""
+    parts, depth = [""], 0
+    for mark in text.replace("->", "  "):
+        depth += (mark in "<([") - (mark in ">)]")
+        if mark == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return parts if text else []
 
 
 WARP = [

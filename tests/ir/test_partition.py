@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from partition_cases import Case, cases
+from wheel import disagreements, ours
 
+import tileproof
 from tileproof.dialects.fragments import fragments
-from tileproof.dialects.infer import Outcome, Refusal, infer
+from tileproof.dialects.infer import infer
 from tileproof.dialects.infer.partition import mma_operand
 from tileproof.dialects.values import Tensor, TiledMma, read_type
 from tileproof.layout import Layout, crd2idx, size
@@ -24,10 +23,6 @@ MMA = (
     "!cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32) >, "
     'atom_layout_MNK = <"(2,2,1):(1,2,0)">, permutation_MNK = <"[32:1;32:1;16:1]">>'
 )
-
-
-def ours(case: Case) -> Outcome:
-    return infer(case.name, case.operands, case.parameters, ())
 
 
 def test_the_threads_of_a_tiled_mma_hold_all_of_the_accumulator_once():
@@ -81,61 +76,52 @@ def test_an_atom_that_no_rule_file_knows_has_no_fragments():
     assert fragments(type_tree("!cute_nvgpu.sm80.mma<1x1>")) is None
 
 
-# ---------------------------------------------------------------------------------------------------------- the wheel
-
-WHEEL = """
-import json, sys
-from cutlass._mlir import ir
-with ir.Context():
-    for line in sys.stdin:
-        try:
-            ir.Module.parse(json.loads(line))
-            print("null", flush=True)
-        except Exception as error:
-            print(json.dumps(str(error)), flush=True)
+HOUSE = """
+fragment cute_nvgpu.atom.house_copy {
+  bits : bits from 0;
+  source "the house"
+  threads 1:0;
+  S (1,8):(0,1);
+  D S;
+  R S;
+}
 """
-INFERRED = re.compile(r"inferred type\(s\) '(.*?)' are incompatible", re.DOTALL)
+HOUSE_USE = """
+func.func @f(%c: TILED, %t: !cute.memref<f16, gmem, align<16>, "(128,8):(8,1)">, %i: !cute.coord<"?">) {
+  %r = "cute.tiled.copy.partition_S"(%c, %t, %i) : (TILED, !cute.memref<f16, gmem, align<16>, "(128,8):(8,1)">,
+    !cute.coord<"?">) -> !cute.memref<f16, gmem, align<16>, "((8,1),1,1):((2,0),0,0)">
+  return
+}
+""".replace(
+    "TILED",
+    '!cute.tiled_copy<!cute_nvgpu.atom.house_copy<f16>, layout_copy_tv = <"(128,8):(1,128)">, '
+    'tiler_mn = <"[128:1;8:1]">>',
+)
 
 
-def wheel(asked: list[Case]) -> list[str | None]:
-    """What the wheel says of each case; None where it died."""
-    answers: list[str | None] = []
-    while len(answers) < len(asked):
-        rest = "".join(json.dumps(case.module()) + "\n" for case in asked[len(answers) :])
-        found = subprocess.run([sys.executable, "-c", WHEEL], input=rest, capture_output=True, text=True, check=False)
-        answers += [json.loads(line) or "" for line in found.stdout.splitlines()]
-        if len(answers) < len(asked):
-            answers.append(None)
-    return answers
+def test_fragments_of_house_rules_count_in_a_check(tmp_path):
+    folder = tmp_path / "house"
+    folder.mkdir()
+    (folder / "house.rule").write_text(HOUSE, encoding="utf-8")
+    path = tmp_path / "kernel.mlir"
+    path.write_text(HOUSE_USE, encoding="utf-8")
+    assert [d.code for d in tileproof.check(str(path)).diagnostics if d.code == "IR020"] == []
+    found = tileproof.check(str(path), rules=[folder]).diagnostics
+    (message,) = [d.message for d in found if d.code == "IR020"]
+    assert '"((8,1),1,1):((1,0),0,0)"' in message.partition("incompatible")[0]
 
 
-def disagreements(seed: int, count: int) -> Counter[str]:
-    pytest.importorskip("cutlass", reason="nvidia-cutlass-dsl is not installed")
-    asked = cases(seed, count)
-    verdicts: Counter[str] = Counter()
-    for case, answer in zip(asked, wheel(asked), strict=True):
-        outcome = ours(case)
-        found = INFERRED.search(answer or "")
-        if isinstance(outcome, Refusal):
-            assert found is None, (case, answer, outcome)
-            verdicts["refused"] += 1
-        elif outcome is None:
-            verdicts["unknown"] += 1
-        elif answer is not None:
-            assert found is not None, (case, answer, outcome)
-            assert found[1] == "', '".join(map(str, outcome)), case
-            verdicts["equal"] += 1
-    return verdicts
+# ---------------------------------------------------------------------------------------------------------- the wheel
 
 
 @pytest.mark.oracle
 def test_the_wheel_infers_the_same_of_random_partitions():
-    verdicts = disagreements(seed=3, count=600)
+    verdicts = disagreements(cases(seed=3, count=600))
     assert verdicts["equal"] > 400
 
 
 @pytest.mark.long
 @pytest.mark.oracle
 def test_the_wheel_infers_the_same_of_many_random_partitions():
-    verdicts = disagreements(seed=5, count=10_000)
+    verdicts = disagreements(cases(seed=5, count=10_000))
     assert verdicts["equal"] > 7_000

@@ -107,6 +107,29 @@ def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operand
 
 @pytest.mark.oracle
 @needs_oracle
+@pytest.mark.parametrize(
+    "copies", ["1:1", "2:1", "2:2", "2:3", "3:1", "6:2", "65:1", "100:1", "2:100", "63:1", "64:1", "128:1"]
+)
+def test_a_block_that_overlaps_itself_is_repeated_as_the_library_does_where_it_answers_LAY08(copies):
+    from tileproof.layout.expression import evaluate  # noqa: PLC0415
+
+    block = "(3,64):(64,64)"
+    query = Query("logical_product", (f"layout {block}", f"layout {copies}"))
+    case = Case(query, lambda: evaluate(f"logical_product({block}, {copies})"))
+    with Oracle() as oracle:
+        answer = oracle.ask(query)
+    assert ours(case) == (REFUSED if answer.crashed else theirs(answer))
+
+
+def test_a_tile_that_overlaps_itself_does_not_fill_a_shape():
+    from tileproof.layout.expression import evaluate  # noqa: PLC0415
+
+    with pytest.raises(LayoutError, match="interleave or coincide"):
+        evaluate("tile_to_shape(((5,3),24,64):((12,64),3,64), (32,4,1), (0,1,2))")
+
+
+@pytest.mark.oracle
+@needs_oracle
 def test_a_dynamic_complement_that_kills_the_library_agrees_with_its_static_instances_LAY08():
     block = Layout((8, 2), (Basis(1, (1,)), Basis(8, (1,))))
     with Oracle() as oracle:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tileproof.descriptor import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
+from tileproof.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.signature import parameters, signature
 from tileproof.dialects.types import Node

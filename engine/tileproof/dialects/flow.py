@@ -20,6 +20,7 @@ from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.ir import Block, Module, Operation, TypeUse
 from tileproof.layout import LayoutError, equivalent
 from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.rule import Rulebook
 from tileproof.source import Span
 
 
@@ -40,20 +41,22 @@ class Conflict:
     operation: Operation
 
 
-def conflicts(module: Module, illegal: Collection[str] = ()) -> Iterator[Conflict]:
+def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[Conflict]:
     """Everything that contradicts itself in a module, in textual order.
 
     Args:
         illegal: texts of atoms that are reported already: an operation on one of them is not judged.
+        book: the rules whose fragments of atoms count; None for those of tileproof.
     """
-    return _Flow(module, illegal).run()
+    return _Flow(module, illegal, book).run()
 
 
 class _Flow:
     """One walk. ``types`` holds the values in scope with their types, free of aliases."""
 
-    def __init__(self, module: Module, illegal: Collection[str]) -> None:
+    def __init__(self, module: Module, illegal: Collection[str], book: Rulebook | None) -> None:
         self.module = module
+        self.book = book
         self.illegal = illegal
         self.aliases = module.aliases
         self.published = is_published(module)
@@ -77,7 +80,7 @@ class _Flow:
         results = None if written.results is None else tuple(map(self.text, written.results))
         judged = operation.name.startswith(("cute.", "cute_nvgpu.")) and self.legal(operands or (), results or ())
         if operands is not None and judged:
-            outcome = infer(operation.name, operands, parameters(operation), results or ())
+            outcome = infer(operation.name, operands, parameters(operation), results or (), self.book)
             if self.published and (complaint := refuses(operation.name, operands)):
                 outcome = Refusal(complaint, complaint)
             if isinstance(outcome, Refusal):

@@ -53,31 +53,31 @@ class Fragments:
         return tuple(found)  # type: ignore[return-value]
 
 
-def fragments(node: Node) -> Fragments | None:
-    """The fragments of an atom's type, or None where the rule files do not say."""
-    book = _book()
+def fragments(node: Node, book: Rulebook | None = None) -> Fragments | None:
+    """The fragments of an atom's type, or None where the rule files (those of tileproof, unless given) do not say."""
+    book = _shipped() if book is None else book
     declaration = book.fragments.get(node.text.lstrip("!"))
-    return None if declaration is None else _read(declaration, node)
+    return None if declaration is None else _read(book, declaration, node)
 
 
 @lru_cache(maxsize=1)
-def _book() -> Rulebook:
+def _shipped() -> Rulebook:
     return rulebook.load(rulebook.default_files())
 
 
 @lru_cache(maxsize=4096)
-def _read(declaration: Fragment, node: Node) -> Fragments | None:
+def _read(book: Rulebook, declaration: Fragment, node: Node) -> Fragments | None:
     facts: dict[str, Scalar] = {}
     try:
         for taken in declaration.taken:
-            facts.update(zip(taken.facts, _values(taken, node), strict=True))
-        threads = _layout(declaration, "threads", facts)
+            facts.update(zip(taken.facts, _values(book, taken, node), strict=True))
+        threads = _layout(book, declaration, "threads", facts)
     except (Missing, LayoutError):
         return None
     found = {}
     for role in {row.role for row in declaration.rows} - {"threads"}:
         try:
-            found[role] = _layout(declaration, role, facts)
+            found[role] = _layout(book, declaration, role, facts)
         except (Missing, LayoutError):
             continue
     return Fragments(facts, threads, found)
@@ -86,7 +86,7 @@ def _read(declaration: Fragment, node: Node) -> Fragments | None:
 # -- facts
 
 
-def _values(taken: Taken, node: Node) -> list[Scalar]:
+def _values(book: Rulebook, taken: Taken, node: Node) -> list[Scalar]:
     """What a parameter says, one value for each fact."""
     if isinstance(taken.parameter, int):
         positional = node.positional
@@ -104,7 +104,7 @@ def _values(taken: Taken, node: Node) -> list[Scalar]:
     elif taken.kind == BITS:
         values = [int(found[1]) for word in words if (found := _ELEMENT.match(word))]
     else:
-        known = _book().enums[taken.kind].by_spelling
+        known = book.enums[taken.kind].by_spelling
         values = [known[word] for word in words if word in known]
     if len(values) != len(taken.facts):
         raise Missing
@@ -121,26 +121,26 @@ def _words(node: Node) -> list[str]:
 # -- layouts
 
 
-def _layout(declaration: Fragment, role: str, facts: Mapping[str, Scalar]) -> Layout:
+def _layout(book: Rulebook, declaration: Fragment, role: str, facts: Mapping[str, Scalar]) -> Layout:
     """The first layout of an operand whose condition holds."""
     for row in declaration.rows:
-        if row.role == role and (row.when is None or _holds(row.when, facts)):
+        if row.role == role and (row.when is None or _holds(book, row.when, facts)):
             if isinstance(row.layout, str):
-                return _layout(declaration, row.layout, facts)
+                return _layout(book, declaration, row.layout, facts)
             return _evaluated(row.layout, role, facts)
     raise Missing
 
 
-def _holds(condition: Expression, facts: Mapping[str, Scalar]) -> bool:
+def _holds(book: Rulebook, condition: Expression, facts: Mapping[str, Scalar]) -> bool:
     try:
-        return bool(_compiled(condition)(facts))
+        return bool(_compiled(book, condition)(facts))
     except KeyError:
         return False
 
 
 @lru_cache(maxsize=1024)
-def _compiled(condition: Expression) -> Callable[[Mapping[str, Scalar]], object]:
-    return evaluate.function(_book(), "ptx", condition)
+def _compiled(book: Rulebook, condition: Expression) -> Callable[[Mapping[str, Scalar]], object]:
+    return evaluate.function(book, "ptx", condition)
 
 
 def _evaluated(layout: ThreadValues, role: str, facts: Mapping[str, Scalar]) -> Layout:

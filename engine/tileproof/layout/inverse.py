@@ -107,10 +107,15 @@ def complement(layout: Layout, cotarget: Tuple | None = None) -> Layout:
             "expects input with static strides for layouts with more than one mode, "
             f"but '!cute.layout<\"{layout}\">' has dynamic strides with rank {rank(layout)}",
         )
-    return _without_overlap(complement_unchecked(layout, cotarget), layout)
+    return without_overlap(complement_unchecked(layout, cotarget), layout)
 
 
-def _without_overlap(filled: Layout, layout: Layout) -> Layout:
+def without_overlap(filled: Layout, layout: Layout) -> Layout:
+    """The gaps that a layout leaves.
+
+    Raises:
+        LayoutError: one of them is no gap: the layout reaches the same offsets in two of its modes.
+    """
     for gap, stride in flat_modes(filled):
         if isinstance(gap, int) and gap <= 0:
             raise LayoutError(
@@ -163,7 +168,7 @@ def _tiles(cotarget: Tuple, tile: Integer) -> tuple[Integer, ...]:
 
 def _complement_codomain(node: _Codomain, cotarget: Tuple, path: tuple[int, ...], layout: Layout) -> Layout:
     if not node.parts and (node.steps or not isinstance(cotarget, tuple)):
-        plain = _without_overlap(_complement_steps(node.steps, cotarget), layout)
+        plain = without_overlap(_complement_steps(node.steps, cotarget), layout)
         return _along(plain, path) if plain != Layout(1, 0) else Layout(1, Basis(_reach(node.steps), path))
     if node.steps:
         raise LayoutError(f"the bases of {layout} step both along a mode and along a mode inside it")

@@ -30,7 +30,7 @@ from tileproof.layout.basics import (
 from tileproof.layout.composing import compose
 from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.inverse import complement, complement_unchecked
+from tileproof.layout.inverse import complement, complement_unchecked, without_overlap
 from tileproof.layout.leaves import is_zero, multiply_integers
 from tileproof.layout.tuples import has_basis, leaves
 from tileproof.layout.values import ComposedLayout, Layout
@@ -74,8 +74,11 @@ def _copies(block: Layout, tiler: Layout) -> Layout:
         )
     try:
         target = multiply_integers(size(block), cosize(tiler))
-        # A block whose modes interleave may still have room for these copies.
-        gaps = complement(block, target) if has_basis(block.stride) else complement_unchecked(block, target)
+        if has_basis(block.stride):
+            return compose(complement(block, target), tiler)
+        # The dialect repeats a block whose modes interleave as long as the copies end below its last mode.
+        gaps = complement_unchecked(block, target)
+        without_overlap(concatenate(modes(gaps)[:-1]), block)
         return compose(gaps, tiler)
     except LayoutError as fault:
         raise LayoutError(f"cannot repeat {block} as {tiler}: {fault}") from None

@@ -324,7 +324,7 @@ class _Check:
 
     def judge_types(self) -> None:
         """Types that contradict each other between the definition of a value and its use."""
-        for conflict in conflicts(self.scan.module, self.illegal):
+        for conflict in conflicts(self.scan.module, self.illegal, self.book):
             operation = conflict.operation
             found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
             echo = f"'{operation.name}' op failed to infer returned types"

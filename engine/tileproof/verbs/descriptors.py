@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tileproof.descriptor import NoDescriptor, OperandDescriptor, Undecided, describe, operand, spelled
+from tileproof.canonical import NoDescriptor, OperandDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.descriptors import Made, made
 from tileproof.layout.values import ComposedLayout
 from tileproof.rule import Rulebook

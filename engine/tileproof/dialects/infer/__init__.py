@@ -21,6 +21,7 @@ from tileproof.dialects.infer import (
     memory,
     partition,
     scalars,
+    tensormap,
     tma,
 )
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
@@ -28,6 +29,7 @@ from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
 from tileproof.dialects.values import Type, read_type
 from tileproof.layout import LayoutError
+from tileproof.rule import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ _FAMILIES = (
     memory,
     partition,
     scalars,
+    tensormap,
     tma,
 )  # importing them fills the table
 
@@ -66,16 +69,21 @@ def operations() -> Iterable[str]:
 
 @lru_cache(maxsize=65536)
 def infer(
-    name: str, operands: tuple[str, ...], parameters: tuple[tuple[str, str], ...], declared: tuple[str, ...]
+    name: str,
+    operands: tuple[str, ...],
+    parameters: tuple[tuple[str, str], ...],
+    declared: tuple[str, ...],
+    book: Rulebook | None = None,
 ) -> Outcome:
     """The result types of an operation, why it has none, or None where that cannot be said.
 
     Args:
         operands, declared: types as text, free of aliases.
         parameters: attributes by name.
+        book: the rules whose fragments of atoms count; None for those of tileproof.
     """
     function = TABLE.get(name)
-    call = Call(name, tuple(map(read_type, operands)), dict(parameters), tuple(map(read_type, declared)))
+    call = Call(name, tuple(map(read_type, operands)), dict(parameters), tuple(map(read_type, declared)), book)
     try:
         check_kinds(name, call.operands, call.declared)
         return None if function is None else function(call)

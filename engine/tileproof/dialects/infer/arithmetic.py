@@ -18,6 +18,7 @@ from tileproof.dialects.infer.call import (
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import flat_modes, modes
+from tileproof.layout.leaves import divisor
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Dynamic, Layout, Tile, Tuple
 
@@ -51,12 +52,12 @@ def shape_div(call: Call) -> Results:
     return (Algebraic(a.kind, algebra.shape_div(tuple_operand(call, 0), tuple_operand(call, 1))),)
 
 
-@infers("tuple_product", "tuple_product_each")
+@infers("tuple_product", "tuple_product_each", "tuple.product", "tuple.product_each")
 def tuple_product(call: Call) -> Results:
     value = operand(call, 0)
     if not isinstance(value, Algebraic):
         raise Unknown
-    fold = algebra.product if call.name == "cute.tuple_product" else algebra.product_each
+    fold = algebra.product_each if call.name.endswith("each") else algebra.product
     return (Algebraic(value.kind, fold(tuple_operand(call, 0))),)
 
 
@@ -121,6 +122,30 @@ def coordinate_of(call: Call) -> Results:
             hierarchical = call.name == "cute.get_hier_coord"
             return (Algebraic("coord", tuple(_digits(part) if hierarchical else _digit(part) for part in parts)),)
     raise Unknown
+
+
+@infers("get_integral_coord")
+def get_integral_coord(call: Call) -> Results:
+    """An index within the layout as one integer: it counts past what the layout repeats before it first moves."""
+    match operand(call, 0), operand(call, 1):
+        case Scalar(assumed=False), Algebraic("layout", Layout() as layout):
+            digit = _digit(layout)
+            counted = [(extent, stride) for extent, stride in flat_modes(layout) if extent != 1]
+            while counted and counted[-1][1] == 0:
+                counted.pop()
+            width = max((part.width for mode in counted for part in mode if isinstance(part, Dynamic)), default=32)
+            return (Algebraic("coord", Dynamic(width, _still(layout)) if isinstance(digit, Dynamic) else digit),)
+    raise Unknown
+
+
+def _still(layout: Layout) -> int:
+    """A divisor of the least index at which the layout has moved."""
+    count = 1
+    for extent, stride in flat_modes(layout):
+        if extent != 1 and stride != 0:
+            break
+        count *= divisor(extent)
+    return count
 
 
 def _digits(mode: Layout) -> Tuple:

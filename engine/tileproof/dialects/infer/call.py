@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tileproof.dialects.values import TUPLES, Algebraic, Tensor, Type
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple
+from tileproof.rule import Rulebook
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
@@ -27,12 +28,14 @@ class Call:
     Attributes:
         parameters: attributes by name, as written in either form.
         declared: the result types that the text declares; empty where it declares none.
+        book: the rules whose fragments count; None for those of tileproof.
     """
 
     name: str
     operands: tuple[Type, ...]
     parameters: Mapping[str, str]
     declared: tuple[Type, ...]
+    book: Rulebook | None = None
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """A parameter that is an integer or a list of them: ``3 : i32``, ``[0, 1]``, ``array<i32: 0, 1>``."""

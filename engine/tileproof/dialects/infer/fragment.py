@@ -11,7 +11,16 @@ from __future__ import annotations
 from itertools import repeat
 
 from tileproof import layout as algebra
-from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
+from tileproof.dialects.infer.call import (
+    Call,
+    Results,
+    Unknown,
+    infers,
+    layout_operand,
+    of_layout,
+    operand,
+    tuple_operand,
+)
 from tileproof.dialects.infer.partition import known, role_of
 from tileproof.dialects.types import Node
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, Type, element_bits
@@ -20,6 +29,7 @@ from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import Integer, is_zero, multiply_integers
 from tileproof.layout.tuples import leaves, product, transform
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple
+from tileproof.rule import Rulebook
 
 _DESCRIPTOR_BITS = 128
 _COLUMN_BITS = 32
@@ -35,10 +45,10 @@ def make_fragment(call: Call) -> Results:
     at = "r" if kind is None else kind.text
     family = mma.atom.node.text
     if family.startswith("!cute_nvgpu.sm100.") and (role == "C" or (role == "A" and at == "ts")):
-        return (_tensor_memory(mma, given, role),)
+        return (_tensor_memory(mma, given, role, call.book),)
     if family.startswith(("!cute_nvgpu.sm90.", "!cute_nvgpu.sm100.")) and role != "C" and (role == "B" or at == "ss"):
-        return (_descriptors(mma, given, role),)
-    return (_registers(mma, given, role),)
+        return (_descriptors(mma, given, role, call.book),)
+    return (_registers(mma, given, role, call.book),)
 
 
 def _element(atom: Atom, role: str) -> str:
@@ -58,9 +68,9 @@ def _signature(node: Node) -> list[str]:
     return [child.text for child in node.walk() if element_bits(child.text) is not None and not child.children]
 
 
-def _descriptors(mma: TiledMma, given: Type, role: str) -> Tensor:
+def _descriptors(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
     """One descriptor an atom: the other modes step from one to the next."""
-    tiles = known(mma).layouts
+    tiles = known(mma, book).layouts
     match given:
         case Tensor(Pointer(element=element, space="smem"), Layout() as layout):
             bits = element_bits(element)
@@ -88,8 +98,8 @@ def _parts(given: Type) -> tuple[Tuple, Tuple | None]:
     return tuple_operand(Call("", (given,), {}, ()), 0), None
 
 
-def _registers(mma: TiledMma, given: Type, role: str) -> Tensor:
-    known(mma)
+def _registers(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
+    known(mma, book)
     element = _element(mma.atom, role)
     if element == "tf32" and mma.atom.node.text == "!cute_nvgpu.sm80.mma":
         element = "i32"  # what mma.sync takes in a register
@@ -106,6 +116,21 @@ def _registers(mma: TiledMma, given: Type, role: str) -> Tensor:
     if bits is None or not isinstance(held, int) or held * bits % 8:
         raise Unknown
     return Tensor(Pointer(element, "rmem", held * bits), layout)
+
+
+@infers("make_fragment_like")
+def make_fragment_like(call: Call) -> Results:
+    """A compact layout of the same shape, the first mode in its own order, the others in that of their strides."""
+    given = layout_operand(call, 0)
+    outer = given.outer if isinstance(given, ComposedLayout) else given
+    shape, stride = outer.shape, outer.stride
+    if not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) < 2:
+        return (of_layout(Layout(shape, _compact(shape, None)[0])),)
+    first, count = _compact(shape[0], stride[0])
+    steps = [d for s, d in zip(leaves(shape[1:]), leaves(stride[1:]), strict=True) if s != 1]
+    if any(isinstance(extent, Dynamic) for extent in leaves(shape)) or len(set(steps)) < len(steps):
+        raise Unknown  # equal strides have no order; the dialect lets such modes overlap
+    return (of_layout(Layout(shape, (first, *_ordered(shape[1:], stride[1:], count)))),)
 
 
 def _compact(shape: Tuple, like: Tuple | None) -> tuple[Tuple, Integer]:
@@ -145,7 +170,7 @@ def _ordered(shape: tuple[Tuple, ...], stride: tuple[Tuple, ...], first: Integer
     return result
 
 
-def _tensor_memory(mma: TiledMma, given: Type, role: str) -> Tensor:
+def _tensor_memory(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
     """A tile over all 128 lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
     element = _element(mma.atom, role)
     bits = element_bits(element)
@@ -157,7 +182,7 @@ def _tensor_memory(mma: TiledMma, given: Type, role: str) -> Tensor:
             pass
         case _:
             raise Unknown
-    found = known(mma)
+    found = known(mma, book)
     if role not in found.layouts or found.layouts[role].shape[1] != shape[0]:  # type: ignore[index]
         raise Unknown
     each = _COLUMN_BITS // bits

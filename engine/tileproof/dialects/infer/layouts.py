@@ -18,7 +18,9 @@ from tileproof.dialects.infer.call import (
 )
 from tileproof.dialects.values import Algebraic
 from tileproof.layout import LayoutError
-from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.layout.basics import concatenate, modes
+from tileproof.layout.leaves import multiply_integers
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile
 
 _DIVIDES = {
     "cute.logical_divide": algebra.logical_divide,
@@ -63,6 +65,11 @@ def coalesce(call: Call) -> Results:
     return (on_layout(operand(call, 0), lambda layout: algebra.coalesce(layout, profile)),)
 
 
+@infers("filter")
+def filter_(call: Call) -> Results:
+    return (on_layout(operand(call, 0), algebra.filter),)
+
+
 @infers("complement")
 def complement(call: Call) -> Results:
     target = tuple_operand(call, 1) if len(call.operands) > 1 else None
@@ -87,6 +94,30 @@ def left_inverse(call: Call) -> Results:
 def tile_to_shape(call: Call) -> Results:
     shape, order = tuple_operand(call, 1), tuple_operand(call, 2)
     return (on_layout(operand(call, 0), lambda block: algebra.tile_to_shape(block, shape, order)),)
+
+
+@infers("stencil_divide")
+def stencil_divide(call: Call) -> Results:
+    """``((T,R,S),(Z,P,Q))``: the elements under a stencil ``T:dilation``, and the places that it takes."""
+    given, stencil = operand(call, 0), tiler_operand(call, 1)
+    layout = _plain(layout_operand(call, 0))
+    if len(call.operands) != 2 or not isinstance(stencil, Tile) or len(stencil.modes) != len(modes(layout)):
+        raise Unknown
+    under: list[Layout] = []
+    places: list[Layout] = []
+    for mode, tiler in zip(modes(layout), stencil.modes, strict=True):
+        match mode, tiler:
+            case Layout(int() | Dynamic() as extent, int() | Dynamic() as stride), Layout(int() as size, int() as step):
+                last = (size - 1) * step
+                if isinstance(extent, int) and extent <= last:
+                    raise Unknown
+                under.append(Layout(size, multiply_integers(stride, step)))
+                # The dialect adds one last, and keeps no divisor of the sum.
+                count = Dynamic(extent.width) if isinstance(extent, Dynamic) else extent - last
+                places.append(Layout(count, stride))
+            case _:
+                raise Unknown
+    return (on_layout(given, lambda _: concatenate([concatenate(under), concatenate(places)])),)
 
 
 @infers("recast_layout")

@@ -16,12 +16,14 @@ from tileproof.dialects.infer.call import (
     tiler_operand,
     tuple_operand,
 )
+from tileproof.dialects.infer.scalars import signless
 from tileproof.dialects.values import (
     Algebraic,
     CoordIterator,
     Descriptor,
     Iterator,
     Pointer,
+    Scalar,
     Tensor,
     Type,
     element_bits,
@@ -29,7 +31,7 @@ from tileproof.dialects.values import (
     read_type,
 )
 from tileproof.layout import LayoutError
-from tileproof.layout.leaves import divisor, integer, is_static
+from tileproof.layout.leaves import divisor, integer, is_static, multiply_integers
 from tileproof.layout.tuples import leaves
 from tileproof.layout.unswizzle import bits_at, carries
 from tileproof.layout.values import (
@@ -224,6 +226,57 @@ def local_tile(call: Call) -> Results:
         raise Unknown
     layout, offset = algebra.local_tile(value.layout, tiler, coord, projection)
     return (Tensor(advance(value.iterator, offset), layout),)
+
+
+@infers("local_partition")
+def local_partition(call: Call) -> Results:
+    value, tiler, index = operand(call, 0), layout_operand(call, 1), operand(call, 2)
+    if not isinstance(value, Tensor) or not isinstance(tiler, Layout) or not isinstance(index, Scalar):
+        raise Unknown
+    signless(2, index)
+    layout, offset = algebra.local_partition(value.layout, tiler, Dynamic(index.width, index.div))
+    return (Tensor(advance(value.iterator, offset), layout),)
+
+
+@infers("apply_swizzle")
+def apply_swizzle(call: Call) -> Results:
+    """The same pointer with other bits: its type does not tell."""
+    if not isinstance(operand(call, 0), Pointer):
+        raise Unknown
+    return (operand(call, 0),)
+
+
+@infers("load_scaled_index")
+def load_scaled_index(call: Call) -> Results:
+    """A pointer moved by an unknown number of strides."""
+    pointer, stride = operand(call, 0), tuple_operand(call, 3)
+    if not isinstance(pointer, Pointer):
+        raise Unknown
+    return (advance(pointer, multiply_integers(Dynamic(), integer(stride))),)
+
+
+_STORABLE = "failed to verify that storable type matches pointer type"
+
+
+@infers("ptr.load")
+def load_pointer(call: Call) -> Results:
+    pointer = operand(call, 0)
+    if not isinstance(pointer, Pointer):
+        raise Unknown
+    if call.declared and str(call.declared[0]) != pointer.element:
+        raise LayoutError(_STORABLE)
+    return (read_type(pointer.element),)
+
+
+@infers("ptr.store")
+def store_pointer(call: Call) -> Results:
+    """Nothing; but the value is of the type pointed to."""
+    pointer = operand(call, 1)
+    if not isinstance(pointer, Pointer):
+        raise Unknown
+    if str(operand(call, 0)) != pointer.element:
+        raise LayoutError(_STORABLE)
+    return ()
 
 
 def _memory(call: Call, index: int) -> tuple[Pointer, Layout | ComposedLayout]:

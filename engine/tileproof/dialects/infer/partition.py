@@ -11,22 +11,23 @@ from tileproof.layout.basics import modes
 from tileproof.layout.leaves import Integer
 from tileproof.layout.tiled import CopySide, MmaOperand
 from tileproof.layout.values import Dynamic, Tuple
+from tileproof.rule import Rulebook
 
 _ROLES = ("A", "B", "C")
 _ALONG = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}  # the modes of (M,N,K) that an operand has
 
 
-def known(tiled_atom: TiledMma | TiledCopy) -> Fragments:
+def known(tiled_atom: TiledMma | TiledCopy, book: Rulebook | None) -> Fragments:
     """The fragments of the atom; Unknown where the rule files have none."""
-    found = fragments(tiled_atom.atom.node)
+    found = fragments(tiled_atom.atom.node, book)
     if found is None:
         raise Unknown
     return found
 
 
-def mma_operand(mma: TiledMma, role: str) -> MmaOperand:
+def mma_operand(mma: TiledMma, role: str, book: Rulebook | None = None) -> MmaOperand:
     """How an operand of a tiled MMA is divided."""
-    found = known(mma)
+    found = known(mma, book)
     if role not in found.layouts:
         raise Unknown
     try:
@@ -65,14 +66,14 @@ def partition(call: Call) -> Results:
     thread = thread_number(tuple_operand(call, 2))
     if not isinstance(mma, TiledMma) or not isinstance(tensor, Tensor):
         raise Unknown
-    part = mma_operand(mma, role_of(call))
+    part = mma_operand(mma, role_of(call), call.book)
     place = tiled.thread_coordinate(thread, part.threads)
     return (sliced(tensor.iterator, *tiled.partition_mma(tensor.layout, part, place)),)
 
 
-def copy_side(copy: TiledCopy, role: str) -> CopySide:
+def copy_side(copy: TiledCopy, role: str, book: Rulebook | None) -> CopySide:
     """How the source (S) or the destination (D) of a tiled copy is divided."""
-    layouts = known(copy).layouts
+    layouts = known(copy, book).layouts
     if role not in layouts or "R" not in layouts:
         raise Unknown
     return CopySide(copy.thread_values, copy.tiler, layouts["R"], layouts[role])
@@ -84,7 +85,11 @@ def partition_copy(call: Call) -> Results:
     thread = thread_number(tuple_operand(call, 2))
     if not isinstance(copy, TiledCopy) or not isinstance(tensor, Tensor):
         raise Unknown
-    return (sliced(tensor.iterator, *tiled.partition_copy(tensor.layout, copy_side(copy, call.name[-1]), thread)),)
+    return (
+        sliced(
+            tensor.iterator, *tiled.partition_copy(tensor.layout, copy_side(copy, call.name[-1], call.book), thread)
+        ),
+    )
 
 
 @infers("tiled.copy.retile")
@@ -92,5 +97,5 @@ def retile(call: Call) -> Results:
     copy, tensor = operand(call, 0), operand(call, 1)
     if not isinstance(copy, TiledCopy) or not isinstance(tensor, Tensor):
         raise Unknown
-    _, values = copy_side(copy, "S").atom_size
+    _, values = copy_side(copy, "S", call.book).atom_size
     return (Tensor(tensor.iterator, tiled.retile(tensor.layout, copy.thread_values, copy.tiler, values)),)

@@ -66,7 +66,7 @@ def create_divisor(call: Call) -> Results:
     source = operand(call, 0)
     if not isinstance(source, Scalar):
         raise Unknown
-    _signless(0, source)
+    signless(0, source)
     for result in call.declared:
         if isinstance(result, Divisor) and result.width != source.width:
             widths = f"{source.width} and {result.width} respectively"
@@ -80,7 +80,7 @@ def divide(call: Call) -> Results:
     dividend, divisor = operand(call, 0), operand(call, 1)
     if not isinstance(dividend, Scalar) or not isinstance(divisor, Divisor):
         raise Unknown
-    _signless(0, dividend)
+    signless(0, dividend)
     widths = [found.width for value in call.declared if (found := _integer(value)) is not None]
     if call.name.endswith("compute") and len(set(widths)) > 1:
         raise LayoutError("failed to verify that quotient type matches remainder type")
@@ -99,7 +99,27 @@ def get_divisor(call: Call) -> Results:
     return (Scalar(divisor.width),)
 
 
-def _signless(index: int, value: Scalar) -> None:
+@infers("fast_divmod.get_aux")
+def get_aux(call: Call) -> Results:
+    """What replaces the division: a multiplier as wide as the divisor, and two shifts."""
+    divisor = operand(call, 0)
+    if not isinstance(divisor, Divisor):
+        raise Unknown
+    return (Scalar(divisor.width), Scalar(8), Scalar(8))
+
+
+@infers("kernel_smem_size", "smem_partition_size")
+def smem_size(call: Call) -> Results:
+    return (Scalar(64),)
+
+
+@infers("arch.get_dyn_smem_size", dialect="cute_nvgpu")
+def dynamic_smem_size(call: Call) -> Results:
+    return (Scalar(32),)
+
+
+def signless(index: int, value: Scalar) -> None:
+    """Refuse an operand that is no plain integer of 32 or 64 bits."""
     if value.assumed or value.width not in (32, 64):
         raise LayoutError(
             f"operand #{index} must be 32-bit signless integer or 64-bit signless integer, but got '{value}'"

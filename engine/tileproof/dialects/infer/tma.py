@@ -21,7 +21,9 @@ from tileproof.dialects.values import (
 )
 from tileproof.layout import LayoutError, tiled
 from tileproof.layout.leaves import divide_integers, integer, multiply_integers
-from tileproof.layout.values import Layout
+from tileproof.layout.values import Basis, Layout
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
 
 _LOAD, _STORE = "!cute_nvgpu.atom.non_exec_tiled_tma_load", "!cute_nvgpu.atom.non_exec_tiled_tma_store"
 
@@ -40,7 +42,14 @@ def set_value(call: Call) -> Results:
     return (atom,)
 
 
-@infers("make_umma_smem_desc", "make_gmma_smem_desc", dialect="cute_nvgpu")
+@infers(
+    "make_umma_smem_desc",
+    "make_gmma_smem_desc",
+    "sm103.make_umma_smem_desc_circular",
+    "sm107.make_umma_smem_desc",
+    "sm107.make_umma_smem_desc_circular",
+    dialect="cute_nvgpu",
+)
 def make_smem_desc(call: Call) -> Results:
     return (Descriptor(),)
 
@@ -76,11 +85,31 @@ def _word(node: Node, name: str) -> str:
     return leaves[0].text
 
 
+@infers("atom.get_coord_tensor", dialect="cute_nvgpu")
+def get_coord_tensor(call: Call) -> Results:
+    """The coordinates of a shape, by the strides that the atom keeps."""
+    atom, shape = operand(call, 0), tuple_operand(call, 1)
+    if not isinstance(atom, Atom) or len(call.operands) != 2:
+        raise Unknown
+    try:
+        stride = parse_layout(_word(atom.node, "g_stride"))
+    except SyntaxFault:
+        raise Unknown from None
+    if not isinstance(stride, tuple) or not stride:
+        raise Unknown
+    if not all(isinstance(step, Basis) and len(step.path) == 1 for step in stride):
+        raise Unknown
+    if not isinstance(shape, tuple) or len(shape) != len(stride) or any(isinstance(part, tuple) for part in shape):
+        raise Unknown
+    rank = 1 + max(step.path[-1] for step in stride if isinstance(step, Basis))
+    return (Tensor(CoordIterator((0,) * rank), Layout(shape, stride)),)
+
+
 @infers("atom.tma_partition", dialect="cute_nvgpu")
 def tma_partition(call: Call) -> Results:
     atom, coord, ctas = operand(call, 0), tuple_operand(call, 1), layout_operand(call, 2)
     shared, remote = operand(call, 3), operand(call, 4)
-    found = fragments(atom.node) if isinstance(atom, Atom) else None
+    found = fragments(atom.node, call.book) if isinstance(atom, Atom) else None
     if found is None or "S" not in found.layouts or not isinstance(ctas, Layout):
         raise Unknown
     if not isinstance(shared, Tensor) or not isinstance(shared.iterator, Pointer) or not isinstance(remote, Tensor):
@@ -108,7 +137,7 @@ def tma_partition(call: Call) -> Results:
 def make_tmem_copy(call: Call) -> Results:
     """A warpgroup's copy between registers and what its atom covers of a tensor in tensor memory."""
     atom, tensor = operand(call, 0), operand(call, 1)
-    found = fragments(atom.node) if isinstance(atom, Atom) else None
+    found = fragments(atom.node, call.book) if isinstance(atom, Atom) else None
     if not isinstance(atom, Atom) or found is None or "T" not in found.layouts:
         raise Unknown
     match tensor:

@@ -28,9 +28,9 @@ from tileproof.layout import (
     Layout,
     LayoutError,
     Swizzle,
+    apply_swizzle,
     crd2idx,
     is_static_layout,
-    show,
     size,
     zipped_divide,
 )
@@ -71,6 +71,7 @@ class Attempt:
         reason: in one sentence.
         coordinate: the first ``(mn,k)`` at which they differ; None where the form does not even fit the extents.
         expected, found: the offsets in elements there, before the swizzle: the form's and the layout's.
+        canonical: the form with the strides that come nearest.
     """
 
     form: Form
@@ -78,6 +79,23 @@ class Attempt:
     coordinate: tuple[int, int] | None = None
     expected: int | None = None
     found: int | None = None
+    canonical: Layout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A canonical form that the layout is.
+
+    Attributes:
+        lbo, sbo: bytes.
+        unread: which of the two nothing reads.
+        canonical: the form with these strides, in elements.
+    """
+
+    lbo: int
+    sbo: int
+    unread: frozenset[str]
+    canonical: Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +131,7 @@ class OperandDescriptor:
         lbo, sbo: bytes.
         unread: the fields among ``lbo`` and ``sbo`` that the hardware does not read for this tile.
         value: the 64 bits.
+        canonical: the layout that the descriptor describes, in elements, before the swizzle.
     """
 
     word: str
@@ -122,6 +141,7 @@ class OperandDescriptor:
     sbo: int
     unread: frozenset[str]
     value: int
+    canonical: Layout
 
     @property
     def facts(self) -> dict[str, Scalar]:
@@ -149,15 +169,16 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
-        lbo, sbo, unread = found
-        facts: dict[str, Scalar] = {"address": 0, "lbo": lbo, "sbo": sbo, "base_offset": 0}
+        facts: dict[str, Scalar] = {"address": 0, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
         facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
         try:
             value = packing.pack(book, contract, word, facts)
         except packing.PackError as error:
             attempts.append(Attempt(form, str(error)))
             continue
-        return OperandDescriptor(word, form.major, form.swizzle, lbo, sbo, unread, value)
+        return OperandDescriptor(
+            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical
+        )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
         raise NoDescriptor(f"there is no canonical {how}layout with the swizzle {spelled(book, tile.swizzle)}")
@@ -185,8 +206,8 @@ def spelled(book: Rulebook, swizzle: str) -> str:
     return book.enums["smem_swizzle"].members[swizzle][0]
 
 
-def match(form: Form, tile: Tile) -> tuple[int, int, frozenset[str]] | Attempt:
-    """LBO and SBO, in bytes, with which a form is the layout of a tile, and which of the two nothing reads."""
+def match(form: Form, tile: Tile) -> Match | Attempt:
+    """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
     if 128 % tile.bits:
         return Attempt(form, f"16 bytes are no whole number of elements of {tile.bits} bits")
     values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
@@ -212,7 +233,8 @@ def match(form: Form, tile: Tile) -> tuple[int, int, frozenset[str]] | Attempt:
                 strides[s.value.name] = found if isinstance(found, int) else 0
                 values[s.value.name] = strides[s.value.name]
             before *= width
-    difference = _difference(form, tile, values)
+    canonical = Layout(_tuple(shape, values), _tuple(stride, values))
+    difference = _difference(form, tile, canonical)
     if difference is not None:
         return difference
     found_bytes: dict[str, int] = {}
@@ -225,31 +247,51 @@ def match(form: Form, tile: Tile) -> tuple[int, int, frozenset[str]] | Attempt:
             unread.add(name)
     written = {name: value for name, value in form.written if isinstance(value, int)}
     bytes_of = {**written, **found_bytes}
-    return bytes_of["LBO"], bytes_of["SBO"], frozenset(name.lower() for name in unread)
+    return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(name.lower() for name in unread), canonical)
 
 
-def _difference(form: Form, tile: Tile, values: Mapping[str, int]) -> Attempt | None:
+def described(form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
+    """The layout that a descriptor with these strides, in bytes, describes on the extents of a tile."""
+    if 128 % tile.bits:
+        return None
+    values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
+    shape, stride = form.layout.shape, form.layout.stride
+    assert isinstance(shape, tuple), "a form has the modes MN and K"
+    for name, extents, extent in zip("mk", shape, tile.extents, strict=True):
+        step = _product(extents, values)
+        if extent % step:
+            return None
+        values[name] = extent // step
+    return Layout(_tuple(shape, values), _tuple(stride, values))
+
+
+def byte_address(book: Rulebook, layout: Layout, bits: int, swizzle: str, coordinate: tuple[int, int]) -> int:
+    """The address of an element's first byte, from the operand's start, after the swizzle."""
+    elements = crd2idx(coordinate, layout)
+    assert isinstance(elements, int), "only static layouts have addresses"
+    s_bits, base, shift = book.tables["smem_swizzle", "ptx"].rows[swizzle,][:3]
+    assert isinstance(s_bits, int) and isinstance(base, int) and isinstance(shift, int)
+    address = apply_swizzle(Swizzle(s_bits, base, shift), elements * bits // 8)
+    assert isinstance(address, int)
+    return address
+
+
+def _difference(form: Form, tile: Tile, canonical: Layout) -> Attempt | None:
     """The first coordinate at which a form with known strides and a tile differ."""
-    shape, stride = _tuple(form.layout.shape, values), _tuple(form.layout.stride, values)
-    wanted = modes(Layout(shape, stride))
-    for axis, (part, canonical) in enumerate(zip(modes(tile.layout), wanted, strict=True)):
-        if coalesce_layout(part) == coalesce_layout(canonical):
+    for axis, (part, wanted) in enumerate(zip(modes(tile.layout), modes(canonical), strict=True)):
+        if coalesce_layout(part) == coalesce_layout(wanted):
             continue
         extent = size(part)
         assert isinstance(extent, int)
         for index in range(extent):
-            found, expected = crd2idx(index, part), crd2idx(index, canonical)
+            found, expected = crd2idx(index, part), crd2idx(index, wanted)
             if found != expected and isinstance(found, int) and isinstance(expected, int):
                 coordinate = (index, 0) if axis == 0 else (0, index)
                 here, there = (f"byte {offset * tile.bits / 8:g}" for offset in (found, expected))
                 place = f"(mn,k) = ({coordinate[0]},{coordinate[1]})"
-                reason = f"at {place} the layout is at {here}, the canonical form {_shown(shape, stride)} at {there}"
-                return Attempt(form, reason, coordinate, expected, found)
+                reason = f"at {place} the layout is at {here}, the canonical form {canonical} at {there}"
+                return Attempt(form, reason, coordinate, expected, found, canonical)
     return None
-
-
-def _shown(shape: Tuple, stride: Tuple) -> str:
-    return f"{show(shape)}:{show(stride)}"
 
 
 def _steps(modes_: Modes) -> tuple[Step, ...]:
