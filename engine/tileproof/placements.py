@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from tileproof.descriptor import NoDescriptor, OperandDescriptor, canonical_forms, describe, operand, spelled
+from tileproof.canonical import NoDescriptor, OperandDescriptor, canonical_forms, describe, operand, spelled
 from tileproof.dialects.descriptors import atom_node, operand_of
 from tileproof.evaluate import judge_for
 from tileproof.layout import ComposedLayout, Layout, LayoutError, Swizzle, coalesce
