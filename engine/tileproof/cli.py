@@ -334,7 +334,53 @@ def legal(
     sys.exit(report.exit_status())
 
 
-@main.command("suggest")
+class _ConfigurationsByDefault(click.Group):
+    """`suggest` is about configurations; only where another subject is named, about that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["configurations", *args])
+
+
+@main.group("suggest", cls=_ConfigurationsByDefault)
+def suggest_group() -> None:
+    """Legal MMA atoms and instructions for a partial description; `suggest layout`: where an operand may lie."""
+
+
+@suggest_group.command("layout")
+@click.option("--operand", "role", type=click.Choice(["A", "B"]), required=True)
+@click.option("--atom", required=True, metavar="TYPE", help="The type of an MMA atom, or wgmma or tcgen05.")
+@click.option("--element", required=True, metavar="TYPE", help="As it lies in shared memory, such as f16 or e4m3.")
+@click.option("--shape", required=True, metavar="MNxK", help="Rows (M of A, N of B) and columns of the operand.")
+@click.option("--major", type=click.Choice(["k", "mn"]), help="Default: as the atom's type says.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@_rule_options
+def suggest_layout(
+    role: str, atom: str, element: str, shape: str, major: str | None, form: str, folders: tuple[Path, ...]
+) -> None:
+    """Where an operand may lie in shared memory: legal layouts, free of bank conflicts first, the widest swizzle first.
+
+    `tileproof suggest layout --operand A --atom wgmma --element f16 --shape 64x64 --major k`
+
+    Exit status: 0 something was found, 1 no canonical layout fits, 2 bad arguments.
+    """
+    from tileproof import placements as verb  # noqa: PLC0415
+
+    book, _ = _load(folders)
+    try:
+        found = verb.placements(book, atom, role, element, verb.read_shape(shape), major)
+    except verb.BadOperand as error:
+        fail(str(error))
+    if form == "json":
+        click.echo(json.dumps({"layouts": [verb.as_json(one) for one in found]}, indent=2))
+    else:
+        for one in found:
+            click.echo(verb.as_text(one))
+        if not found:
+            click.echo(f"no canonical layout of {shape} elements of {element} fits")
+    sys.exit(0 if found else 1)
+
+
+@suggest_group.command("configurations")
 @click.argument("illegal", required=False)
 @click.option("--target", metavar="SM", default="sm_90a", show_default=True)
 @click.option("--ptx", metavar="VERSION", help="PTX version, such as 8.7. Default: the newest that knows the target.")
@@ -374,6 +420,8 @@ def suggest_(
     Ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
 
     `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
+
+    `tileproof suggest layout` is about operands instead: where one may lie in shared memory.
 
     `tileproof suggest --repair 'wgmma.mma_async.sync.aligned.m64n100k16...;'` gives the nearest legal form of an
     instruction or an atom type, and the rules in conflict.
@@ -512,7 +560,9 @@ def _prove(kind: str, *arguments: Any, timeout: float, smt2: Path | None, form: 
 @click.argument("second", metavar="LAYOUT")
 @_prove_options
 def prove_equivalent(first: str, second: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do two layouts lead to one value at each index? `tileproof prove equivalent '(4,8):(8,1)' '(4,(2,4)):(8,(1,2))'`
+    """Do two layouts lead to one value at each index?
+
+    `tileproof prove equivalent '(4,8):(8,1)' '(4,(2,4)):(8,(1,2))'`
 
     Compared are element offsets (or coordinates), and byte addresses where one is a memory reference with a swizzle.
     Of the two, dynamic leaves without a name are the same in the order in which they are written.
@@ -577,7 +627,10 @@ def prove_descriptor(
 @click.argument("layout_", metavar="LAYOUT")
 @_prove_options
 def prove_injective(layout_: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do no two coordinates lead to one value? `tileproof prove injective '(?m,?n):(1,?ld)' --assume 'ld >= m'`"""
+    """Do no two coordinates lead to one value?
+
+    `tileproof prove injective '(?m,?n):(1,?ld)' --assume 'ld >= m'`
+    """
     _prove("injective", layout_, element, assume, **settings)
 
 
@@ -585,7 +638,10 @@ def prove_injective(layout_: str, element: str | None, assume: tuple[str, ...], 
 @click.argument("layout_", metavar="LAYOUT")
 @_prove_options
 def prove_bijective(layout_: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Are the offsets 0 to size - 1, each once? `tileproof prove bijective 'S<3,3,3> o 0 o (8,64):(64,1)'`"""
+    """Are the offsets 0 to size - 1, each once?
+
+    `tileproof prove bijective 'S<3,3,3> o 0 o (8,64):(64,1)'`
+    """
     _prove("bijective", layout_, element, assume, **settings)
 
 
