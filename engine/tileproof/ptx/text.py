@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tileproof.ptx.constant import constant, integer
 from tileproof.source import Span
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
@@ -20,12 +21,11 @@ _INSTRUCTION = re.compile(
 _OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
 _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
-_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?)?", re.ASCII)
+# What is added to a register is a constant expression: `r0+-8`. ptxas reads no `r0-8`.
+_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*\+(.+))?", re.ASCII | re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
-_FLOAT32 = re.compile(r"[+-]?\s*0[fF][0-9a-fA-F]{8}", re.ASCII)
-_FLOAT64 = re.compile(r"[+-]?\s*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
-_TERM = r"[\s(+\-]*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])[\s)]*"
-_CONSTANT = re.compile(rf"{_TERM}(?:[+\-*/]{_TERM})*", re.ASCII)
+_FLOAT32 = re.compile(r"[+\-~!\s]*0[fF][0-9a-fA-F]{8}", re.ASCII)
+_FLOAT64 = re.compile(r"[+\-~!\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
 
 # What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
@@ -156,24 +156,16 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
     if text == "_":
         return SINK, None, 0, False
     if found := _SCALAR.fullmatch(text):
-        if found[3] and found[1]:
-            return None
-        sign = -1 if (found[3] or "").count("-") % 2 else 1
-        offset = sign * int(found[4], 0 if found[4][:2] in ("0x", "0X") else 10) if found[4] else 0
-        return found[2], None, offset, bool(found[1])
+        offset = constant(found[3]) if found[3] else 0
+        return (found[2], None, offset, bool(found[1])) if offset is not None and not (found[1] and found[3]) else None
     if found := _INTEGER.fullmatch(text):
         if len(found[2]) > MAX_DIGITS + 1:
             return INTEGER, None, 0, False
-        octal = found[2][0] == "0" and found[2].isdecimal()
-        if octal and set(found[2]) & set("89"):
-            return None
-        value = int(found[2], 8 if octal else 0)
-        return INTEGER, -value if found[1] == "-" else value, 0, False
+        value = integer(found[2])
+        return (INTEGER, -value if found[1] == "-" else value, 0, False) if value is not None else None
     if _FLOAT32.fullmatch(text):
         return FLOAT32, None, 0, False
     if _FLOAT64.fullmatch(text):
         return FLOAT64, None, 0, False
-    # An expression is an integer, but rules that ask for its value are silent.
-    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):
-        return INTEGER, None, 0, False
-    return None
+    value = constant(text)
+    return (INTEGER, value, 0, False) if value is not None else None
