@@ -211,7 +211,9 @@ class Places:
         if dice < 0.85:
             return base.target, rng.choice(versions)
         number = base.target.rstrip("af")
-        relatives = [target for target in self.versions if target.rstrip("af") == number or target[-1] == base.target[-1]]
+        relatives = [
+            target for target in self.versions if target.rstrip("af") == number or target[-1] == base.target[-1]
+        ]
         target = rng.choice(relatives)
         return target, rng.choice((self.versions[target][-1], rng.choice(self.versions[target])))
 
@@ -347,6 +349,8 @@ def _edit_operands(operands: list[str], kind: str, rng: random.Random) -> None:
         operands[i] = re.sub(r"^(\[?)([rl]\d+)\b", rf"\1\2{offset}", whole)
     elif kind == "literal":  # the same number, or another, written in another way
         if re.fullmatch(r"\d+", whole):
-            operands[i] = rng.choice((hex(int(whole)), bin(int(whole)), f"{whole}U", f"-{whole}", f"{whole}.0", f"({whole})"))
+            operands[i] = rng.choice(
+                (hex(int(whole)), bin(int(whole)), f"{whole}U", f"-{whole}", f"{whole}.0", f"({whole})")
+            )
         elif whole.startswith("p"):
             operands[i] = "!" + whole

@@ -18,7 +18,7 @@ _INSTRUCTION = re.compile(
     rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
-_OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
+_OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
 _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
 # What is added to a register is a constant expression: `r0+-8`. ptxas reads no `r0-8`.
@@ -31,7 +31,7 @@ _FLOAT64 = re.compile(r"[+\-~!\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A register, a constant or a tuple of such.
 
@@ -60,25 +60,44 @@ class Part:
         return len(set(registers)) < len(registers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operand:
-    """One operand: an address of one or more parts, or one part."""
+    """One operand: an address of one or more parts, or one part.
+
+    Attributes:
+        shape: what decides which form an operand fits: whether it is an address, how many parts it has, whether the
+            first is a tuple, and of how many members.
+    """
 
     parts: tuple[Part, ...]
     address: bool
+    shape: tuple[bool, int, bool, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction, its pieces with their offsets into the text."""
+    """An instruction and where its pieces stand in the text.
+
+    Attributes:
+        body: the text of the operands, which starts at ``body_start``.
+    """
 
     opcode: str
     opcode_start: int
     guard: str | None
-    guard_span: Span
+    guard_start: int
     operands: tuple[Operand, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    body: str
+    body_start: int
+
+    def span(self, i: int) -> Span:
+        """The place of an operand. Only diagnostics ask for it."""
+        found = list(_OPERAND.finditer(self.body))[i]
+        return Span(self.body_start + found.start(2), self.body_start + found.end(2))
+
+    @property
+    def guard_span(self) -> Span:
+        return Span(self.guard_start, self.guard_start + len(self.guard or ""))
 
 
 def cut(text: str) -> Instruction:
@@ -90,22 +109,26 @@ def cut(text: str) -> Instruction:
     found = _INSTRUCTION.fullmatch(text)
     if found is None:
         raise _fault(text)
-    pieces, starts, ends = [], [], []
-    body, offset = found[4], found.start(4)
-    at = 0
-    while at < len(body):
-        piece = _OPERAND.match(body, at)
-        operand = _operand(piece[1]) if piece else None
-        if piece is None or operand is None:
-            raise _fault(text)
-        pieces.append(operand)
-        starts.append(offset + piece.start(1))
-        ends.append(offset + piece.end(1))
-        at = piece.end()
-    if body.endswith(","):
+    _, guard, opcode, body = found.groups()
+    operands = _operands(body)
+    if operands is None:
         raise _fault(text)
-    guard = Span(found.start(2), found.end(2)) if found[2] else Span(0, 0)
-    return Instruction(found[3], found.start(3), found[2], guard, tuple(pieces), tuple(starts), tuple(ends))
+    return Instruction(opcode, found.start(3), guard, found.start(2), operands, body, found.start(4))
+
+
+@lru_cache(maxsize=65536)
+def _operands(body: str) -> tuple[Operand, ...] | None:
+    """The operands in a text; None where it is not all operands."""
+    pieces = _OPERAND.findall(body)
+    if sum([len(whole) for whole, _ in pieces]) != len(body) or body.endswith(","):
+        return None
+    operands = []
+    for _, piece in pieces:
+        operand = _operand(piece)
+        if operand is None:
+            return None
+        operands.append(operand)
+    return tuple(operands)
 
 
 def _fault(text: str) -> SyntaxFault:
@@ -120,7 +143,7 @@ def _operand(text: str) -> Operand | None:
         if pair := _PAIR.fullmatch(text):  # two destinations, `d|p`, count as the first
             text = pair[1]
         part = _part(text, 0)
-        return Operand((part,), address=False) if part is not None else None
+        return _made((part,), address=False) if part is not None else None
     inner, at = text[1:-1], 0
     parts: list[Part] = []
     while at < len(inner):
@@ -130,7 +153,12 @@ def _operand(text: str) -> Operand | None:
             return None
         parts.append(part)
         at = piece.end()
-    return Operand(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
+    return _made(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
+
+
+def _made(parts: tuple[Part, ...], address: bool) -> Operand:
+    first = parts[0]
+    return Operand(parts, address, (address, len(parts), first.registers > 0, len(first.members)))
 
 
 def _part(text: str, start: int) -> Part | None:
