@@ -19,8 +19,8 @@ from tileproof.ptx.lower import lower
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, spell
-from tileproof.search import ordered
 from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, OperandForm, PatternOrigin, Rulebook, Scalar
+from tileproof.search import ordered
 
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),

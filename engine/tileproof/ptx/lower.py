@@ -92,11 +92,11 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
         else:
             values.update(form.sets)
             for reader in readers:
-                found = reader.facts(instruction.operands[reader.at], registers)
-                if isinstance(found, str):
-                    faults.append(reader.fault(found, instruction, registers))
+                facts = reader.facts(instruction.operands[reader.at], registers)
+                if isinstance(facts, str):
+                    faults.append(reader.fault(facts, instruction, registers))
                     break
-                values.update(found)
+                values.update(facts)
     return Lowered(text, instruction, opcode, form, values, tuple(faults))
 
 
