@@ -134,7 +134,8 @@ def _text(
         opcode = lowered.instruction.opcode
     operands = operand_texts(form, model)
     if lowered.form is form:
-        for i, (start, end) in enumerate(zip(lowered.instruction.starts, lowered.instruction.ends, strict=True)):
+        for i in range(len(lowered.instruction.operands)):
+            start, end = lowered.instruction.span(i)
             facts = {f"{part}.{suffix}" for part in form.items[i] for suffix in ("class", "registers", "value")}
             if not changed & facts:
                 operands[i] = lowered.text[start:end]

@@ -20,12 +20,12 @@ def legal_configurations(judge: Judge, options: Mapping[str, Sequence[Scalar]]) 
         options: facts and the values to try; a fact with one value is fixed, one that is not there is unknown.
     """
     checks = [check for check in judge.checks if check.rule.severity is Severity.ERROR]
-    order = _ordered(checks, options)
+    order = ordered(checks, options)
     readers = {fact: [check for check in checks if fact in check.rule.facts] for fact in order}
     yield from _extend({}, order, options, readers)
 
 
-def _ordered(checks: Sequence[Check], options: Mapping[str, Sequence[Scalar]]) -> list[str]:
+def ordered(checks: Sequence[Check], options: Mapping[str, Sequence[Scalar]]) -> list[str]:
     """Facts with one value first, then those that rules connect most with what is there, the fewest values first."""
     order = [fact for fact, values in options.items() if len(values) == 1]
     rest = [fact for fact in options if fact not in order]

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
-from tileproof.evaluate import judge_for
+from tileproof.diagnostic import Severity
+from tileproof.evaluate import Check, judge_for
+from tileproof.ptx.lower import lower
+from tileproof.ptx.opcode import ptx_spellings
+from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, spell
-from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, Rulebook, Scalar
+from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, OperandForm, PatternOrigin, Rulebook, Scalar
+from tileproof.search import ordered
 
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),
@@ -21,7 +28,7 @@ CLASSES = (
     *(".mixed32", ".mixed_sink", ".mixed_special", ".source32"),
 )
 # ptxas takes such a tuple or ends in an internal error, by what stands around it: there is nothing to agree with.
-_PREDICATE_AMONG_REGISTERS = re.compile(r"\{(?:[^}]*\b[rf]\d+[^}]*\bp\d|[^}]*\bp\d+[^}]*\b[rf]\d)")
+_PREDICATE_AMONG_REGISTERS = re.compile(r"\{(?:[^}]*(?:\b[rf]\d+|%)[^}]*\bp\d|[^}]*\bp\d+[^}]*(?:\b[rf]\d|%))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,49 +41,103 @@ class Sample:
     origin: str
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A legal configuration and the place where it is legal."""
+
+    facts: dict[str, Scalar]
+    target: str
+    ptx: tuple[int, int]
+
+
+# Not in an instruction's text.
+_ELSEWHERE = {"target", "ptx", "ignored", "formats"}
+
+
 class Pool:
-    """Legal configurations of one declaration, found by a random walk from the schema's instance."""
+    """Legal configurations of one declaration, found by a search that tries the values in random order."""
 
     def __init__(self, book: Rulebook, declaration: Instruction, rng: random.Random, size: int) -> None:
         self.book = book
         self.declaration = declaration
         self.judge = judge_for(book, "ptx", declaration.schema)
         self.schema = book.schemas[declaration.schema]
-        self.configurations = list(self.walk(rng, size))
+        self.changeable = sorted(set(self.schema.fields) - _ELSEWHERE)
+        self.checks = [check for check in self.judge.checks if check.rule.severity is Severity.ERROR]
+        self.domains = {fact: _some(book.domain(self.schema.name, fact), rng) for fact in self.schema.fields}
+        self.order = ordered(self.checks, self.domains | {name: (value,) for name, value in declaration.sets})
+        self.of_opcode = {"target", *(fact for clause in declaration.modifiers for fact in clause.facts)}
+        self.optional = {f for clause in declaration.modifiers if clause.default is not None for f in clause.facts}
+        self.configurations = list(islice(self.find(rng, 4 * size), size))
 
-    def walk(self, rng: random.Random, size: int) -> Iterator[dict[str, Scalar]]:
-        """Change a few facts at random, then mend what is broken; yield what is legal."""
-        present = {**self.schema.instance, **dict(self.declaration.sets)}
-        present.update(rng.choice(self.declaration.forms).sets)
-        found = 0
-        for _ in range(size * 20):
-            if found >= size:
-                return
-            trial = dict(present)
-            for fact in rng.sample(sorted(trial), min(len(trial), rng.randint(1, 3))):
-                trial[fact] = rng.choice(self.book.domain(self.schema.name, fact))
-            trial.update(self.declaration.sets)
-            trial.update(rng.choice(self.declaration.forms).sets)
+    def find(self, rng: random.Random, attempts: int) -> Iterator[Configuration]:
+        """The schema's instance, and what is found for goals: one or two facts with random values.
+
+        The modifiers are any; operands are as users write them unless a rule or a goal forbids it, or by a dice.
+        """
+        for attempt in range(attempts):
+            form = rng.choice(self.declaration.forms)
+            count = min(len(self.schema.fields), rng.choice((0, 1, 1, 2)))
+            present = {fact: rng.choice(self.domains[fact]) for fact in rng.sample(sorted(self.domains), count)}
+            present.update(self.declaration.sets)
+            present.update(form.sets)
+            values = dict(self.domains)
+            for fact, domain in self.domains.items():
+                usual = self.schema.instance[fact]
+                plain = rng.random() < 0.7 if fact in self.optional else fact not in self.of_opcode
+                plain = plain and (attempt % 2 == 0 or rng.random() < 0.8)
+                shuffled = rng.sample(domain, len(domain))
+                values[fact] = (usual, *shuffled) if plain or attempt == 0 else tuple(shuffled)
+            order = [*present, *(fact for fact in self.order if fact not in present)]
+            found = self.extend({}, order, {**values, **{k: (v,) for k, v in present.items()}}, [8000])
             # A lone instruction has no variables that it could name.
-            if self.mend(trial, rng) and ".symbol" not in trial.values():
-                present = trial
-                found += 1
-                yield dict(trial)
+            if found is not None and ".symbol" not in found.values() and self.readable(found, form):
+                yield Configuration(found, str(found["target"])[1:], version(found["ptx"]))
 
-    def mend(self, trial: dict[str, Scalar], rng: random.Random) -> bool:
-        """Set facts of violated rules to values that satisfy all rules about them, a bounded number of times."""
-        fixed = {name for name, _ in self.declaration.sets}
-        for _ in range(30):
-            broken = [rule for rule in self.judge.violated(trial) if rule.severity.rank == 2]
-            if not broken:
-                return bool(forms_of(self.declaration, trial))
-            facts = sorted(broken[0].facts - fixed)
-            if not facts:
-                return False
-            fact = rng.choice(facts)
-            legal = self.judge.legal(trial, fact) if rng.random() < 0.8 else ()
-            trial[fact] = rng.choice(legal or self.book.domain(self.schema.name, fact))
-        return False
+    def extend(
+        self,
+        present: dict[str, Scalar],
+        order: list[str],
+        values: dict[str, tuple[Scalar, ...]],
+        budget: list[int],
+    ) -> dict[str, Scalar] | None:
+        """The first legal choice of a value for each fact, or None where the budget of trials is spent before."""
+        if len(present) == len(order):
+            return present
+        fact = order[len(present)]
+        for value in values[fact]:
+            budget[0] -= 1
+            if budget[0] < 0:
+                return None
+            present[fact] = value
+            if all(check(present) is not False for check in self.readers[fact]) and (
+                found := self.extend(present, order, values, budget)
+            ):
+                return found
+            del present[fact]
+        return None
+
+    @cached_property
+    def readers(self) -> dict[str, list[Check]]:
+        """The rules that read a fact."""
+        return {fact: [check for check in self.checks if fact in check.rule.facts] for fact in self.domains}
+
+    def readable(self, facts: dict[str, Scalar], form: OperandForm) -> bool:
+        """Whether the text with these facts says what they say, as far as it matters."""
+        try:
+            lowered = lower(self.book, spell(self.book, self.declaration, facts, form), by_letter(self.book))
+        except ValueError:
+            return False
+        values = {**lowered.values, "target": facts["target"], "ptx": facts["ptx"]}
+        return not lowered.faults and all(rule.severity is not Severity.ERROR for rule in self.judge.violated(values))
+
+
+def _some(domain: Sequence[Scalar], rng: random.Random) -> tuple[Scalar, ...]:
+    """A domain; of a very long one its ends, what is near 0, powers of two and some others."""
+    if len(domain) <= 400:
+        return tuple(domain)
+    few = {*domain[:20], *domain[-20:], *range(-20, 300), *(1 << k for k in range(9, 40)), *rng.sample(domain, 40)}
+    return tuple(value for value in sorted(few, key=int) if value in domain)
 
 
 def version(number: Scalar) -> tuple[int, int]:
@@ -85,42 +146,76 @@ def version(number: Scalar) -> tuple[int, int]:
 
 
 def samples(
-    book: Rulebook, seed: int, count: int, places: list[tuple[str, tuple[int, int]]], pool: int = 40
+    book: Rulebook, seed: int, count: int, places: list[tuple[str, tuple[int, int]]], pool: int = 30
 ) -> Iterator[Sample]:
-    """Instructions of all declarations in turn.
+    """Instructions of all declarations, those with more facts more often.
 
     Args:
         places: targets and PTX versions; each sample is for one of them, so that ptxas can be asked in batches.
     """
     rng = random.Random(seed)
-    declarations = [item for same in book.instructions.values() for item in same]
-    pools = [Pool(book, declaration, rng, pool) for declaration in declarations]
-    vocabulary = sorted(_vocabulary(book))
-    for i in range(count):
-        chosen = pools[i % len(pools)]
-        if not chosen.configurations:
-            continue
-        target, ptx = rng.choice(places)
-        facts = dict(rng.choice(chosen.configurations))
+    pools, chances = [], []
+    for same in book.instructions.values():
+        for declaration in same:
+            richness = len(book.schemas[declaration.schema].fields) ** 2
+            pools.append(Pool(book, declaration, rng, pool + richness // len(same) // 8))
+            chances.append(richness / len(same) ** 0.5)
+    words = Words(book, [configuration.facts for pool in pools for configuration in pool.configurations])
+    where = Places(places)
+    last: dict[str, str] = {}
+    for chosen in rng.choices(pools, chances, k=count):
+        base = rng.choice(chosen.configurations)
+        facts = dict(base.facts)
         origin = "legal"
-        if rng.random() < 0.6:
+        if rng.random() < 0.5:
             origin = "facts"
-            for fact in rng.sample(sorted(facts), rng.choice((1, 1, 1, 2, 3))):
+            for fact in rng.sample(chosen.changeable, min(len(chosen.changeable), rng.choice((1, 1, 1, 1, 2, 3)))):
                 facts[fact] = _other(book, chosen.schema.fields[fact], facts[fact], chosen.schema.name, fact, rng)
-        forms = forms_of(chosen.declaration, facts)
+        # Sometimes operands of a form that belongs to other modifiers.
+        forms = forms_of(chosen.declaration, facts) if rng.random() < 0.95 else ()
         try:
             text = spell(book, chosen.declaration, facts, rng.choice(forms or chosen.declaration.forms))
         except ValueError:  # only the IR has a word for one of the facts
             continue
-        if rng.random() < 0.35:
+        before, last[chosen.declaration.name] = last.get(chosen.declaration.name, text), text
+        if rng.random() < 0.4:
             origin = "text"
-            for _ in range(rng.choice((1, 1, 2))):
-                text = edit(text, vocabulary, rng)
+            for _ in range(rng.choice((1, 1, 1, 2))):
+                text = edit(text, words, before, rng)
         if _PREDICATE_AMONG_REGISTERS.search(text):
             continue
         if "smem" in text:  # a variable: whether it is one of shared memory, a lone instruction does not say
             continue
-        yield Sample(target, ptx, text, origin)
+        yield Sample(*where.choose(base, rng), text, origin)
+
+
+class Places:
+    """Where to ask about a configuration: where it is legal, or near that, or anywhere."""
+
+    def __init__(self, places: list[tuple[str, tuple[int, int]]]) -> None:
+        self.places = places
+        self.known = set(places)
+        self.versions: dict[str, list[tuple[int, int]]] = {}
+        for target, ptx in sorted(self.known):
+            self.versions.setdefault(target, []).append(ptx)
+
+    def choose(self, base: Configuration, rng: random.Random) -> tuple[str, tuple[int, int]]:
+        dice = rng.random()
+        versions = self.versions.get(base.target)
+        if versions is None or dice < 0.15:
+            return rng.choice(self.places)
+        if dice < 0.55:
+            return base.target, versions[-1]
+        if dice < 0.75 and base.ptx in versions:
+            return base.target, base.ptx
+        if dice < 0.85:
+            return base.target, rng.choice(versions)
+        number = base.target.rstrip("af")
+        relatives = [
+            target for target in self.versions if target.rstrip("af") == number or target[-1] == base.target[-1]
+        ]
+        target = rng.choice(relatives)
+        return target, rng.choice((self.versions[target][-1], rng.choice(self.versions[target])))
 
 
 def _other(book: Rulebook, domain: object, value: Scalar, schema: str, fact: str, rng: random.Random) -> Scalar:
@@ -133,52 +228,129 @@ def _other(book: Rulebook, domain: object, value: Scalar, schema: str, fact: str
     return rng.choice(book.domain(schema, fact))
 
 
-def _vocabulary(book: Rulebook) -> set[str]:
-    """All modifiers that any declaration knows."""
-    words = set()
-    for declaration in (item for same in book.instructions.values() for item in same):
-        words |= {*declaration.selectors, *(flag.modifier for flag in declaration.always)}
-        for clause in declaration.modifiers:
-            if isinstance(clause.origin, FlagOrigin):
-                words.add(clause.origin.modifier)
-            elif isinstance(clause.origin, EnumOrigin):
-                words |= {str(m) for m in book.enums[clause.origin.enum].members if str(m).count(".") == 1}
-    return words
+class Words:
+    """The modifiers that any declaration knows, and which of them are of one kind."""
+
+    def __init__(self, book: Rulebook, configurations: list[dict[str, Scalar]]) -> None:
+        self.kinds: list[list[str]] = []
+        everything: set[str] = set()
+        patterns: dict[str, set[str]] = {}
+        enums: set[str] = set()
+        for declaration in (item for same in book.instructions.values() for item in same):
+            everything |= {*declaration.selectors, *(flag.modifier for flag in declaration.always)}
+            for clause in declaration.modifiers:
+                match clause.origin:
+                    case FlagOrigin(modifier):
+                        everything.add(modifier)
+                    case EnumOrigin(enum):
+                        enums.add(enum)
+                    case PatternOrigin(pattern):
+                        spelled = patterns.setdefault(pattern, set())
+                        for facts in configurations:
+                            if all(name in facts for name in clause.facts):
+                                spelled.add("." + pattern.format(*(facts[name] for name in clause.facts)))
+        self.kinds = [sorted(ptx_spellings(book, enum)) for enum in sorted(enums)]
+        self.kinds += [sorted(spelled) for spelled in patterns.values()]
+        self.all = sorted(everything.union(*self.kinds))
+
+    def kin(self, word: str, rng: random.Random) -> str:
+        """A modifier of the same kind as another, or any where it has no kind."""
+        return rng.choice(rng.choice([kind for kind in self.kinds if word in kind] or [self.all]))
 
 
-def edit(text: str, vocabulary: list[str], rng: random.Random) -> str:
-    """One random change of an instruction's text that leaves it readable."""
+_OPERAND = re.compile(r"\{[^}]*\}|\[(?:[^\[\]{}]|\{[^}]*\})*\]|[^,]+")
+_IMMEDIATES = (-1, 0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 24, 31, 32, 64, 128, 255, 256, 512, 1 << 16, 1 << 32)
+_OF_MODIFIERS = ("drop", "double", "move", "replace", "insert", "kin", "kin", "kin")
+_OF_OPERANDS = (
+    *("operand", "register", "count", "immediate", "permute", "again", "wrap", "bracket", "offset", "literal"),
+    *("other operands", "constant"),
+)
+
+
+def edit(text: str, words: Words, other: str, rng: random.Random) -> str:
+    """One random change of an instruction's text that leaves it readable.
+
+    Args:
+        other: another instruction of the name, whose operands it may get.
+    """
     opcode, _, rest = text.rstrip(";").partition(" ")
-    words = opcode.split(".")
-    operands = re.findall(r"\{[^}]*\}|\[(?:[^\[\]{}]|\{[^}]*\})*\]|[^,]+", rest)
-    kind = rng.choice(("drop", "double", "swap", "replace", "insert", "operand", "register", "count", "immediate"))
-    at = rng.randrange(1, len(words)) if len(words) > 1 else 0
-    if kind == "drop" and at:
-        del words[at]
-    elif kind == "double" and at:
-        words.insert(rng.randrange(1, len(words) + 1), words[at])
-    elif kind == "swap" and at:
-        other = rng.randrange(1, len(words))
-        words[at], words[other] = words[other], words[at]
-    elif kind == "replace" and at:
-        words[at] = rng.choice(vocabulary)[1:]
-    elif kind == "insert":
-        words.insert(rng.randrange(1, len(words) + 1), rng.choice(vocabulary)[1:])
+    pieces = opcode.split(".")
+    operands = _OPERAND.findall(rest)
+    if rng.random() < 0.03:
+        return f"@{rng.choice(('p9', '!p9', 'r9'))} {text}"
+    if rng.random() < 0.45 and len(pieces) > 1:
+        _edit_opcode(pieces, words, rng)
     elif operands:
-        i = rng.randrange(len(operands))
-        if kind == "operand":
-            if rng.random() < 0.5:
-                del operands[i]
-            else:
-                operands.insert(i, rng.choice(("r9", "l9", "p1", "0", "1", "[r9]", "{r9}", "{r8,r9}", "f9")))
-        elif kind == "register":
-            letter = rng.choice("rfdlhp")
-            operands[i] = re.sub(r"\b[rfdlhp](\d+)", rf"{letter}\1", operands[i], count=rng.choice((0, 1)))
-        elif kind == "count" and operands[i].startswith("{"):
-            inner = operands[i][1:-1].split(",")
-            inner = inner[:-1] if rng.random() < 0.5 and len(inner) > 1 else [*inner, inner[-1]]
-            operands[i] = "{" + ",".join(inner) + "}"
-        elif kind == "immediate":
-            operands[i] = str(rng.choice((-1, 0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 64, 255, 1 << 16)))
+        kind = rng.choice(_OF_OPERANDS)
+        if kind == "other operands":
+            operands = _OPERAND.findall(other.rstrip(";").partition(" ")[2])
+        else:
+            _edit_operands(operands, kind, rng)
     # A dot-word at the front would change the name; names of instructions are no modifiers to ptxas.
-    return ".".join(words) + (" " + ",".join(operands) if operands else "") + ";"
+    return ".".join(pieces) + (" " + ",".join(operands) if operands else "") + ";"
+
+
+def _edit_opcode(pieces: list[str], words: Words, rng: random.Random) -> None:
+    kind = rng.choice(_OF_MODIFIERS)
+    at = rng.randrange(1, len(pieces))
+    if kind == "drop":
+        del pieces[at]
+    elif kind == "double":
+        pieces.insert(rng.randrange(1, len(pieces) + 1), pieces[at])
+    elif kind == "move":
+        piece = pieces.pop(at)
+        pieces.insert(rng.randrange(1, len(pieces) + 1), piece)
+    elif kind == "replace":
+        pieces[at] = rng.choice(words.all)[1:]
+    elif kind == "insert":
+        pieces.insert(rng.randrange(1, len(pieces) + 1), rng.choice(words.all)[1:])
+    else:
+        pieces[at] = words.kin("." + pieces[at], rng)[1:]
+
+
+def _edit_operands(operands: list[str], kind: str, rng: random.Random) -> None:
+    i = rng.randrange(len(operands))
+    whole = operands[i]
+    if kind == "operand":
+        if rng.random() < 0.5:
+            del operands[i]
+        else:
+            added = rng.choice(("r9", "l9", "p1", "0", "1", "[r9]", "[l9]", "{r9}", "{r8,r9}", "f9", "h9"))
+            operands.insert(rng.choice((i, i + 1)), added)
+    elif kind == "register":
+        letter = rng.choice("rfdlhp")
+        operands[i] = re.sub(r"\b[rfdlhp](\d+)\b", rf"{letter}\1", whole, count=rng.choice((0, 1)))
+    elif kind == "count" and whole.startswith("{"):
+        inner = whole[1:-1].split(",")
+        size = rng.choice((len(inner) - 1, len(inner) + 1, len(inner) * 2, len(inner) // 2, 1))
+        operands[i] = "{" + ",".join((inner * 2)[: max(size, 1)]) + "}"
+    elif kind == "again" and whole.startswith("{"):
+        operands[i] = re.sub(r",[^,]*\}$", "," + whole[1:-1].split(",")[0] + "}", whole)
+    elif kind == "immediate":
+        operands[i] = str(rng.choice(_IMMEDIATES))
+    elif kind == "constant" and "%" not in whole:  # a register for a number and the reverse
+        if re.fullmatch(r"-?\d+", whole):
+            operands[i] = rng.choice("rlhpf") + "9"
+        else:
+            operands[i] = re.sub(r"\b[rfdlhp]\d+\b", str(rng.choice(_IMMEDIATES)), whole, count=1)
+    elif kind == "permute":
+        j = rng.randrange(len(operands))
+        operands[i], operands[j] = operands[j], operands[i]
+    elif kind == "wrap":
+        operands[i] = whole[1:-1] if whole.startswith("{") and "," not in whole else "{" + whole + "}"
+        if whole.startswith("["):
+            operands[i] = whole
+    elif kind == "bracket":
+        operands[i] = whole[1:-1] if whole.startswith("[") and "," not in whole else f"[{whole}]"
+        if "{" in whole and not whole.startswith("["):
+            operands[i] = whole
+    elif kind == "offset":
+        offset = rng.choice(("+4", "+16", "-8", "+1"))
+        operands[i] = re.sub(r"^(\[?)([rl]\d+)\b", rf"\1\2{offset}", whole)
+    elif kind == "literal":  # the same number, or another, written in another way
+        if re.fullmatch(r"\d+", whole):
+            operands[i] = rng.choice(
+                (hex(int(whole)), bin(int(whole)), f"{whole}U", f"-{whole}", f"{whole}.0", f"({whole})")
+            )
+        elif whole.startswith("p"):
+            operands[i] = "!" + whole

@@ -22,7 +22,7 @@ def test_spelling_and_lowering_are_inverse(declaration):
     pool = Pool(BOOK, declaration, rng, 40)
     assert pool.configurations, "no legal instruction was found"
     spelled = 0
-    for facts in pool.configurations:
+    for facts in [configuration.facts for configuration in pool.configurations]:
         for form in forms_of(declaration, facts):
             try:
                 text = spell(BOOK, declaration, facts, form)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import corpus_files
+from tileproof.ptx.constant import constant
 from tileproof.ptx.text import FLOAT32, FLOAT64, INTEGER, SINK, cut
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.ptx import fault
@@ -24,6 +25,8 @@ WELL_FORMED = [
     "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {f0},{r0},{r1},{f0},r0,1+1; // trailing",
     "st.shared.v2.f32 [smem], {0f3F800000, 1.5};",
     "tcgen05.st.sync.aligned.16x64b.x1.b32 [r0], {_};",
+    "setmaxnreg.inc.sync.aligned.u32 1 ? (.s64)(2 + 3) * 8 : ~-1 >> 2;",
+    "mbarrier.inval.shared.b64 [r0+4*(2+6)+--8];",
 ]
 ILL_FORMED = [
     ("ldmatrix.sync.aligned", 21),
@@ -37,7 +40,37 @@ ILL_FORMED = [
     ("@p0;", 3),
     ("", 0),
     ("ldmatrix.sync r0; r1", 18),
+    ("ldmatrix.sync {r0},[r1-8];", 22),
+    ("ldmatrix.sync {r0},[r1+8+];", 25),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2+3*8", 26),
+        ("(2+3)*8", 40),
+        ("41-2", 39),
+        ("-7/2", -3),
+        ("-7 % 4", -3),
+        ("1<<4>>2", 4),
+        ("6&3|8^12", 6),
+        ("~0", -1),
+        ("!5*40", 0),
+        ("3<4==1", 1),
+        ("0?1:2?3:4", 3),
+        ("0xFFFFFFFFFFFFFFFF+0", -1),
+        ("--010", 8),
+        ("(.u64)0b101", 5),
+        ("1+", None),
+        ("08", None),
+        ("1/0", None),
+        ("81%41", None),
+        ("(" * 200 + "1" + ")" * 200, None),
+    ],
+)
+def test_constant_expressions(text: str, value: int | None):
+    assert constant(text) == value
 
 
 @pytest.mark.parametrize("text", WELL_FORMED)
@@ -97,7 +130,7 @@ def test_an_instruction_is_cut_into_its_pieces():
         ("0x1F", INTEGER, 31),
         ("0b101U", INTEGER, 5),
         ("017", INTEGER, 15),
-        ("1+1", INTEGER, None),
+        ("1+1", INTEGER, 2),
         ("1.5", FLOAT64, None),
         ("0d3FF0000000000000", FLOAT64, None),
         ("0f3F800000", FLOAT32, None),

@@ -20,7 +20,7 @@ Registers: TypeAlias = "Callable[[str], str | None]"
 
 _MIXED = ".mixed"
 _SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "bracketed")
-_Reader: TypeAlias = "tuple[int, int, tuple[tuple[str, str], ...]]"  # operand, part, facts with their suffixes
+_Shapes: TypeAlias = "tuple[tuple[bool, int, bool, int], ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,15 @@ class Lowered:
             offset: where the instruction's text starts.
         """
         assert self.instruction is not None and self.opcode is not None and self.declaration is not None
-        start = offset + self.instruction.opcode_start
-        spans = {name: Span(start + s.start, start + s.end) for name, s in self.opcode.spans.items()}
+        first = offset + self.instruction.opcode_start
+        spans = {name: Span(first + s.start, first + s.end) for name, s in self.opcode.spans.items()}
         for i, items in enumerate(self.form.items if self.form else ()):
             for name in items:
                 for suffix in _SUFFIXES:
                     if (fact := f"{name}.{suffix}") in self.values:
-                        spans[fact] = Span(offset + self.instruction.starts[i], offset + self.instruction.ends[i])
-        whole = Span(start, start + len(self.instruction.opcode))
+                        start, end = self.instruction.span(i)
+                        spans[fact] = Span(offset + start, offset + end)
+        whole = Span(first, first + len(self.instruction.opcode))
         return Facts(self.declaration.schema, {**self.values, **context}, self.opcode.spelled, spans, whole)
 
 
@@ -76,25 +77,48 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
         found = Fault("PT001", f"this is not a PTX instruction: {fault}", Span(fault.start, fault.end))
         return Lowered(text, None, None, None, {}, (found,))
     opcode = read_opcode(book, instruction.opcode)
-    start = instruction.opcode_start
-    faults = [Fault(f.code, f.message, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
     values = dict(opcode.values)
     form = None
+    faults: list[Fault] = []
+    if opcode.faults:
+        start = instruction.opcode_start
+        faults += [Fault(f.code, f.message, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
         faults.append(Fault("PT009", f"the guard {instruction.guard} is no predicate", instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
-        operands = instruction.operands
-        form = next((f for f in declaration.forms if _fits(f, operands)), None)
+        form, readers = _form(book, declaration, tuple([operand.shape for operand in instruction.operands]))
         if form is None:
             faults.append(_misfit(declaration, instruction))
         else:
             values.update(form.sets)
-            _bind(book, declaration.schema, form, instruction, registers, values, faults)
+            for reader in readers:
+                facts = reader.facts(instruction.operands[reader.at], registers)
+                if isinstance(facts, str):
+                    faults.append(reader.fault(facts, instruction, registers))
+                    break
+                values.update(facts)
     return Lowered(text, instruction, opcode, form, values, tuple(faults))
 
 
-def _fits(form: OperandForm, operands: tuple[Operand, ...]) -> bool:
-    return len(form.items) == len(operands) and all(_fits_at(form, i, operand) for i, operand in enumerate(operands))
+@lru_cache(maxsize=65536)
+def _form(book: Rulebook, declaration: Declaration, shapes: _Shapes) -> tuple[OperandForm | None, tuple[_Reader, ...]]:
+    """The first form that operands of these shapes fit, and how they are read."""
+    for form in declaration.forms:
+        if len(form.items) == len(shapes) and all(_fits(form, i, shape) for i, shape in enumerate(shapes)):
+            return form, _readers(book, declaration.schema, form)
+    return None, ()
+
+
+def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool:
+    address, parts, is_tuple, members = shape
+    notation = form.notations[i]
+    if address and notation not in (Notation.ADDRESS, Notation.EITHER):
+        return False
+    if not address and notation is Notation.ADDRESS:
+        return False
+    if notation is Notation.TUPLE and not is_tuple:
+        return False
+    return (members if notation is Notation.MEMBERS else parts) == len(form.items[i])
 
 
 def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
@@ -110,10 +134,10 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
             span,
         )
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
-    at = next(i for i, operand in enumerate(operands) if not _fits_at(form, i, operand))
+    at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
     what = _WHAT[form.notations[at]]
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
-    return Fault("PT007", message, Span(instruction.starts[at], instruction.ends[at]))
+    return Fault("PT007", message, instruction.span(at))
 
 
 _WHAT = {
@@ -125,22 +149,6 @@ _WHAT = {
 }
 
 
-def _fits_at(form: OperandForm, i: int, operand: Operand) -> bool:
-    notation = form.notations[i]
-    if operand.address and notation not in (Notation.ADDRESS, Notation.EITHER):
-        return False
-    if not operand.address and notation is Notation.ADDRESS:
-        return False
-    if notation is Notation.TUPLE and not operand.parts[0].registers:
-        return False
-    return len(_parts(form, i, operand)) == len(form.items[i])
-
-
-def _parts(form: OperandForm, i: int, operand: Operand) -> tuple[Part, ...]:
-    """What the names of an operand stand for: the parts of an address, an operand, or the members of a tuple."""
-    return operand.parts[0].members if form.notations[i] is Notation.MEMBERS else operand.parts
-
-
 def _written(form: OperandForm) -> str:
     shown = []
     for items, notation in zip(form.items, form.notations, strict=True):
@@ -150,55 +158,81 @@ def _written(form: OperandForm) -> str:
     return ", ".join(shown) or "none"
 
 
-def _bind(
-    book: Rulebook,
-    schema: str,
-    form: OperandForm,
-    instruction: Instruction,
-    registers: Registers,
-    values: dict[str, Scalar],
-    faults: list[Fault],
-) -> None:
-    """Add what the schema asks of each operand."""
-    for i, j, facts in _readers(book, schema, form):
-        part = _parts(form, i, instruction.operands[i])[j]
-        tuples = any(suffix == "registers" for _, suffix in facts)
-        if facts and (not part.names or (part.registers and not tuples)):
-            span = Span(instruction.starts[i], instruction.ends[i])
-            faults.append(Fault("PT007", f"operand {i + 1} is one value, not a tuple: {_written(form)}", span))
-            return
-        for fact, suffix in facts:
-            if suffix == "class":
-                found = part_class(book, part, registers)
-                if found is None:
-                    name = next(name for name in part.names if name[0] != "." and registers(name) is None)
-                    span = Span(instruction.starts[i], instruction.ends[i])
-                    faults.append(Fault("PT008", f"'{name}' is no register that is declared", span))
-                    return
-                values[fact] = found
-            elif suffix == "registers":
-                values[fact] = part.registers
-            elif suffix == "repeated":
-                values[fact] = ".yes" if part.repeated else ".no"
-            elif suffix == "offset":
-                values[fact] = part.offset
-            elif suffix == "bracketed":
-                values[fact] = ".yes" if instruction.operands[i].address else ".no"
-            elif suffix == "negated":
-                values[fact] = ".yes" if part.negated else ".no"
-            elif part.value is not None:
-                values[fact] = part.value
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reader:
+    """What the schema asks of one part of one operand.
+
+    Attributes:
+        at: which operand; part: which of its parts.
+        wanted: the facts with their suffixes.
+    """
+
+    book: Rulebook
+    form: OperandForm
+    at: int
+    part: int
+    wanted: tuple[tuple[str, str], ...]
+
+    def facts(self, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+        """The facts, or the code of a fault."""
+        return _facts(self, operand, registers)
+
+    def read(self, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+        part = self.part_of(operand)
+        tuples = any(suffix == "registers" for _, suffix in self.wanted)
+        if self.wanted and (not part.names or (part.registers and not tuples)):
+            return "PT007"
+        values: dict[str, Scalar] = {}
+        for fact, suffix in self.wanted:
+            match suffix:
+                case "class":
+                    found = part_class(self.book, part, registers)
+                    if found is None:
+                        return "PT008"
+                    values[fact] = found
+                case "registers":
+                    values[fact] = part.registers
+                case "repeated":
+                    values[fact] = ".yes" if part.repeated else ".no"
+                case "offset":
+                    values[fact] = part.offset
+                case "bracketed":
+                    values[fact] = ".yes" if operand.address else ".no"
+                case "negated":
+                    values[fact] = ".yes" if part.negated else ".no"
+                case _ if part.value is not None:
+                    values[fact] = part.value
+        return values
+
+    def part_of(self, operand: Operand) -> Part:
+        members = self.form.notations[self.at] is Notation.MEMBERS
+        return operand.parts[0].members[self.part] if members else operand.parts[self.part]
+
+    def fault(self, code: str, instruction: Instruction, registers: Registers) -> Fault:
+        """What is wrong with an operand that has no facts."""
+        part = self.part_of(instruction.operands[self.at])
+        message = f"operand {self.at + 1} is one value, not a tuple: {_written(self.form)}"
+        if code == "PT008":
+            name = next(name for name in part.names if name[0] != "." and registers(name) is None)
+            message = f"'{name}' is no register that is declared"
+        return Fault(code, message, instruction.span(self.at))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 17)
+def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+    """Operands are written alike again and again: each is read once for each place that it stands in."""
+    return reader.read(operand, registers)
+
+
 def _readers(book: Rulebook, schema: str, form: OperandForm) -> tuple[_Reader, ...]:
-    """For each part of each operand the facts that the schema declares of it."""
+    """For each part of each operand of which the schema declares facts, how they are read."""
     fields = book.schemas[schema].fields
     readers = []
     for i, items in enumerate(form.items):
         for j, name in enumerate(items):
-            facts = tuple((f"{name}.{suffix}", suffix) for suffix in _SUFFIXES if f"{name}.{suffix}" in fields)
-            readers.append((i, j, facts))
+            wanted = tuple((f"{name}.{suffix}", suffix) for suffix in _SUFFIXES if f"{name}.{suffix}" in fields)
+            if wanted:
+                readers.append(_Reader(book, form, i, j, wanted))
     return tuple(readers)
 
 

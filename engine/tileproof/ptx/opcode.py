@@ -7,10 +7,11 @@ such as the four types of an MMA, have an order among themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import lru_cache
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin, Rulebook, Scalar
 from tileproof.source import Span
@@ -32,99 +33,110 @@ class Fault:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Opcode:
     """What an opcode says. Spans count from its beginning.
 
     Attributes:
-        values: facts; spelled: those that stand there, as they are written.
+        values: facts; taken: the facts of each clause with the modifiers that give them.
     """
 
     declaration: Instruction | None
     values: dict[str, Scalar]
-    spelled: dict[str, str]
-    spans: dict[str, Span]
+    taken: tuple[_Taken, ...]
     faults: tuple[Fault, ...]
+
+    @cached_property
+    def spelled(self) -> dict[str, str]:
+        """Facts as they stand in the opcode; a flag has no spelling of its own."""
+        found = {}
+        for clause, modifiers in self.taken:
+            if isinstance(clause.origin, PatternOrigin):
+                found.update({fact: str(self.values[fact]) for fact in clause.facts if fact in self.values})
+            elif isinstance(clause.origin, EnumOrigin):
+                found.update({fact: text[1:] for fact, (_, text, _) in zip(clause.facts, modifiers, strict=False)})
+        return found
+
+    @property
+    def spans(self) -> dict[str, Span]:
+        """Where each fact stands."""
+        found = {}
+        for clause, modifiers in self.taken:
+            for i, fact in enumerate(clause.facts):
+                _, text, start = modifiers[min(i, len(modifiers) - 1)]
+                found[fact] = Span(start, start + len(text))
+        return found
+
+
+_Taken: TypeAlias = "tuple[Modifiers, list[tuple[Scalar, str, int]]]"  # value, text with its dot, offset
 
 
 @lru_cache(maxsize=65536)
 def read_opcode(book: Rulebook, text: str) -> Opcode:
     """The facts of an opcode such as ``wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16``."""
     words = text.split(".")
-    name = next((name for k in range(len(words), 0, -1) if (name := ".".join(words[:k])) in book.instructions), None)
-    if name is None:
+    for count in range(min(len(words), _most_words(book)), 0, -1):
+        name = ".".join(words[:count])
+        if name in book.instructions:
+            break
+    else:
         close = _closest(".".join(words[:2]), tuple(book.instructions))
         hint = f"; the nearest that is known is '{close}'" if close else ""
         message = f"'{_first_words(text)}' is no instruction that tileproof judges{hint}"
-        return Opcode(None, {}, {}, {}, (Fault("PT002", message, Span(0, len(text))),))
-    modifiers = []
-    at = len(name)
-    for word in words[name.count(".") + 1 :]:
-        modifiers.append((f".{word}", Span(at, at + len(word) + 1)))
-        at += len(word) + 1
+        return Opcode(None, {}, (), (Fault("PT002", message, Span(0, len(text))),))
+    modifiers = [f".{word}" for word in words[count:]]
     found = None
-    for declaration in _choose(book.instructions[name], {modifier for modifier, _ in modifiers}):
-        found = _Reader(book, declaration, Span(0, len(name))).read(modifiers)
-        if not found.faults:
-            return found
+    for plan in _plans(book, name):
+        if plan.chosen_by(modifiers):
+            found = _Reader(plan, len(name)).read(modifiers)
+            if not found.faults:
+                return found
     assert found is not None
     return found
 
 
+@lru_cache(maxsize=8)
+def _most_words(book: Rulebook) -> int:
+    return max(name.count(".") for name in book.instructions) + 1
+
+
 @lru_cache(maxsize=65536)
 def _closest(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word most like another; looking is slow, and the same words are misspelled again and again."""
-    return next(iter(get_close_matches(word, known, 1, 0.6)), None)
+    """The known word most like another, by difflib's ratio of at least 0.6; the same words are misspelled often.
+
+    How many letters two words share bounds the ratio from above: few words need the real one.
+    """
+    letters = _letters(word)
+    bounded = [
+        (2 * (letters & _letters(other)).bit_count() / (len(word) + len(other)), -i, other)
+        for i, other in enumerate(known)
+    ]
+    best, least = None, 0.6
+    matcher = SequenceMatcher(b=word)
+    for bound, _, other in sorted(bounded, reverse=True):
+        if bound < least or (best is not None and bound <= least):
+            break
+        matcher.set_seq1(other)
+        ratio = matcher.ratio()
+        if ratio > least or (best is None and ratio == least):
+            best, least = other, ratio
+    return best
+
+
+@lru_cache(maxsize=4096)
+def _letters(word: str) -> int:
+    """The letters of a word as a set of bits, one for the first of each letter, one for the second, up to 8."""
+    seen: dict[str, int] = {}
+    bits = 0
+    for letter in word:
+        count = seen.get(letter, 0)
+        seen[letter] = count + 1
+        bits |= 1 << (8 * (ord(letter) & 127) + min(count, 7))
+    return bits
 
 
 def _first_words(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _choose(declarations: tuple[Instruction, ...], modifiers: set[str]) -> list[Instruction]:
-    """The declarations that most of the modifiers ask for; those with the fewest selectors where none asks for any."""
-    fitting = [d for d in declarations if modifiers.issuperset(d.selectors)]
-    count = max((len(d.selectors) for d in fitting), default=min(len(d.selectors) for d in declarations))
-    return [d for d in fitting or declarations if len(d.selectors) == count]
-
-
-class _Slot:
-    """The modifiers of one clause, filled one by one."""
-
-    __slots__ = ("clause", "found", "known", "pattern", "size")
-
-    def __init__(self, book: Rulebook, clause: Modifiers) -> None:
-        self.clause = clause
-        self.found: list[tuple[Scalar, str, Span]] = []
-        self.known: dict[str, Scalar] = {}
-        self.pattern: re.Pattern[str] | None = None
-        self.size = len(clause.facts)
-        match clause.origin:
-            case EnumOrigin(enum):
-                self.known = ptx_spellings(book, enum)
-            case FlagOrigin(modifier):
-                self.known = {modifier: ".yes"}
-            case PatternOrigin():
-                self.pattern, self.size = compiled(clause.origin), 1
-
-    def takes(self, modifier: str) -> bool:
-        return modifier in self.known or (self.pattern is not None and self.pattern.fullmatch(modifier) is not None)
-
-    @property
-    def full(self) -> bool:
-        return len(self.found) >= self.size
-
-    def values(self) -> tuple[Scalar, ...] | None:
-        """The values of the facts, or None where modifiers are missing."""
-        if not self.found:
-            return self.clause.default
-        if not self.full:
-            return None
-        if self.pattern is not None:
-            matched = self.pattern.fullmatch(self.found[0][1])
-            assert matched is not None
-            return tuple(map(int, matched.groups()))
-        return tuple(value for value, _, _ in self.found)
 
 
 @lru_cache(maxsize=256)
@@ -145,91 +157,167 @@ def compiled(origin: PatternOrigin) -> re.Pattern[str]:
     return re.compile(r"\." + r"(\d{1,9})".join(map(re.escape, origin.pattern.split("{}"))), re.ASCII)
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """One declaration made ready to read opcodes.
+
+    Attributes:
+        rivals: the selectors of all declarations of the name.
+        known: for each modifier of an enum or a flag the clauses that take it, and its value there.
+        patterns: clauses whose modifiers hold integers.
+        sizes: for each clause how many modifiers it takes.
+        repeatable: the modifiers that must be there, and whether they may be there twice.
+    """
+
+    declaration: Instruction
+    rivals: tuple[tuple[str, ...], ...]
+    known: dict[str, tuple[tuple[int, Scalar], ...]]
+    patterns: tuple[tuple[int, re.Pattern[str]], ...]
+    sizes: tuple[int, ...]
+    repeatable: dict[str, bool]
+    formats: frozenset[str]
+
+    def chosen_by(self, modifiers: list[str]) -> bool:
+        """Whether most of the modifiers ask for this declaration; where none asks for any, for the simplest."""
+        present = set(modifiers)
+        fitting = [len(selectors) for selectors in self.rivals if present.issuperset(selectors)]
+        if not fitting:
+            return len(self.declaration.selectors) == min(map(len, self.rivals))
+        return len(self.declaration.selectors) == max(fitting) and present.issuperset(self.declaration.selectors)
+
+    def expected(self, i: int) -> str:
+        """The modifiers of a clause in words."""
+        clause = self.declaration.modifiers[i]
+        match clause.origin:
+            case EnumOrigin(enum):
+                shown = [word for word, takers in self.known.items() if any(at == i for at, _ in takers)]
+                listed = ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
+                return f"{'one' if self.sizes[i] == 1 else self.sizes[i]} of {listed} ({enum.replace('_', ' ')})"
+            case FlagOrigin(modifier):
+                return modifier
+            case PatternOrigin(pattern):
+                holes = iter(name.rpartition(".")[2] for name in clause.facts)
+                return "." + re.sub(r"\{\}", lambda _: f"<{next(holes)}>", pattern)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All modifiers that it knows by name."""
+        return (*(flag.modifier for flag in self.declaration.always), *self.known)
+
+
+@lru_cache(maxsize=65536)
+def _takers(plan: _Plan, modifier: str) -> tuple[tuple[int, Scalar], ...]:
+    """The clauses that a modifier belongs to, in their order."""
+    found = plan.known.get(modifier, ())
+    matched = [(i, modifier) for i, pattern in plan.patterns if pattern.fullmatch(modifier)]
+    return tuple(sorted([*found, *matched], key=lambda item: item[0])) if matched else found
+
+
+@lru_cache(maxsize=1024)
+def _plans(book: Rulebook, name: str) -> tuple[_Plan, ...]:
+    declarations = book.instructions[name]
+    return tuple(_plan(book, item, tuple(other.selectors for other in declarations)) for item in declarations)
+
+
+def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...], ...]) -> _Plan:
+    known: dict[str, list[tuple[int, Scalar]]] = {}
+    patterns, sizes = [], []
+    for i, clause in enumerate(declaration.modifiers):
+        sizes.append(len(clause.facts))
+        match clause.origin:
+            case EnumOrigin(enum):
+                for spelling, member in ptx_spellings(book, enum).items():
+                    known.setdefault(spelling, []).append((i, member))
+            case FlagOrigin(modifier):
+                known.setdefault(modifier, []).append((i, ".yes"))
+            case PatternOrigin():
+                patterns.append((i, compiled(clause.origin)))
+                sizes[-1] = 1
+    repeatable = {flag.modifier: flag.many for flag in declaration.always}
+    repeatable.update(dict.fromkeys(declaration.selectors, False))
+    return _Plan(
+        declaration,
+        rivals,
+        {word: tuple(takers) for word, takers in known.items()},
+        tuple(patterns),
+        tuple(sizes),
+        repeatable,
+        frozenset(ptx_spellings(book, "swallowed")),
+    )
+
+
 class _Reader:
-    def __init__(self, book: Rulebook, declaration: Instruction, name: Span) -> None:
-        self.declaration = declaration
-        self.name = name
-        self.slots = [_Slot(book, clause) for clause in declaration.modifiers]
-        self.formats = ptx_spellings(book, "swallowed")
-        self.formats_seen = 0
-        self.swallowed = {*declaration.ignores, *self.formats}
+    """Reads the modifiers of one opcode."""
+
+    def __init__(self, plan: _Plan, start: int) -> None:
+        self.plan = plan
+        self.start = start  # of the modifiers, which is the length of the name
+        self.found: list[list[tuple[Scalar, str, int]]] = [[] for _ in plan.sizes]
+        self.formats = 0
         self.ignored = False
         self.faults: list[Fault] = []
 
-    def read(self, modifiers: list[tuple[str, Span]]) -> Opcode:
-        repeatable = {flag.modifier: flag.many for flag in self.declaration.always}
-        repeatable.update(dict.fromkeys(self.declaration.selectors, False))
+    def read(self, modifiers: list[str]) -> Opcode:
+        plan, declaration = self.plan, self.plan.declaration
+        repeatable = plan.repeatable
         present: set[str] = set()
-        for modifier, span in modifiers:
+        at = self.start
+        for modifier in modifiers:
             if modifier not in repeatable:
-                self.place(modifier, span)
+                self.place(modifier, at)
             elif modifier in present and not repeatable[modifier]:
-                self.fault("PT005", f"{modifier} stands here twice", span)
+                self.fault("PT005", f"{modifier} stands here twice", at, modifier)
             present.add(modifier)
+            at += len(modifier)
         for modifier in repeatable:
             if modifier not in present:
-                self.fault("PT004", f"'{self.declaration.name}' needs {modifier}", self.name)
-        values, spelled, spans = dict(self.declaration.sets), dict[str, str](), dict[str, Span]()
-        values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats_seen
-        for slot in self.slots:
-            given = slot.values()
+                self.fault("PT004", f"'{declaration.name}' needs {modifier}", 0, declaration.name)
+        values: dict[str, Scalar] = dict(declaration.sets)
+        values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats
+        for i, clause in enumerate(declaration.modifiers):
+            given = self.values(i, clause)
             if given is None:
-                self.fault("PT004", f"'{self.declaration.name}' needs {_what(slot)}", self.name)
-                continue
-            values.update(zip(slot.clause.facts, given, strict=True))
-            spelled.update(self.spelled(slot, given))
-            for i, fact in enumerate(slot.clause.facts):
-                if slot.found:
-                    spans[fact] = slot.found[min(i, len(slot.found) - 1)][2]
-        return Opcode(self.declaration, values, spelled, spans, tuple(self.faults))
+                self.fault("PT004", f"'{declaration.name}' needs {plan.expected(i)}", 0, declaration.name)
+            else:
+                values.update(zip(clause.facts, given, strict=True))
+        taken = tuple((clause, found) for clause, found in zip(declaration.modifiers, self.found, strict=True) if found)
+        return Opcode(declaration, values, taken, tuple(self.faults))
 
-    def spelled(self, slot: _Slot, given: tuple[Scalar, ...]) -> Iterator[tuple[str, str]]:
-        """Facts as they stand in the opcode; a flag has no spelling of its own."""
-        if isinstance(slot.clause.origin, EnumOrigin):
-            for fact, (_, text, _) in zip(slot.clause.facts, slot.found, strict=False):
-                yield fact, text.removeprefix(".")
-        elif slot.pattern is not None and slot.found:
-            for fact, value in zip(slot.clause.facts, given, strict=True):
-                yield fact, str(value)
+    def values(self, i: int, clause: Modifiers) -> Sequence[Scalar] | None:
+        """The values of a clause's facts, or None where modifiers are missing."""
+        found = self.found[i]
+        if not found:
+            return clause.default
+        if len(found) < self.plan.sizes[i]:
+            return None
+        if isinstance(clause.origin, PatternOrigin):
+            matched = compiled(clause.origin).fullmatch(found[0][1])
+            assert matched is not None, "a clause takes what its pattern matches"
+            return tuple(map(int, matched.groups()))
+        return [value for value, _, _ in found]
 
-    def place(self, modifier: str, span: Span) -> None:
+    def place(self, modifier: str, at: int) -> None:
         """Put a modifier where it belongs."""
-        knowing = [slot for slot in self.slots if slot.takes(modifier)]
-        for slot in knowing:
-            if not slot.full:
-                slot.found.append((slot.known.get(modifier, modifier), modifier, span))
+        plan = self.plan
+        takers = _takers(plan, modifier)
+        for i, value in takers:
+            if len(self.found[i]) < plan.sizes[i]:
+                self.found[i].append((value, modifier, at))
                 return
-        if knowing and any(isinstance(s.clause.origin, FlagOrigin) and s.clause.origin.many for s in knowing):
-            return
-        if knowing:
-            takes = f"'{self.declaration.name}' takes {_what(knowing[0])}"
-            self.fault("PT005", f"{modifier} is one too many: {takes}", span)
-        elif modifier in self.swallowed:
+        name = plan.declaration.name
+        clauses = plan.declaration.modifiers
+        if takers:
+            origins = [clauses[i].origin for i, _ in takers]
+            if not any(isinstance(origin, FlagOrigin) and origin.many for origin in origins):
+                takes = f"'{name}' takes {plan.expected(takers[0][0])}"
+                self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
+        elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.ignored = True
-            self.formats_seen += modifier in self.formats
+            self.formats += modifier in plan.formats
         else:
-            known = [*self.always(), *(word for slot in self.slots for word in slot.known)]
-            close = _closest(modifier, tuple(known))
+            close = _closest(modifier, plan.words)
             hint = f"; did you mean {close}?" if close else ""
-            self.fault("PT003", f"'{self.declaration.name}' takes no modifier {modifier}{hint}", span)
+            self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
 
-    def always(self) -> list[str]:
-        return [flag.modifier for flag in self.declaration.always]
-
-    def fault(self, code: str, message: str, span: Span) -> None:
-        self.faults.append(Fault(code, message, span))
-
-
-def _what(slot: _Slot) -> str:
-    """The modifiers of a slot in words."""
-    count = slot.size
-    match slot.clause.origin:
-        case EnumOrigin(enum):
-            shown = list(slot.known)
-            listed = ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
-            return f"{'one' if count == 1 else count} of {listed} ({enum.replace('_', ' ')})"
-        case FlagOrigin(modifier):
-            return modifier
-        case PatternOrigin(pattern):
-            holes = iter(name.rpartition(".")[2] for name in slot.clause.facts)
-            return "." + re.sub(r"\{\}", lambda _: f"<{next(holes)}>", pattern)
+    def fault(self, code: str, message: str, start: int, text: str) -> None:
+        self.faults.append(Fault(code, message, Span(start, start + len(text))))

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tileproof.ptx.constant import constant, integer
 from tileproof.source import Span
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
@@ -17,21 +18,20 @@ _INSTRUCTION = re.compile(
     rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
-_OPERAND = re.compile(r"\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$)", re.ASCII)
+_OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
 _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
-_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*([+-]\s*[+-]?)\s*(0[xX][0-9a-fA-F]+|\d+)U?)?", re.ASCII)
+# What is added to a register is a constant expression: `r0+-8`. ptxas reads no `r0-8`.
+_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*\+(.+))?", re.ASCII | re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
-_FLOAT32 = re.compile(r"[+-]?\s*0[fF][0-9a-fA-F]{8}", re.ASCII)
-_FLOAT64 = re.compile(r"[+-]?\s*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
-_TERM = r"[\s(+\-]*(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])[\s)]*"
-_CONSTANT = re.compile(rf"{_TERM}(?:[+\-*/]{_TERM})*", re.ASCII)
+_FLOAT32 = re.compile(r"[+\-~!\s]*0[fF][0-9a-fA-F]{8}", re.ASCII)
+_FLOAT64 = re.compile(r"[+\-~!\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
 
 # What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A register, a constant or a tuple of such.
 
@@ -60,25 +60,44 @@ class Part:
         return len(set(registers)) < len(registers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operand:
-    """One operand: an address of one or more parts, or one part."""
+    """One operand: an address of one or more parts, or one part.
+
+    Attributes:
+        shape: what decides which form an operand fits: whether it is an address, how many parts it has, whether the
+            first is a tuple, and of how many members.
+    """
 
     parts: tuple[Part, ...]
     address: bool
+    shape: tuple[bool, int, bool, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction, its pieces with their offsets into the text."""
+    """An instruction and where its pieces stand in the text.
+
+    Attributes:
+        body: the text of the operands, which starts at ``body_start``.
+    """
 
     opcode: str
     opcode_start: int
     guard: str | None
-    guard_span: Span
+    guard_start: int
     operands: tuple[Operand, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    body: str
+    body_start: int
+
+    def span(self, i: int) -> Span:
+        """The place of an operand. Only diagnostics ask for it."""
+        found = list(_OPERAND.finditer(self.body))[i]
+        return Span(self.body_start + found.start(2), self.body_start + found.end(2))
+
+    @property
+    def guard_span(self) -> Span:
+        return Span(self.guard_start, self.guard_start + len(self.guard or ""))
 
 
 def cut(text: str) -> Instruction:
@@ -90,22 +109,26 @@ def cut(text: str) -> Instruction:
     found = _INSTRUCTION.fullmatch(text)
     if found is None:
         raise _fault(text)
-    pieces, starts, ends = [], [], []
-    body, offset = found[4], found.start(4)
-    at = 0
-    while at < len(body):
-        piece = _OPERAND.match(body, at)
-        operand = _operand(piece[1]) if piece else None
-        if piece is None or operand is None:
-            raise _fault(text)
-        pieces.append(operand)
-        starts.append(offset + piece.start(1))
-        ends.append(offset + piece.end(1))
-        at = piece.end()
-    if body.endswith(","):
+    _, guard, opcode, body = found.groups()
+    operands = _operands(body)
+    if operands is None:
         raise _fault(text)
-    guard = Span(found.start(2), found.end(2)) if found[2] else Span(0, 0)
-    return Instruction(found[3], found.start(3), found[2], guard, tuple(pieces), tuple(starts), tuple(ends))
+    return Instruction(opcode, found.start(3), guard, found.start(2), operands, body, found.start(4))
+
+
+@lru_cache(maxsize=65536)
+def _operands(body: str) -> tuple[Operand, ...] | None:
+    """The operands in a text; None where it is not all operands."""
+    pieces = _OPERAND.findall(body)
+    if sum([len(whole) for whole, _ in pieces]) != len(body) or body.endswith(","):
+        return None
+    operands = []
+    for _, piece in pieces:
+        operand = _operand(piece)
+        if operand is None:
+            return None
+        operands.append(operand)
+    return tuple(operands)
 
 
 def _fault(text: str) -> SyntaxFault:
@@ -120,7 +143,7 @@ def _operand(text: str) -> Operand | None:
         if pair := _PAIR.fullmatch(text):  # two destinations, `d|p`, count as the first
             text = pair[1]
         part = _part(text, 0)
-        return Operand((part,), address=False) if part is not None else None
+        return _made((part,), address=False) if part is not None else None
     inner, at = text[1:-1], 0
     parts: list[Part] = []
     while at < len(inner):
@@ -130,7 +153,12 @@ def _operand(text: str) -> Operand | None:
             return None
         parts.append(part)
         at = piece.end()
-    return Operand(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
+    return _made(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
+
+
+def _made(parts: tuple[Part, ...], address: bool) -> Operand:
+    first = parts[0]
+    return Operand(parts, address, (address, len(parts), first.registers > 0, len(first.members)))
 
 
 def _part(text: str, start: int) -> Part | None:
@@ -156,24 +184,16 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
     if text == "_":
         return SINK, None, 0, False
     if found := _SCALAR.fullmatch(text):
-        if found[3] and found[1]:
-            return None
-        sign = -1 if (found[3] or "").count("-") % 2 else 1
-        offset = sign * int(found[4], 0 if found[4][:2] in ("0x", "0X") else 10) if found[4] else 0
-        return found[2], None, offset, bool(found[1])
+        offset = constant(found[3]) if found[3] else 0
+        return (found[2], None, offset, bool(found[1])) if offset is not None and not (found[1] and found[3]) else None
     if found := _INTEGER.fullmatch(text):
         if len(found[2]) > MAX_DIGITS + 1:
             return INTEGER, None, 0, False
-        octal = found[2][0] == "0" and found[2].isdecimal()
-        if octal and set(found[2]) & set("89"):
-            return None
-        value = int(found[2], 8 if octal else 0)
-        return INTEGER, -value if found[1] == "-" else value, 0, False
+        value = integer(found[2])
+        return (INTEGER, -value if found[1] == "-" else value, 0, False) if value is not None else None
     if _FLOAT32.fullmatch(text):
         return FLOAT32, None, 0, False
     if _FLOAT64.fullmatch(text):
         return FLOAT64, None, 0, False
-    # An expression is an integer, but rules that ask for its value are silent.
-    if _CONSTANT.fullmatch(text) and text.count("(") == text.count(")"):
-        return INTEGER, None, 0, False
-    return None
+    value = constant(text)
+    return (INTEGER, value, 0, False) if value is not None else None

@@ -90,6 +90,8 @@ def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
 
 
 _LEGAL = Verdict(True, (), "")
+_quoted = json.JSONEncoder().encode
+_decoded = json.JSONDecoder().decode
 
 
 def is_atom(text: str) -> bool:
@@ -154,7 +156,7 @@ def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str
 def answer(book: Rulebook, contract: str, line: str) -> str:
     """The answer to one request; what is wrong with the request is an answer too."""
     try:
-        request = json.loads(line)
+        request = _decoded(line)
         target, text, ptx = _fields(request)
         verdict = legal(book, contract, text, context(book, target, ptx))
     except BadRequest as error:
@@ -166,7 +168,9 @@ def answer(book: Rulebook, contract: str, line: str) -> str:
 
 def as_json(verdict: Verdict) -> str:
     """A verdict as one line."""
-    return json.dumps({"legal": verdict.legal, "codes": list(verdict.codes), "message": verdict.message})
+    codes = ", ".join([f'"{code}"' for code in verdict.codes])
+    legal = "true" if verdict.legal else "false"
+    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_quoted(verdict.message)}}}'
 
 
 def version(text: str) -> tuple[int, int]:
