@@ -30,6 +30,8 @@ from tileproof.evaluate import Judge
 from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
 from tileproof.message import render
+from tileproof.protocol.verify import relevant
+from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.ptx.module import is_ptx
 from tileproof.rule import Rulebook, Scalar
 from tileproof.scan import Scan, scan
@@ -127,6 +129,7 @@ class _Check:
         self.judge_assembled()
         self.judge_tilings()
         self.judge_types()
+        self.judge_protocol()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
 
@@ -361,6 +364,24 @@ class _Check:
             found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
             echo = f"'{operation.name}' op failed to infer returned types"
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
+
+    def judge_protocol(self) -> None:
+        """The asynchronous protocol of each kernel; of a module with other errors it says little that is new."""
+        if not relevant(self.source.text) or self.scan.faults:
+            return
+        for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases):
+            for fault in outcome.faults:
+                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
+                span = fault.operation.name_span
+                found = finding(self.book, self.source, fault.code, span, fault.message + traced, fault.hint)
+                self.diagnostics.append(found)
+            if outcome.unfollowed is not None:
+                operation, reason = outcome.unfollowed
+                self.find("PR190", operation.name_span, f"the protocol is not verified beyond this: {reason}")
+
+    def line(self, operation: Operation) -> int:
+        """Where an operation stands."""
+        return self.source.position(operation.name_span.start).line
 
     @cached_property
     def fields_set(self) -> frozenset[str]:

@@ -1,0 +1,31 @@
+"""The asynchronous protocol of a kernel, verified by running it on an abstract machine.
+
+Tensor-core kernels are held together by things that no type shows: a fence between two proxies, a wait that is deep
+enough, a barrier that counts as many bytes as the copies bring. Each of them is a claim about *order*: this read comes
+after that write. So a kernel is run with all values forgotten but those that decide where it goes (thread indices,
+loop counters, stages, phases), and at each access to shared memory, tensor memory or the registers of an MMA the
+machine asks whether the accesses that conflict with it are ordered before it.
+
+*Order* is a vector clock (``clock.py``). A warp knows of another one what it was told by a barrier; of an asynchronous
+operation it knows nothing until it waits for it, whatever the time that went by. So what is found does not depend on
+the one interleaving that is run: an order that nobody established is missing in all of them.
+
+*Proxies.* What a thread writes into shared memory is seen by the tensor core and by TMA only after a proxy fence. A
+clock has a second half for that: up to which moment the writes of a warp are fenced.
+
+*Threads* run as strands: sets of threads that are at one place (``strand.py``). A condition that differs between
+threads splits a strand; where its parts meet again they are one. So a CTA of 512 threads is five or six strands, each
+one role. All CTAs of a cluster run, each with its strands.
+
+*Bounds.* What the stages and phases of a ring do depends on the count of the iteration modulo twice the depth of the
+ring, and on nothing else: the machine gives a loop of unknown length that many iterations and a few more, and the loop
+over tiles three. Extents that the kernel gets as arguments all count as that number, so that roles which compute the
+length of one loop in different ways agree on it. A look at a barrier that does not wait always comes too early.
+
+What cannot be followed is named (PR190), and nothing that depends on it is reported.
+
+Modules, from low to high: ``values`` and ``folding`` compute integers and addresses; ``effects`` reads which operation
+is which step from rules/protocol; ``program`` turns a kernel into a list of instructions without what does not matter;
+``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step does; ``verify``
+asks for all kernels of a module.
+"""

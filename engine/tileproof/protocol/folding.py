@@ -1,0 +1,590 @@
+"""What the operations of the IR compute, as functions of ``values``: integers and addresses, and no data."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tileproof.dialects.values import Algebraic, Descriptor, Pointer, Scalar, Tensor, TiledMma, Type, element_bits
+from tileproof.ir import Operation
+from tileproof.layout import LayoutError, tuples
+from tileproof.layout import coordinates as crd
+from tileproof.layout.basics import get_shape, outer, size
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple, Wildcard
+from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
+
+Function: TypeAlias = Callable[..., Sequence[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kernel is launched with.
+
+    Attributes:
+        block, cluster: threads in a CTA and CTAs in a cluster, by x, y and z.
+        extent: what an extent is that only the caller of the kernel knows.
+    """
+
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    extent: int
+
+    @property
+    def threads(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def ctas(self) -> int:
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+
+def function_of(
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int
+) -> Function | None:
+    """How the results follow from the operands; None where nothing is known of them.
+
+    Args:
+        extent: what an extent is that is known only at run time.
+    """
+    name = operation.name
+    if name.startswith("arith."):
+        return _arithmetic(operation)
+    if name in _SAME:
+        return lambda *operands: (operands[0] if operands else None,)
+    if name in ("cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load") and outputs:
+        return lambda *_operands: (extent if isinstance(outputs[0], Scalar) else None,)
+    if name.startswith("cute."):
+        return _algebra(operation, inputs, outputs, extent)
+    if name.startswith("cute_nvgpu."):
+        return _memory(operation, inputs, outputs)
+    if name in ("llvm.getelementptr", "llvm.ptrtoint", "llvm.inttoptr", "llvm.addrspacecast", "llvm.bitcast"):
+        return _pointers(operation)
+    if name.startswith("llvm."):
+        known = _arithmetic(operation, "llvm.")
+        if known is not None:
+            return known
+    return None
+
+
+_SAME = {
+    "builtin.unrealized_conversion_cast",
+    "cute_nvgpu.arch.make_warp_uniform",
+    "nvvm.shfl.sync",
+    "cuda.cast",
+    "cute.derefine",
+    "cute.assume",
+    "cute.static",
+    "cute.inttoptr",
+    "cute.ptrtoint",
+    "cute.make_ptr",
+}
+
+# ------------------------------------------------------------------------------------------------------ arithmetic
+
+_PREDICATES: tuple[Callable[[int, int], bool], ...] = (
+    *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
+    *(operator.lt, operator.le, operator.gt, operator.ge),
+)
+_NAMES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+def _quotient(a: int, b: int) -> int | None:
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _remainder(a: int, b: int) -> int | None:
+    quotient = _quotient(a, b)
+    return None if quotient is None else a - quotient * b
+
+
+def _shifted(a: int, b: int) -> int | None:
+    return a << b if 0 <= b < 64 else None
+
+
+_BINARY: dict[str, Callable[[int, int], int | None]] = {
+    **{"addi": operator.add, "subi": operator.sub, "muli": operator.mul},
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
+    **{"divsi": _quotient, "divui": _quotient, "sdiv": _quotient, "udiv": _quotient},
+    **{"remsi": _remainder, "remui": _remainder, "srem": _remainder, "urem": _remainder},
+    **{"floordivsi": lambda a, b: None if b == 0 else a // b, "ceildivsi": lambda a, b: None if b == 0 else -(-a // b)},
+    **{"ceildivui": lambda a, b: None if b == 0 else -(-a // b)},
+    **{"andi": operator.and_, "ori": operator.or_, "xori": operator.xor},
+    **{"and": operator.and_, "or": operator.or_, "xor": operator.xor},
+    **{"shli": _shifted, "shl": _shifted, "shrsi": operator.rshift, "shrui": operator.rshift, "lshr": operator.rshift},
+    **{"minsi": min, "minui": min, "maxsi": max, "maxui": max},
+}
+# The bit of a shared-memory address that tells the two CTAs of a pair apart, cleared: CUTLASS, Sm100MmaPeerBitMask.
+_SAME_CTA_PAIR = -(1 << 24) - 1
+_UNARY = {"extui", "extsi", "trunci", "index_cast", "index_castui", "zext", "sext", "trunc"}
+_CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\.)")
+
+
+def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | None:
+    name = operation.name.removeprefix(dialect)
+    if name in ("constant", "mlir.constant"):
+        attribute = operation.attribute("value")
+        found = _CONSTANT.search(f"value = {attribute.text}" if attribute is not None else operation.pieces[0])
+        if found is None:
+            return None
+        value = {"true": 1, "false": 0}.get(found[1])
+        constant = int(found[1]) if value is None else value
+        return lambda: (constant,)
+    if (binary := _BINARY.get(name)) is not None:
+        lifted = lift(binary)
+        if name in ("andi", "and", "muli", "mul"):
+            return lambda a, b: (_with_zeros(lifted, a, b),)
+        return lambda a, b: (lifted(a, b),)
+    if name in _UNARY:
+        return lambda a: (a,)
+    if name in ("cmpi", "icmp"):
+        attribute = operation.attribute("predicate")
+        if attribute is not None:
+            index = int(attribute.text.split()[0])
+        else:
+            word = re.search(r"(?:cmpi|icmp)\s+\"?(\w+)", operation.pieces[0])
+            if word is None or word[1] not in _NAMES:
+                return None
+            index = _NAMES.index(word[1])
+        compare = _PREDICATES[index]
+        lifted = lift(lambda a, b: int(compare(a, b)))
+        return lambda a, b: (lifted(a, b),)
+    if name == "select":
+        return lambda c, a, b: (_select(c, a, b),)
+    return None
+
+
+def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+    """A product or conjunction, which is zero where one of the two is, whatever the other may be."""
+    if a == 0 or b == 0:
+        return 0
+    if isinstance(a, Address):
+        return replace(a, leader=True) if b == _SAME_CTA_PAIR else None
+    known = a if isinstance(a, Lanes) else b
+    if isinstance(known, Lanes) and (a is None or b is None):
+        return Lanes(tuple(0 if one == 0 else None for one in known.each))
+    return lifted(a, b)
+
+
+def _select(condition: Value, yes: Value, no: Value) -> Value:
+    if isinstance(condition, int):
+        return yes if condition else no
+    if yes == no:
+        return yes
+    if isinstance(condition, Lanes) and isinstance(yes, int | Lanes) and isinstance(no, int | Lanes):
+        pick = lift(lambda c, a, b: a if c else b)
+        return pick(condition, yes, no)
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------- layouts
+
+
+def leaves_of(kind: Type | None) -> list[object]:
+    """The leaves of a tuple's type, or of the shape of a layout or tensor."""
+    match kind:
+        case Algebraic(value=value):
+            held: object = get_shape(value) if isinstance(value, Layout | ComposedLayout) else value
+        case Tensor(layout=layout):
+            held = get_shape(layout)
+        case _:
+            return []
+    return list(tuples.leaves(held))  # type: ignore[arg-type]
+
+
+def _filled(kind: Type | None, given: Sequence[Value]) -> Integers:
+    """The leaves of a tuple's type with what is given for those that are not static."""
+    rest = iter([leaf for value in given for leaf in integers(value)])
+    found: list[int | Lanes | None] = []
+    for leaf in leaves_of(kind):
+        if isinstance(leaf, int):
+            found.append(leaf)
+        elif leaf is Wildcard.ALL:
+            found.append(None)
+        else:
+            found.append(next(rest, None))
+    return tuple(found)
+
+
+def _pairwise(name: str) -> Function:
+    lifted = lift(_BINARY[name])
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        one, other = integers(a), integers(b)
+        if len(other) == 1 and len(one) > 1:
+            other *= len(one)
+        if len(one) != len(other):
+            return ((None,) * max(len(one), len(other)),)
+        return (tuple(_leaf(lifted(x, y)) for x, y in zip(one, other, strict=True)),)
+
+    return function
+
+
+def _leaf(value: Value) -> int | Lanes | None:
+    return value if isinstance(value, int | Lanes) else None
+
+
+_TUPLE_ARITHMETIC = {
+    "cute.tuple_add": "addi",
+    "cute.tuple_sub": "subi",
+    "cute.tuple_mul": "muli",
+    "cute.tuple_div": "divsi",
+    "cute.tuple_mod": "remsi",
+}
+_MAKERS = {"cute.make_int_tuple", "cute.make_coord", "cute.make_shape", "cute.make_stride"}
+_PARTS = {"cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple", "cute.get_shape"}
+
+
+def _algebra(
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int
+) -> Function | None:
+    name = operation.name
+    count = sum(result.count for result in operation.results)
+    if name in _MAKERS:
+        kind = outputs[0] if outputs else None
+        return lambda *operands: (_filled(kind, operands),)
+    if name in _TUPLE_ARITHMETIC:
+        pairwise = _pairwise(_TUPLE_ARITHMETIC[name])
+        return pairwise if len(operation.operands) == 2 else None
+    if name == "cute.ceil_div":
+        counts = tuple(_extent(leaf, extent) for leaf in leaves_of(outputs[0] if outputs else None))
+        return lambda *_operands: (counts,)  # how many tiles there are is the extent that matters
+    if name in _PARTS:
+        return _parts(count, inputs, outputs, extent)
+    if name == "cute.size":
+        return _size(operation, inputs, extent)
+    if name == "cute.fast_divmod.compute":
+        quotient, remainder = lift(_quotient), lift(_remainder)
+        return lambda a, d: (quotient(a, _one(d)), remainder(a, _one(d)))
+    if name.startswith("cute.fast_divmod."):
+        return lambda *operands: (operands[0] if operands else None,)
+    if name == "cute.crd2idx":
+        return _crd2idx(inputs)
+    if name == "cute.recast_iter":
+        unit = element_bits(outputs[0].element) if outputs and isinstance(outputs[0], Pointer) else None
+        return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else None,)
+    if name == "cute.add_offset":
+        return lambda base, steps: (_moved(base, _one(steps)),)
+    if name == "cute.slice":
+        return _slice(inputs, outputs)
+    if name in ("cute.get_iter", "cute.deref_arith_tuple_iter", "cute.deref_desc_iter"):
+        return lambda view: (replace(view, extent=None) if isinstance(view, Address) else view,)
+    if name in ("cute.get_flat_coord", "cute.idx2crd", "cute.get_hier_coord"):
+        return _coordinates(name, inputs, outputs)
+    if outputs and isinstance(outputs[0], Tensor):
+        return _view(operation, inputs, outputs)
+    return None
+
+
+def _one(value: Value) -> Value:
+    leaves = integers(value)
+    return leaves[0] if len(leaves) == 1 else None
+
+
+def _moved(base: Value, steps: Value) -> Value:
+    if not isinstance(base, Address):
+        return None
+    return base.moved(steps if isinstance(steps, int) else None)
+
+
+def _parts(count: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int) -> Function:
+    kind = inputs[0] if inputs else None
+
+    def function(value: Value) -> Sequence[Value]:
+        leaves: Sequence[int | Lanes | None] = integers(value) if not isinstance(value, Address) else ()
+        known = leaves_of(kind)
+        if len(leaves) != len(known):
+            leaves = [_extent(leaf, extent) for leaf in known]
+        if count == 1 and outputs and isinstance(outputs[0], Algebraic):
+            return (tuple(leaves),)
+        if count != len(leaves):
+            leaves = [leaf for leaf, k in zip(leaves, known, strict=True) if isinstance(k, Dynamic)]
+        if count != len(leaves):
+            return (None,) * count
+        return tuple(leaves)
+
+    return function
+
+
+def _size(operation: Operation, inputs: Sequence[Type | None], extent: int) -> Function | None:
+    kind = inputs[0] if inputs else None
+    attribute = operation.attribute("mode")
+    path = tuple(
+        int(n)
+        for n in re.findall(
+            r"\d+", (attribute.text if attribute else "").partition(":")[2] or (attribute.text if attribute else "")
+        )
+    )
+    match kind:
+        case Algebraic(value=value):
+            whole: Tuple = get_shape(value) if isinstance(value, Layout | ComposedLayout) else value  # type: ignore[assignment]
+        case Tensor(layout=layout):
+            whole = get_shape(layout)
+        case _:
+            return None
+    numbered = iter(range(10_000))
+    places = tuples.transform(lambda _: next(numbered), whole)
+    try:
+        wanted = [i for i in tuples.leaves(tuples.mode_at(places, path)) if isinstance(i, int)]
+    except LayoutError:
+        return None
+    static = list(tuples.leaves(whole))
+
+    def function(value: Value) -> Sequence[Value]:
+        leaves = integers(value) if isinstance(value, tuple) and len(value) == len(static) else None
+        product: Value = 1
+        for i in wanted:
+            leaf = _extent(static[i], extent) if leaves is None else leaves[i]
+            product = _TIMES(product, leaf)
+        return ((_leaf(product),),)
+
+    return function
+
+
+def _extent(leaf: object, extent: int) -> int | None:
+    """The leaf of a shape, or what stands for one that is known only at run time."""
+    return leaf if isinstance(leaf, int) else extent if isinstance(leaf, Dynamic) else None
+
+
+_TIMES = lift(operator.mul)
+
+
+def _crd2idx(inputs: Sequence[Type | None]) -> Function | None:
+    if len(inputs) != 2 or not isinstance(inputs[1], Algebraic) or not isinstance(inputs[1].value, Layout):
+        return None
+    index = index_of(inputs[1].value, inputs[0])
+    return None if index is None else lambda coord, _layout: ((_leaf(index(coord)),),)
+
+
+def index_of(layout: Layout | ComposedLayout, kind: Type | None) -> Callable[[Value], Value] | None:
+    """The index of a coordinate of a type in a static layout; before a swizzle."""
+    layout = outer(layout)
+    if not tuples.is_static_tuple(layout.shape) or not tuples.is_static_tuple(layout.stride):
+        return None
+    profile: Tuple = kind.value if isinstance(kind, Algebraic) else 0  # type: ignore[assignment]
+    whole = [leaf is Wildcard.ALL for leaf in tuples.leaves(profile)]  # a whole mode starts at its beginning
+
+    def at(*flat: int) -> int | None:
+        rest = iter(flat)
+        try:
+            index = crd.crd2idx(tuples.transform(lambda _: next(rest), profile), layout)
+        except (LayoutError, StopIteration):
+            return None
+        return index if isinstance(index, int) else None
+
+    lifted = lift(at)
+
+    def function(coord: Value) -> Value:
+        given = integers(coord)
+        if len(given) != len(whole):
+            return None
+        return lifted(*(0 if wild else leaf for leaf, wild in zip(given, whole, strict=True)))
+
+    return function
+
+
+def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
+    """The coordinate of an index in a static layout or shape."""
+    if len(inputs) != 2 or not isinstance(inputs[1], Algebraic):
+        return None
+    held = inputs[1].value
+    count = len(leaves_of(outputs[0])) if outputs else 0
+
+    def at(index: int) -> tuple[int, ...] | None:
+        try:
+            if name == "cute.idx2crd":
+                found = crd.idx2crd(index, get_shape(held) if isinstance(held, Layout) else held)  # type: ignore[arg-type]
+            elif name == "cute.get_flat_coord":
+                found = crd.get_flat_coord(index, held)  # type: ignore[arg-type]
+            else:
+                found = crd.get_hier_coord(index, held)  # type: ignore[arg-type]
+        except LayoutError:
+            return None
+        leaves = tuple(leaf for leaf in tuples.leaves(found) if isinstance(leaf, int))
+        return leaves if len(leaves) == count else None
+
+    def function(index: Value, _layout: Value) -> Sequence[Value]:
+        value = _one(index)
+        if isinstance(value, int):
+            return (at(value),)
+        if isinstance(value, Lanes):
+            cells = {one: at(one) for one in set(value.each) if one is not None}
+            if all(cells.values()):
+                return (
+                    tuple(
+                        Lanes(tuple(None if one is None else (cells[one] or (0,) * count)[i] for one in value.each))
+                        for i in range(count)
+                    ),
+                )
+        return ((None,) * count,)
+
+    return function
+
+
+# --------------------------------------------------------------------------------------------------------- memory
+
+
+def extent_of(layout: Layout | ComposedLayout) -> int | None:
+    """How many steps a static layout reaches."""
+    try:
+        part = outer(layout)
+        size = crd.cosize(part)
+    except LayoutError:
+        return None
+    return size if isinstance(size, int) else None
+
+
+def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
+    """How many columns of tensor memory a layout reaches: the strides below that of a lane."""
+    part = outer(layout)
+    reach = 0
+    for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
+        if not isinstance(extent, int) or not isinstance(stride, int):
+            return None
+        if stride < 1 << 16:
+            reach += (extent - 1) * stride
+    return reach * min(bits, 32) // 32 + 1
+
+
+def view_at(base: Value, kind: Type | None) -> Value:
+    """An address with the reach of the tensor type that it has now."""
+    if not isinstance(base, Address) or not isinstance(kind, Tensor):
+        return base
+    unit = base.unit
+    match kind.iterator:
+        case Pointer(element=element):
+            unit = element_bits(element) or 8
+        case Descriptor():
+            return replace(base, unit=128, extent=1)
+    if base.memory.space == "tmem":
+        return replace(base, unit=unit, extent=columns_of(kind.layout, unit))
+    reach = extent_of(kind.layout)
+    if base.memory.space != "rmem":
+        return replace(base, unit=unit, extent=None if reach is None else max(reach * unit // 8, 1))
+    return replace(base, unit=unit, extent=None if reach is None else reach * unit)
+
+
+def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
+    if len(inputs) != 2 or not isinstance(inputs[1], Algebraic):
+        return None
+    kind, coord_kind = inputs
+    result = outputs[0] if outputs else None
+    if not isinstance(kind, Tensor):
+        return None
+    layout = outer(kind.layout)
+    assert isinstance(coord_kind, Algebraic)
+    profile: Tuple = coord_kind.value  # type: ignore[assignment]
+
+    def function(view: Value, coord: Value) -> Sequence[Value]:
+        if not isinstance(view, Address):
+            return (None,)
+        flat = iter(integers(coord))
+
+        def leaf(one: object) -> object:
+            value = next(flat, None)
+            return Wildcard.ALL if one is Wildcard.ALL else value if isinstance(value, int) else Dynamic()
+
+        try:
+            filled = tuples.transform(leaf, profile)  # type: ignore[arg-type]
+            start = crd.slice_and_offset(layout, filled)[1]
+        except LayoutError:
+            return (replace(view, offset=None),)
+        return (view_at(view.moved(start if isinstance(start, int) else None), result),)
+
+    return function
+
+
+_BASE = {
+    "cute.make_view": 0,
+    "cute.tiled.copy.partition_S": 1,
+    "cute.tiled.copy.partition_D": 1,
+    "cute.tiled.copy.retile": 1,
+    "cute.tiled.mma.partition": 1,
+    "cute.mma.make_fragment": 1,
+    "cute_nvgpu.atom.tma_partition": 3,
+}
+
+
+def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
+    """A tensor that is made of another tensor or a pointer: the same place, seen otherwise."""
+    at = _BASE.get(operation.name, 0)
+    kind = outputs[0]
+    count = len(outputs)
+
+    registers = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
+    tiled = inputs[0] if inputs else None
+    shared = operation.name == "cute.tiled.mma.partition" and isinstance(tiled, TiledMma) and size(tiled.atoms) != 1
+    fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
+
+    def function(*operands: Value) -> Sequence[Value]:
+        base = operands[at] if at < len(operands) else None
+        if isinstance(base, Address) and shared:
+            base = replace(base, vague=True)
+        if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
+            base = fragment
+        return (view_at(base if isinstance(base, Address) else None, kind), *((None,) * (count - 1)))
+
+    return function
+
+
+def _memory(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
+    name = operation.name
+    if name == "cute_nvgpu.atom.tma_partition":
+        return _view(operation, inputs, outputs)
+    if name == "cute_nvgpu.atom.set_value":
+        return _set_value(operation)
+    if name == "cute_nvgpu.atom.make_exec_tma":
+        return lambda *operands: (operands[0] if operands and isinstance(operands[0], Fields) else Fields(),)
+    if name in ("cute_nvgpu.make_umma_smem_desc", "cute_nvgpu.atom.get_copy_s2t_smem_desc_view"):
+        at = 1 if name.endswith("view") else 0
+        return lambda *operands: (
+            replace(base, unit=128, extent=1) if isinstance(base := operands[at], Address) else None,
+        )
+    return None
+
+
+def _set_value(operation: Operation) -> Function:
+    text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
+    masks = "mask" in text
+
+    def function(atom: Value, value: Value = None) -> Sequence[Value]:
+        held = atom if isinstance(atom, Fields) else Fields()
+        if isinstance(value, Address):
+            return (replace(held, barrier=value),)
+        if masks and isinstance(value, int | Lanes):
+            return (replace(held, mask=value),)
+        return (held,)
+
+    return function
+
+
+def _pointers(operation: Operation) -> Function | None:
+    name = operation.name.removeprefix("llvm.")
+    if name != "getelementptr":
+        return lambda base: (base,)
+    text = operation.pieces[0]
+    element = re.search(r"->\s*\S+?,\s*(\w+)\s*$|elem_type\s*=\s*(\w+)", text)
+    attribute = operation.attribute("elem_type")
+    word = attribute.text if attribute is not None else (element[1] or element[2]) if element is not None else ""
+    bits = element_bits(word) or 8
+    indices = re.search(r"\[([^\]]*)\]", text)
+    raw = operation.attribute("rawConstantIndices")
+    if raw is not None:
+        parts = [int(n) for n in re.findall(r"-?\d+", raw.text.partition(":")[2])]
+        constant = parts[0] if len(parts) == 1 and parts[0] != -(1 << 31) else None
+    else:
+        constant = int(indices[1]) if indices is not None and re.fullmatch(r"-?\d+", indices[1].strip()) else None
+
+    def function(base: Value, *steps: Value) -> Sequence[Value]:
+        if not isinstance(base, Address):
+            return (None,)
+        step = steps[0] if steps else constant
+        moved = replace(base, unit=bits).moved(step if isinstance(step, int) else None)
+        return (moved,)
+
+    return function
+
+
+__all__ = ["Function", "Memory", "Scalar", "Shape", "extent_of", "function_of", "leaves_of", "view_at"]

@@ -1,0 +1,63 @@
+"""What was accessed, by whom and when: the accesses that a later one may conflict with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tileproof.ir import Operation
+from tileproof.protocol.clock import Agent
+
+
+@dataclass(slots=True)
+class Access:
+    """One access to a piece of memory.
+
+    Attributes:
+        low, high: the first unit and the one behind the last.
+        agents: the warps or streams that make it.
+        moment: when, as each of the agents counts.
+        kind: what makes it, a row of the table ``protocol_access``: ``.generic``, ``.tma``, ``.mma`` and so on.
+        shape: the type through which threads share the piece out; two accesses through one type are by one thread each.
+        vague: whether it is the part of a warpgroup, somewhere behind ``low``.
+    """
+
+    low: int
+    high: int
+    agents: tuple[Agent, ...]
+    moment: int
+    kind: str
+    writes: bool
+    operation: Operation
+    shape: str = ""
+    vague: bool = False
+
+
+@dataclass(slots=True)
+class Board:
+    """The accesses to one allocation that still matter."""
+
+    accesses: list[Access] = field(default_factory=list)
+
+    def overlapping(self, low: int, high: int) -> Iterator[Access]:
+        for access in self.accesses:
+            if access.low < high and low < access.high:
+                yield access
+
+    def add(self, access: Access, over: set[int]) -> None:
+        """Remember an access; forget those (by ``id``) that it is ordered after and covers."""
+        kept = []
+        for old in self.accesses:
+            if id(old) in over and access.low <= old.low and old.high <= access.high:
+                continue
+            if (old.low, old.high, old.agents, old.kind, old.writes) == (
+                access.low,
+                access.high,
+                access.agents,
+                access.kind,
+                access.writes,
+            ):
+                continue
+            kept.append(old)
+        kept.append(access)
+        self.accesses = kept

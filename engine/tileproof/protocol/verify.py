@@ -1,0 +1,206 @@
+"""The protocol of each kernel of a module: what the machine finds, each fault once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tileproof.dialects.entities import resolve
+from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
+from tileproof.ir import Alias, Operation
+from tileproof.protocol.actions import ACTIONS, barrier_name
+from tileproof.protocol.effects import effects, words
+from tileproof.protocol.folding import Shape
+from tileproof.protocol.machine import Fault, Machine, Unfollowed
+from tileproof.protocol.program import Program, compile_kernel
+from tileproof.rule import Rulebook
+
+_KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
+_ASYNCHRONOUS = re.compile(
+    r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of one kernel.
+
+    Attributes:
+        unfollowed: where the machine had to stop, and why.
+    """
+
+    kernel: Operation
+    faults: tuple[Fault, ...]
+    unfollowed: tuple[Operation, str] | None
+    steps: int
+
+
+def relevant(text: str) -> bool:
+    """Whether a text can hold anything asynchronous."""
+    return _ASYNCHRONOUS.search(text) is not None
+
+
+def verify(
+    book: Rulebook,
+    operations: Sequence[Operation],
+    aliases: dict[str, Alias],
+) -> Iterator[Outcome]:
+    """The outcome of each kernel, in textual order."""
+    step = effects(book, aliases)
+    maps = kernel_arguments(book, operations, aliases)
+    for kernel in kernels(operations):
+        shape = launch(kernel)
+        program = compile_kernel(kernel, aliases, step, book, shape.extent)
+        if not any(instruction.kind == "effect" for instruction in program.code):
+            continue
+        state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
+        machine, stopped = _run(Machine(program, shape, book, ACTIONS, state=dict(state)))
+        if stopped is None and machine.cut and any(s.blocked for s in machine.strands):
+            # Roles may count the same turns in loops of different kinds.
+            longer = Machine(program, shape, book, ACTIONS, state=dict(state), tiles=4 * shape.extent)
+            machine, stopped = _run(longer)
+        if stopped is None:
+            stuck(machine)
+            leaked(machine)
+        yield Outcome(kernel, tuple(_each_once(machine.faults)), stopped, machine.steps)
+
+
+def _run(machine: Machine) -> tuple[Machine, tuple[Operation, str] | None]:
+    """Run a machine; where it had to stop, and why."""
+    try:
+        machine.run()
+    except Unfollowed as reason:
+        return machine, (reason.operation, reason.reason)
+    return machine, None if machine.complete else (machine.program.kernel, "it takes too many steps")
+
+
+def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
+    """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
+    found = {}
+    for index, (slot, _) in enumerate(program.arguments):
+        tensor_map = maps.get((kernel_name(kernel) or "", index))
+        if tensor_map is not None and tensor_map.box and tensor_map.bits:
+            found[slot] = prod(tensor_map.box) * tensor_map.bits // 8
+    return found
+
+
+def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
+    return lambda text: resolve(text, aliases)
+
+
+def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """The functions that run on the device: those that are no host code of a kernel beside them."""
+    found = [
+        op for top in operations for op in top.walk() if op.name in _KERNELS and op.regions and op.regions[0].blocks
+    ]
+    device = [
+        op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
+    ]
+    yield from device or found
+
+
+_DIMENSIONS = re.compile(r"\d+")
+
+
+def launch(kernel: Operation) -> Shape:
+    """With what a kernel is launched: what it says itself, one warpgroup where it says nothing."""
+    block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
+    cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
+    facts = kernel.attribute("cutlass_launch_facts")
+    text = facts.text if facts is not None else words(kernel)
+    if (found := re.search(r"cluster_dim\s*=\s*array<i64:\s*([^>]*)>", text)) is not None:
+        numbers = [int(n) for n in _DIMENSIONS.findall(found[1])]
+        if len(numbers) == 3:
+            cluster = (numbers[0], numbers[1], numbers[2])
+    depth = 2
+    for operation in kernel.walk():
+        fields = operation.attribute("smem.struct_fields")
+        if fields is not None:
+            for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
+                depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
+    return Shape(block, cluster, 2 * depth + 3)
+
+
+def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
+    attribute = kernel.attribute(name)
+    if attribute is None:
+        return default
+    numbers = [int(n) for n in _DIMENSIONS.findall(attribute.text.partition(":")[2])]
+    return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 and all(numbers) else default
+
+
+def stuck(machine: Machine) -> None:
+    """What keeps the strands from going on that are left: the first cause that explains it."""
+    waiting = [strand for strand in machine.strands if strand.blocked is not None]
+    if not waiting:
+        return
+    code = machine.program.code
+    for strand in waiting:
+        kind, what = strand.blocked or ("", None)
+        operation = code[strand.place].operation
+        if kind != "barrier" or not isinstance(what, tuple):
+            continue
+        barrier = machine.barriers[what]
+        name = barrier_name(machine, what)
+        if barrier.bytes != 0 and barrier.pending == 0:
+            at = barrier.expecting or barrier.copying or operation
+            machine.fault(
+                "PR124",
+                at,
+                f"the barrier {name} expects {barrier.expected} bytes in a phase, the copies that complete on it bring "
+                f"{barrier.copied}",
+                "expect the sum of the bytes that all copies of the stage bring",
+                (("this waits for the phase for ever", operation),),
+            )
+            return
+    for strand in waiting:
+        kind, what = strand.blocked or ("", None)
+        operation = code[strand.place].operation
+        if kind == "barrier" and isinstance(what, tuple):
+            barrier = machine.barriers[what]
+            name = barrier_name(machine, what)
+            came = barrier.count - barrier.pending
+            if came:
+                machine.fault(
+                    "PR125",
+                    operation,
+                    f"this waits for ever: {came} of the {barrier.count} arrivals at the barrier {name} come",
+                    "the count of a barrier is the number of its arrivals in a phase",
+                    (("it is initialised here", barrier.operation),),
+                )
+                return
+    strand = waiting[0]
+    kind, what = strand.blocked or ("", None)
+    operation = code[strand.place].operation
+    if kind == "barrier" and isinstance(what, tuple):
+        barrier = machine.barriers[what]
+        name = barrier_name(machine, what)
+        machine.fault(
+            "PR126",
+            operation,
+            f"this waits for ever: nobody arrives at the barrier {name} in phase {barrier.phase} any more",
+            "the parity that is waited for, or the arrival that ends the phase, is wrong",
+            (("it is initialised here", barrier.operation),),
+        )
+    else:
+        machine.fault("PR130", operation, "this waits for ever: not all threads that the barrier counts come here")
+
+
+def leaked(machine: Machine) -> None:
+    """Tensor memory that nobody freed."""
+    if any(strand.blocked for strand in machine.strands):
+        return
+    for held in machine.tmem.values():
+        for _, columns, operation in held:
+            machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+
+
+def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:
+    seen = set()
+    for fault in faults:
+        key = (fault.code, fault.operation.span)
+        if key not in seen:
+            seen.add(key)
+            yield fault

@@ -1,0 +1,193 @@
+"""Faults to plant into the protocol of a real kernel: each operator changes one operation of its text.
+
+An operator is a name, which operations it applies to, and what becomes of the line; None deletes it. Kernels are in the
+custom form, one operation a line.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+Change = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One way to break a protocol.
+
+    Attributes:
+        applies: whether the fault can be planted into a line.
+        change: the line with the fault; None where the operation is dropped.
+    """
+
+    name: str
+    applies: Callable[[str], bool]
+    change: Change
+
+
+def _has(*pieces: str) -> Callable[[str], bool]:
+    return lambda line: any(re.search(rf"\b{piece}(?![\w.])", line) for piece in pieces)
+
+
+def _drop(line: str) -> None:
+    return None
+
+
+def _twice(line: str) -> str:
+    return line + "\n" + re.sub(r"^(\s*)%[\w:#]+ = ", r"\1%again = ", line)
+
+
+def _number(change: Callable[[int], int]) -> Change:
+    """Change the number at the end of an operation: the pending groups."""
+
+    def function(line: str) -> str:
+        return re.sub(r"(\d+)(\s*(?:\{read\})?\s*)$", lambda m: f"{change(int(m[1]))}{m[2]}", line)
+
+    return function
+
+
+def _constant(place: int, change: Callable[[int], int]) -> Change:
+    """Replace the operand ``%cN_i32`` at a place by another constant, defined before the operation."""
+
+    def function(line: str) -> str | None:
+        found = list(re.finditer(r"%c(\d+)_i32\w*", line))
+        if not found:
+            return line
+        one = found[min(place, len(found) - 1)]
+        value = change(int(one[1]))
+        indent = line[: len(line) - len(line.lstrip())]
+        changed = line[: one.start()] + "%planted" + line[one.end() :]
+        return f"{indent}%planted = arith.constant {value} : i32\n{changed}"
+
+    return function
+
+
+def _flip_parity(line: str) -> str:
+    found = re.search(r"(try_wait\.parity(?:\.timelimit)? %[\w#]+, )(%[\w#]+)", line)
+    assert found is not None
+    indent = line[: len(line) - len(line.lstrip())]
+    one = (
+        f"{indent}%planted_one = arith.constant 1 : i32\n{indent}%planted = arith.xori {found[2]}, %planted_one : i32\n"
+    )
+    return one + line.replace(found[0], f"{found[1]}%planted")
+
+
+def _move_address(line: str) -> str:
+    """The next barrier of the ring."""
+    found = re.search(r"(nvvm\.\S+ )(%\w+)", line)
+    assert found is not None
+    indent = line[: len(line) - len(line.lstrip())]
+    moved = f"{indent}%planted = llvm.getelementptr {found[2]}[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8\n"
+    return moved + line.replace(found[0], f"{found[1]}%planted")
+
+
+def _with_constant(*pieces: str) -> Callable[[str], bool]:
+    has = _has(*pieces)
+    return lambda line: has(line) and re.search(r"%c\d+_i32", line) is not None
+
+
+_WAIT = ("nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.try_wait.parity.timelimit")
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator("wgmma-fence-dropped-everywhere", _has("nvvm.wgmma.fence.aligned"), _drop),
+    Operator("wgmma-commit-dropped", _has("nvvm.wgmma.commit.group.sync.aligned"), _drop),
+    Operator("wgmma-commits-dropped-everywhere", _has("nvvm.wgmma.commit.group.sync.aligned"), _drop),
+    Operator("wgmma-wait-dropped", _has("nvvm.wgmma.wait.group.sync.aligned"), _drop),
+    Operator("wgmma-waits-dropped-everywhere", _has("nvvm.wgmma.wait.group.sync.aligned"), _drop),
+    Operator("wgmma-wait-weaker-by-one", _has("nvvm.wgmma.wait.group.sync.aligned"), _number(lambda n: n + 1)),
+    Operator("wgmma-wait-weaker-by-seven", _has("nvvm.wgmma.wait.group.sync.aligned"), _number(lambda n: n + 7)),
+    Operator("proxy-fence-dropped", _has("nvvm.fence.proxy"), _drop),
+    Operator("proxy-fences-dropped-everywhere", _has("nvvm.fence.proxy"), _drop),
+    Operator("init-dropped", _has("nvvm.mbarrier.init"), _drop),
+    Operator("init-fence-dropped-everywhere", _has("nvvm.fence.mbarrier.init"), _drop),
+    Operator("init-count-one-more", _with_constant("nvvm.mbarrier.init"), _constant(0, lambda n: n + 1)),
+    Operator("init-count-doubled", _with_constant("nvvm.mbarrier.init"), _constant(0, lambda n: 2 * n)),
+    Operator(
+        "init-count-one-less",
+        lambda line: _with_constant("nvvm.mbarrier.init")(line) and "%c1_i32" not in line,
+        _constant(0, lambda n: n - 1),
+    ),
+    Operator("arrive-dropped", _has("nvvm.mbarrier.arrive"), _drop),
+    Operator("arrive-twice", _has("nvvm.mbarrier.arrive"), _twice),
+    Operator("arrive-misaddressed", _has("nvvm.mbarrier.arrive"), _move_address),
+    Operator("expect-dropped", _has("nvvm.mbarrier.arrive.expect_tx"), _drop),
+    Operator("expect-twice", _has("nvvm.mbarrier.arrive.expect_tx"), _twice),
+    Operator("expect-misaddressed", _has("nvvm.mbarrier.arrive.expect_tx"), _move_address),
+    Operator("bytes-doubled", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: 2 * n)),
+    Operator("bytes-halved", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: n // 2)),
+    Operator("bytes-sixteen-less", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: n - 16)),
+    Operator("wait-dropped", _has(*_WAIT), lambda line: None if "=" not in line.split("nvvm")[0] else line),
+    Operator("wait-parity-flipped", _has(*_WAIT), _flip_parity),
+    Operator("wait-misaddressed", _has(*_WAIT), _move_address),
+    Operator("commit-dropped", _has("nvvm.tcgen05.commit"), _drop),
+    Operator("commit-misaddressed", _has("nvvm.tcgen05.commit"), _move_address),
+    Operator("commit-twice", _has("nvvm.tcgen05.commit"), _twice),
+    Operator(
+        "commit-of-two-ctas",
+        lambda line: "nvvm.tcgen05.commit" in line and "cta_2" not in line,
+        lambda line: line.replace(" : !llvm", " {group = #nvvm.cta_group<cta_2>} : !llvm"),
+    ),
+    Operator("cta-barrier-dropped", _has("nvvm.barrier", "nvvm.barrier.cta.sync"), _drop),
+    Operator(
+        "cta-barrier-counts-more",
+        lambda line: "number_of_threads" in line,
+        _constant(1, lambda n: n + 32),
+    ),
+    Operator("bulk-commit-dropped", _has("nvvm.cp.async.bulk.commit.group"), _drop),
+    Operator("bulk-commits-dropped-everywhere", _has("nvvm.cp.async.bulk.commit.group"), _drop),
+    Operator("bulk-waits-dropped-everywhere", _has("nvvm.cp.async.bulk.wait_group"), _drop),
+    Operator("bulk-waits-weaker-everywhere", _has("nvvm.cp.async.bulk.wait_group"), _number(lambda n: n + 4)),
+    Operator("async-commits-dropped-everywhere", _has("nvvm.cp.async.commit.group"), _drop),
+    Operator("async-waits-dropped-everywhere", _has("nvvm.cp.async.wait.group"), _drop),
+    Operator("async-waits-weaker-everywhere", _has("nvvm.cp.async.wait.group"), _number(lambda n: n + 3)),
+    Operator("tmem-alloc-dropped", lambda line: "alloc_tmem" in line and "dealloc" not in line, _drop),
+    Operator("tmem-dealloc-dropped", _has("cute_nvgpu.arch.sm100.dealloc_tmem", "nvvm.tcgen05.dealloc"), _drop),
+    Operator(
+        "tmem-columns-not-a-power",
+        lambda line: "alloc_tmem(%c" in line and "dealloc" not in line,
+        _constant(0, lambda n: n - 16),
+    ),
+    Operator(
+        "tmem-dealloc-other-columns",
+        lambda line: "dealloc_tmem" in line and "%c" in line,
+        _constant(0, lambda n: n // 2),
+    ),
+    Operator("tmem-store-wait-dropped", lambda line: "nvvm.tcgen05.wait <store>" in line, _drop),
+    Operator(
+        "phase-never-flips",
+        lambda line: "arith.xori" in line and "%c1_i32" in line,
+        lambda line: line.replace("xori", "ori"),
+    ),
+    Operator("cluster-wait-dropped", _has("nvvm.cluster.wait"), _drop),
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A kernel with one fault."""
+
+    operator: str
+    line: int
+    text: str
+
+
+def mutants(text: str, operator: Operator, rng: random.Random, most: int) -> Iterator[Mutant]:
+    """Some kernels with one fault each; an operator that is meant everywhere gives one with all of them."""
+    lines = text.split("\n")
+    places = [i for i, line in enumerate(lines) if operator.applies(line)]
+    if operator.name.endswith("-everywhere"):
+        if places:
+            changed = {i: operator.change(lines[i]) for i in places}
+            yield Mutant(operator.name, places[0] + 1, _with(lines, changed))
+        return
+    for i in sorted(rng.sample(places, min(most, len(places)))):
+        new = operator.change(lines[i])
+        if new != lines[i]:
+            yield Mutant(operator.name, i + 1, _with(lines, {i: new}))
+
+
+def _with(lines: list[str], changed: dict[int, str | None]) -> str:
+    return "\n".join(new for i, line in enumerate(lines) if (new := changed.get(i, line)) is not None)

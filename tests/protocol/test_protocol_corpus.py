@@ -1,0 +1,97 @@
+"""The protocols of real kernels: no error in the kernels as they are, and what is planted into them is found."""
+
+# checklist: PRO01 PRO02 PRO05 PRO06 PRO08
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import pytest
+
+import tileproof
+from conftest import SHARED, corpus, corpus_files
+from protocol.planted import OPERATORS, mutants
+from tileproof.diagnostic import Severity
+from tileproof.protocol.verify import verify
+from tileproof.scan import scan
+from tileproof.source import Source
+
+BOOK = tileproof.load_rules()
+
+# Practices of the kernels themselves that end a kernel while a bulk store may still read.
+WARNED = {
+    "sm_100a/tut_tma_v0__default.mlir": {"PR107"},
+    "sm_90a/fmha__default.mlir": {"PR106"},
+    "sm_90a/fmha__default.generic.mlir": {"PR106"},
+}
+
+KERNELS = """
+sm_90a/dense_gemm__default sm_90a/dense_gemm__e4m3_e5m2_f16_f32 sm_90a/dense_gemm__f16_t128x256_c2x1
+sm_90a/dense_gemm_fp8_2xacc__default sm_90a/dense_gemm_persistent__default
+sm_90a/dense_gemm_fp8_gelu_persistent__default sm_90a/fmha__default sm_90a/grouped_gemm__default
+sm_100a/dense_gemm__default sm_100a/dense_gemm__f16_mnn sm_100a/dense_gemm_persistent__default
+sm_100a/dense_gemm__e4m3_e4m3_f32_2cta sm_100a/dense_blockscaled__nvf4_t256x128_c2x1 sm_100a/tut_fp16_gemm_0__default
+sm_100a/tut_fp16_gemm_3_1__default sm_100a/prim_tcgen05_1cta_mma_basic__default sm_100a/tut_tma_v2__default
+sm_100a/efc_activation_custom_epilogue_dense_gemm__default sm_120a/dense_gemm__default sm_80/tensorop_gemm__default
+sm_80/sgemm__default sm_80/fa2__f16_d64 sm_89/tensorop_gemm__f16_kk
+""".split()
+
+
+def found(name: str, text: str) -> tuple[set[str], bool]:
+    """The codes of what is found in a text, and whether all of it was followed."""
+    module = scan(Source(name, text)).module
+    outcomes = list(verify(BOOK, module.operations, module.aliases))
+    codes = {fault.code for outcome in outcomes for fault in outcome.faults}
+    return codes, all(outcome.unfollowed is None for outcome in outcomes)
+
+
+@corpus()
+def test_real_kernels_are_followed_and_have_no_fault(path):
+    name = f"{path.parent.name}/{path.name}"
+    codes, followed = found(name, path.read_text())
+    assert codes == WARNED.get(name, set())
+    assert followed
+    assert all(BOOK.findings[code].severity is not Severity.ERROR for code in codes)
+
+
+def planted(seed: int, each: int, share: float) -> dict[str, list[tuple[str, int, bool]]]:
+    """For each operator: where it was planted, and whether anything new was found."""
+    rng = random.Random(seed)
+    results: dict[str, list[tuple[str, int, bool]]] = defaultdict(list)
+    for name in KERNELS:
+        path = SHARED / "corpus" / f"{name}.mlir"
+        text = path.read_text()
+        before = found(name, text)[0]
+        for operator in OPERATORS:
+            for mutant in mutants(text, operator, rng, each):
+                if rng.random() < share:
+                    caught = bool(found(name, mutant.text)[0] - before)
+                    results[operator.name].append((name, mutant.line, caught))
+    return results
+
+
+def judged(results: dict[str, list[tuple[str, int, bool]]]) -> tuple[float, dict[str, float], str]:
+    """The share that was caught of all, of each operator, and what was missed."""
+    everything = [one for ones in results.values() for one in ones]
+    each = {name: sum(caught for _, _, caught in ones) / len(ones) for name, ones in results.items()}
+    missed = [f"{name} {where}:{line}" for name, ones in results.items() for where, line, caught in ones if not caught]
+    return sum(caught for _, _, caught in everything) / len(everything), each, "\n".join(missed)
+
+
+needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
+
+
+@needs_corpus
+def test_what_is_planted_is_found_in_a_sample():
+    total, _, missed = judged(planted(seed=1, each=1, share=0.15))
+    assert total >= 0.85, missed
+
+
+@needs_corpus
+@pytest.mark.long
+def test_what_is_planted_is_found():
+    total, each, missed = judged(planted(seed=1, each=2, share=1.0))
+    assert len(each) >= 40
+    assert total >= 0.85, missed
+    assert min(each.values()) >= 0.3, each
