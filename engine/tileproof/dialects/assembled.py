@@ -13,7 +13,7 @@ from tileproof.canonical import NoDescriptor, Undecided, describe, operand, spel
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.knownbits import Known, fold, memory_of
 from tileproof.dialects.scopes import Scope, walk
-from tileproof.dialects.tensormaps import Arguments, TensorMap, argument_of, kernel_arguments, kernel_name, mode_of
+from tileproof.dialects.tensormaps import Arguments, TensorMap, argument_of, kernel_name, mode_of
 from tileproof.dialects.values import Pointer, Tensor, read_type
 from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation
@@ -27,10 +27,14 @@ _GROUP = re.compile(r"cta_group<cta_(\d)>")
 
 
 def assembled(
-    book: Rulebook, contract: str, operations: Sequence[Operation], aliases: dict[str, Alias]
+    book: Rulebook, contract: str, operations: Sequence[Operation], aliases: dict[str, Alias], arguments: Arguments
 ) -> Iterator[Facts]:
-    """The configurations that the rules judge, in textual order."""
-    run = _Run(book, contract, aliases, kernel_arguments(book, operations, aliases))
+    """The configurations that the rules judge, in textual order.
+
+    Args:
+        arguments: the tensor maps that the kernels get.
+    """
+    run = _Run(book, contract, aliases, arguments)
     for operation, scope in walk(operations):
         if operation.name == "nvvm.tcgen05.mma":
             yield from run.mma(operation, scope)
