@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from tileproof import __version__
 
@@ -57,7 +57,7 @@ def entry(kind: str, content: Iterable[str]) -> Path | None:
 class _Pickler(pickle.Pickler):
     """Frozen values as calls of their class: a rulebook has ten thousand, and dataclasses restore theirs slowly."""
 
-    def reducer_override(self, value: object) -> object:
+    def reducer_override(self, value: object) -> Any:
         """The class and its arguments; whatever is no frozen value without a ``__dict__`` is pickled as ever."""
         kind = type(value)
         if not is_dataclass(kind) or hasattr(value, "__dict__") or not all(one.init for one in fields(kind)):
