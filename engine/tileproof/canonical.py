@@ -106,11 +106,13 @@ class Tile:
         layout: ``(mn,k)`` to offsets in elements, before the swizzle.
         bits: of an element in shared memory, which may be a container.
         swizzle: a member of the enum ``smem_swizzle``.
+        start: of the operand, in bytes from the start of its memory: the offset of a composed layout.
     """
 
     layout: Layout
     bits: int
     swizzle: str
+    start: int = 0
 
     @property
     def extents(self) -> tuple[int, int]:
@@ -122,7 +124,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class OperandDescriptor:
-    """What a descriptor says of an operand that starts at address 0.
+    """What a descriptor says of an operand in memory that starts at address 0.
 
     Attributes:
         word: the name of the packed word: ``wgmma.descriptor`` or ``tcgen05.descriptor``.
@@ -132,6 +134,7 @@ class OperandDescriptor:
         unread: the fields among ``lbo`` and ``sbo`` that the hardware does not read for this tile.
         value: the 64 bits.
         canonical: the layout that the descriptor describes, in elements, before the swizzle.
+        start: of the operand, in bytes.
     """
 
     word: str
@@ -142,11 +145,12 @@ class OperandDescriptor:
     unread: frozenset[str]
     value: int
     canonical: Layout
+    start: int = 0
 
     @property
     def facts(self) -> dict[str, Scalar]:
         """The fields by name."""
-        found: dict[str, Scalar] = {"address": 0, "lbo": self.lbo, "sbo": self.sbo}
+        found: dict[str, Scalar] = {"address": self.start, "lbo": self.lbo, "sbo": self.sbo}
         return {**found, "base_offset": 0, "swizzle": self.swizzle, "lbo_mode": ".relative"}
 
 
@@ -169,7 +173,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
-        facts: dict[str, Scalar] = {"address": 0, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
+        facts: dict[str, Scalar] = {"address": tile.start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
         facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
         try:
             value = packing.pack(book, contract, word, facts)
@@ -177,7 +181,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
             attempts.append(Attempt(form, str(error)))
             continue
         return OperandDescriptor(
-            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical
+            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical, tile.start
         )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
@@ -434,4 +438,8 @@ def operand(
     else:
         raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]} elements along its first two modes")
     others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
-    return Operand(Tile(tile, bits, mode), others)
+    offset = layout.offset if isinstance(layout, ComposedLayout) else 0
+    start = offset * bits // 8 if isinstance(offset, int) else 0
+    if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
+    return Operand(Tile(tile, bits, mode, start), others)

@@ -18,7 +18,8 @@ from tileproof.prove import fragments as prove
 from tileproof.rule import Rulebook
 from tileproof.rulebook import default_files, load
 from tileproof.verbs.legal import context, legal
-from tileproof.verbs.prove_fragments import BadQuestion, find
+from tileproof.verbs.prove import BadQuestion
+from tileproof.verbs.prove_fragments import find
 from tileproof.verdict import Proved, Refuted
 
 BOOK: Rulebook = load(default_files())
