@@ -19,7 +19,7 @@ the same where the bases differ by log2 of the bytes of an element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tileproof import packing
 from tileproof.fragment import Modes, Step
@@ -35,7 +35,7 @@ from tileproof.layout import (
     zipped_divide,
 )
 from tileproof.layout.basics import coalesce_layout, modes
-from tileproof.layout.values import Tuple
+from tileproof.layout.values import Dynamic, Tuple
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Rulebook, Scalar
 from tileproof.words import Form
 
@@ -350,6 +350,9 @@ def swizzle_mode(book: Rulebook, swizzle: Swizzle | None, bits: int, of_bytes: b
 
 
 def _divides(extent: int, whole: object) -> bool:
+    """Whether an extent divides another one, whatever a dynamic one is."""
+    if isinstance(whole, Dynamic):
+        return extent > 0 and whole.div % extent == 0
     return isinstance(whole, int) and extent > 0 and whole > 0 and whole % extent == 0
 
 
@@ -379,6 +382,13 @@ class Operand:
         def units(stride: Tuple) -> Tuple:
             if isinstance(stride, tuple):
                 return tuple(map(units, stride))
+            if isinstance(stride, Dynamic):
+                if stride.div * bits % 128:
+                    least = f"{stride.div * bits / 8:g} bytes"
+                    raise NoDescriptor(
+                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {UNIT}"
+                    )
+                return replace(stride, div=stride.div * bits // 128)
             if not isinstance(stride, int):
                 return stride
             if stride * bits % 128:
