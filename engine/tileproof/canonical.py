@@ -19,7 +19,7 @@ the same where the bases differ by log2 of the bytes of an element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tileproof import packing
 from tileproof.fragment import Modes, Step
@@ -35,7 +35,7 @@ from tileproof.layout import (
     zipped_divide,
 )
 from tileproof.layout.basics import coalesce_layout, modes
-from tileproof.layout.values import Tuple
+from tileproof.layout.values import Dynamic, Tuple
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Rulebook, Scalar
 from tileproof.words import Form
 
@@ -106,11 +106,13 @@ class Tile:
         layout: ``(mn,k)`` to offsets in elements, before the swizzle.
         bits: of an element in shared memory, which may be a container.
         swizzle: a member of the enum ``smem_swizzle``.
+        start: of the operand, in bytes from the start of its memory: the offset of a composed layout.
     """
 
     layout: Layout
     bits: int
     swizzle: str
+    start: int = 0
 
     @property
     def extents(self) -> tuple[int, int]:
@@ -122,7 +124,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class OperandDescriptor:
-    """What a descriptor says of an operand that starts at address 0.
+    """What a descriptor says of an operand in memory that starts at address 0.
 
     Attributes:
         word: the name of the packed word: ``wgmma.descriptor`` or ``tcgen05.descriptor``.
@@ -132,6 +134,7 @@ class OperandDescriptor:
         unread: the fields among ``lbo`` and ``sbo`` that the hardware does not read for this tile.
         value: the 64 bits.
         canonical: the layout that the descriptor describes, in elements, before the swizzle.
+        start: of the operand, in bytes.
     """
 
     word: str
@@ -142,11 +145,12 @@ class OperandDescriptor:
     unread: frozenset[str]
     value: int
     canonical: Layout
+    start: int = 0
 
     @property
     def facts(self) -> dict[str, Scalar]:
         """The fields by name."""
-        found: dict[str, Scalar] = {"address": 0, "lbo": self.lbo, "sbo": self.sbo}
+        found: dict[str, Scalar] = {"address": self.start, "lbo": self.lbo, "sbo": self.sbo}
         return {**found, "base_offset": 0, "swizzle": self.swizzle, "lbo_mode": ".relative"}
 
 
@@ -169,7 +173,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
-        facts: dict[str, Scalar] = {"address": 0, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
+        facts: dict[str, Scalar] = {"address": tile.start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
         facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
         try:
             value = packing.pack(book, contract, word, facts)
@@ -177,7 +181,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
             attempts.append(Attempt(form, str(error)))
             continue
         return OperandDescriptor(
-            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical
+            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical, tile.start
         )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
@@ -346,6 +350,9 @@ def swizzle_mode(book: Rulebook, swizzle: Swizzle | None, bits: int, of_bytes: b
 
 
 def _divides(extent: int, whole: object) -> bool:
+    """Whether an extent divides another one, whatever a dynamic one is."""
+    if isinstance(whole, Dynamic):
+        return extent > 0 and whole.div % extent == 0
     return isinstance(whole, int) and extent > 0 and whole > 0 and whole % extent == 0
 
 
@@ -375,6 +382,13 @@ class Operand:
         def units(stride: Tuple) -> Tuple:
             if isinstance(stride, tuple):
                 return tuple(map(units, stride))
+            if isinstance(stride, Dynamic):
+                if stride.div * bits % 128:
+                    least = f"{stride.div * bits / 8:g} bytes"
+                    raise NoDescriptor(
+                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {UNIT}"
+                    )
+                return replace(stride, div=stride.div * bits // 128)
             if not isinstance(stride, int):
                 return stride
             if stride * bits % 128:
@@ -434,4 +448,8 @@ def operand(
     else:
         raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]} elements along its first two modes")
     others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
-    return Operand(Tile(tile, bits, mode), others)
+    offset = layout.offset if isinstance(layout, ComposedLayout) else 0
+    start = offset * bits // 8 if isinstance(offset, int) else 0
+    if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
+    return Operand(Tile(tile, bits, mode, start), others)

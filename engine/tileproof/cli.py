@@ -744,11 +744,12 @@ def prove_fragment(
     tileiras: is what reference page P0 says of the operand true? Of a tiled MMA or copy: is its tile covered once?
     """
     from tileproof.verbs import prove_fragments as verb  # noqa: PLC0415
+    from tileproof.verbs.prove import BadQuestion  # noqa: PLC0415
 
     book, _ = _load(folders)
     try:
         answer = verb.fragment(book, atom, role, contract=contract, given=facts, layout=own, copy=copy, major=major)
-    except verb.BadQuestion as error:
+    except BadQuestion as error:
         fail(str(error))
     click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
     sys.exit(verb.status(answer))
@@ -765,13 +766,14 @@ def prove_gemm(
 ) -> None:
     """Do A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
     from tileproof.verbs import prove_fragments as verb  # noqa: PLC0415
+    from tileproof.verbs.prove import BadQuestion  # noqa: PLC0415
 
     if (atom is None) == (not layouts) or len(layouts) not in (0, 3):
         fail("prove gemm takes three layouts, A B D, or --atom")
     book, _ = _load(folders)
     try:
         answer = verb.gemm_of_layouts(*layouts) if atom is None else verb.gemm(book, atom, facts)
-    except verb.BadQuestion as error:
+    except BadQuestion as error:
         fail(str(error))
     click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
     sys.exit(verb.status(answer))

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 import tileproof
 from conftest import SHARED
 from tileproof.dialects.knownbits import fold
+from tileproof.dialects.places import Places
 from tileproof.dialects.scopes import walk
+from tileproof.packing import pack
 from tileproof.scan import scan
 from tileproof.source import Source
 
@@ -119,6 +121,118 @@ def test_what_is_refuted(changed, code, message):
     assert any(c == code and message in m for c, m in diagnostics), diagnostics
 
 
+def advanced(by: int, step: str = "%moved = arith.addi %2, %by : i64") -> list[tuple[str, str]]:
+    """The sound kernel with something added to the descriptor of A."""
+    text = KERNEL.format(**SOUND)
+    added = f"      %by = arith.constant {by} : i64\n      {step}\n      nvvm.tcgen05.mma %d, %moved,"
+    report = tileproof.check(text.replace("      nvvm.tcgen05.mma %d, %2,", added), target="sm_100a")
+    return [(d.code, d.message) for d in report.diagnostics]
+
+
+LOW_WORD = """%low = arith.trunci %2 : i64 to i32
+      %by32 = arith.trunci %by : i64 to i32
+      %next = arith.addi %low, %by32 : i32
+      %c32 = arith.constant 32 : i64
+      %high = arith.shrui %2, %c32 : i64
+      %top = arith.shli %high, %c32 : i64
+      %bottom = arith.extui %next : i32 to i64
+      %moved = arith.ori %top, %bottom : i64"""
+
+
+@pytest.mark.parametrize("step", ["%moved = arith.addi %2, %by : i64", LOW_WORD])
+def test_steps_along_k_begin_where_tiles_do(step):
+    """BUGS 9: the K-advance is 32 bytes, 2 in the units of a descriptor; the swizzled words keep their fields."""
+    for units in (0, 2, 4, 6):
+        assert advanced(units, step) == []
+    assert advanced(1, step) == [
+        (
+            "DS142",
+            "the descriptor of A does not describe what TMA wrote there: it begins at byte 16 of the allocation,"
+            " tiles of 128x16 begin at 0, 32, 64, 96",
+        )
+    ]
+    assert [code for code, _ in advanced(64, step)] == ["DS142"]
+
+
+def test_a_descriptor_that_ignores_where_its_part_begins():
+    """BUGS 8: TMA fills the second half of the allocation, the descriptor is that of its start."""
+    text = KERNEL.format(**{**SOUND, "outer": 128}).replace('"16384:1"', '"32768:1"')
+    moved = "      %half = llvm.getelementptr %a_ptr[8192] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16\n"
+    copy = "      nvvm.cp.async.bulk.tensor.shared.cluster.global %a_ptr,"
+    text = text.replace(copy, moved + copy.replace("%a_ptr", "%half"))
+    messages = [d.message for d in tileproof.check(text, target="sm_100a").diagnostics]
+    assert len(messages) == 1
+    assert "it begins at byte 0 of the allocation, tiles of 128x16 begin at 16384, 16416, 16448, 16480" in messages[0]
+    repaired = text.replace("llvm.ptrtoint %a_ptr", "llvm.ptrtoint %half")
+    assert not tileproof.check(repaired, target="sm_100a").diagnostics
+
+
+def mn_major(lbo: int, second: int = 4096) -> list[str]:
+    """MN-major operands of two boxes of 64 rows each: LBO leads from one to the other."""
+    text = KERNEL.format(**{**SOUND, "lbo": lbo, "inner": 64, "outer": 64, "idesc": 0x8200010 | 0x18000})
+    for name in ("a", "b"):
+        copy = f"      nvvm.cp.async.bulk.tensor.shared.cluster.global %{name}_ptr,"
+        moved = f"      %{name}_next = llvm.getelementptr %{name}_ptr[{second}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16\n"
+        line = next(line for line in text.splitlines(keepends=True) if line.startswith(copy))
+        text = text.replace(line, line + moved + line.replace(f"%{name}_ptr", f"%{name}_next"))
+    return [d.message for d in tileproof.check(text, target="sm_100a").diagnostics]
+
+
+def test_mn_major_operands_of_several_boxes():
+    """BUGS 10, 12: LBO of MN-major operands is the distance of the boxes."""
+    assert mn_major(512) == []
+    assert mn_major(1024, second=8192) == []
+    wrong = mn_major(64)
+    assert len(wrong) == 2
+    assert "'lbo' is 1024 bytes, a box of 64x64 elements with the swizzle 128 needs 8192" in wrong[0]
+
+
+def scaled(kind: str = "mxf4nvf4", block: str = "block16", **facts: int | str) -> list[str]:
+    """The codes for a block-scaled MMA whose instruction descriptor says these facts."""
+    known = {"kind": f".{kind}", "M": 128, "N": 128, "a.type": ".e2m1", "b.type": ".e2m1", "sf.type": ".ue4m3"}
+    known |= {"sparse": ".no", "a.negate": ".no", "b.negate": ".no", "k96": ".no", "sfa_id": 0, "sfb_id": 0}
+    known |= {"a.major": ".k", "b.major": ".k"}
+    word = pack(tileproof.load_rules(), "ptx", "tcgen05.instruction_descriptor", {**known, **facts})
+    text = KERNEL.format(**{**SOUND, "idesc": word, "kind": kind})
+    text = text.replace(
+        "nvvm.tcgen05.mma %d, %2, %5, %idesc, %false {",
+        "nvvm.tcgen05.mma.block_scale %d, %2, %5, %idesc, %false, %d, %d {",
+    )
+    text = text.replace(
+        "(!llvm.ptr<6>, i64, i64, i32, i1)", "(!llvm.ptr<6>, i64, i64, i32, i1, !llvm.ptr<6>, !llvm.ptr<6>)"
+    )
+    if block:
+        text = text.replace(
+            "{ctaGroup = #nvvm.cta", f"{{blockScale = #nvvm.tcgen05_mma_block_scale<{block}>, ctaGroup = #nvvm.cta"
+        )
+    return [d.code for d in tileproof.check(text, target="sm_100a").diagnostics if d.code[:2] in ("UM", "DS")]
+
+
+FP8 = {"a.type": ".e4m3", "b.type": ".e5m2", "sf.type": ".ue8m0"}
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ({}, []),
+        ({"sf.type": ".ue8m0", "block": "block32"}, []),
+        ({"kind": "mxf4", "block": "", "sf.type": ".ue8m0", "sfa_id": 2}, []),
+        ({"kind": "mxf8f6f4", "block": "", **FP8}, []),
+        ({"kind": "mxf8f6f4", "block": "", **FP8, "sfa_id": 3}, []),
+        ({"k96": ".yes"}, []),
+        # BUGS 31: a scale factor's type, block and place that the kind does not have.
+        ({"kind": "mxf8f6f4", "block": "", **FP8, "sf.type": ".ue4m3"}, ["UM151"]),
+        ({"block": "block32"}, ["UM147"]),
+        ({"sfb_id": 1}, ["DS136"]),
+        ({"N": 0}, ["UM141"]),
+        ({"M": 256}, ["UM140"]),
+        ({"kind": "mxf8f6f4", "block": "", **FP8, "a.type": ".e2m3", "a.major": ".mn"}, ["UM148"]),
+    ],
+)
+def test_block_scaled_instruction_descriptors(given, codes):
+    assert scaled(**given) == codes
+
+
 def test_a_map_that_nobody_launches_is_not_known():
     text = KERNEL.format(**{**SOUND, "map_swizzle": 2}).replace("@kernels::@kernel<", "@kernels::@other<")
     assert [d.code for d in tileproof.check(text, target="sm_100a").diagnostics] == []
@@ -142,15 +256,19 @@ def test_two_launches_that_disagree_are_not_known():
 def test_folded_words_stand_in_the_ptx(name):
     path = SHARED / "corpus" / "sm_100a" / f"prim_tcgen05_{name}__default.mlir"
     source = Source(path.name, path.read_text())
+    module = scan(source).module
+    places = Places(module.aliases)
     constants = {int(n) % 2**64 for n in re.findall(r"-?\d+", path.with_suffix(".ptx").read_text())}
     seen = 0
-    for operation, scope in walk(scan(source).module.operations):
+    for operation, scope in walk(module.operations):
         if operation.name != "nvvm.tcgen05.mma":
             continue
         instruction = fold(operation.operands[3], scope).value
         assert instruction in constants
-        descriptor = fold(operation.operands[2], scope)
+        descriptor = fold(operation.operands[2], scope, places)
         assert descriptor.memory is not None
+        assert descriptor.start is not None
+        assert descriptor.unknown == 0x3FFF
         assert descriptor.bits(32, 63) is not None
         # The PTX has the constant part of the word, or its high half where the rest is computed.
         high = descriptor.ones >> 32

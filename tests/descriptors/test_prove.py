@@ -118,8 +118,18 @@ def test_dynamic_strides_are_unknown_and_no_success():
     status, found = about(KK, "S<3,3,3> o 0 o (128,64):(?{div=64},1)")
     assert (status, found["verdict"]) == (1, "unknown")
     assert "known only when the kernel runs" in found["reason"]
-    # Those of the stages do not matter.
-    assert about(KK, "S<3,3,3> o 0 o (128,64,?):(64,1,?{div=8192})")[0] == 0
+
+
+def test_dynamic_steps_between_tiles_are_proved_for_all_values():
+    status, found = about(KK, "S<3,3,3> o 0 o (128,64,?):(64,1,?{div=8192})")
+    assert (status, found["values"]["steps"]) == (0, "(2,4,?):(512,2,?{div=1024})")
+    status, found = about(KK, "S<3,3,3> o 0 o (?{div=64},64):(64,1)")
+    assert (status, found["values"]["value"]) == (0, "0x4000004000010000")
+    # Rows that may be no multiple of 64, and a step that may be 8 bytes.
+    assert about(KK, "S<3,3,3> o 0 o (?{div=32},64):(64,1)")[1]["verdict"] == "refuted"
+    status, found = about(KK, "S<3,3,3> o 0 o (128,64,?):(64,1,?{div=4})")
+    assert (status, found["verdict"]) == (1, "refuted")
+    assert "a step of ?{div=4} elements may be 8 bytes" in found["message"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tileproof.layout import crd2idx
 from tileproof.prove import fragments as prove
 from tileproof.rulebook import default_files, load
 from tileproof.verbs import prove_fragments as verb
+from tileproof.verbs.prove import BadQuestion
 from tileproof.verdict import Proved, Refuted
 
 BOOK = load(default_files())
@@ -154,5 +155,5 @@ def test_what_is_no_matrix_move_is_told_in_one_line():
         M16,
         "ldmatrix.sync.aligned.m8n16.x1.shared",
     ):
-        with pytest.raises(verb.BadQuestion):
+        with pytest.raises(BadQuestion):
             verb.fragment(BOOK, M16, "A", copy=text)

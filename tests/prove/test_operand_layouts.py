@@ -18,7 +18,8 @@ from tileproof.prove import fragments as prove
 from tileproof.rule import Rulebook
 from tileproof.rulebook import default_files, load
 from tileproof.verbs.legal import context, legal
-from tileproof.verbs.prove_fragments import BadQuestion, find
+from tileproof.verbs.prove import BadQuestion
+from tileproof.verbs.prove_fragments import find
 from tileproof.verdict import Proved, Refuted
 
 BOOK: Rulebook = load(default_files())
@@ -425,6 +426,60 @@ def test_a_tensor_memory_access_reaches_each_cell_of_its_box_once(shape: str, la
         for lane in range(32):
             rows = {int(crd2idx((lane, value), found.flat)) // columns for value in range(prove.per_thread(found))}  # type: ignore[arg-type]
             assert rows == {lane} if lanes == 32 else rows <= {min(rows), min(rows) + 8}
+
+
+@pytest.mark.parametrize(
+    ("m", "ctas", "lanes", "copies"),
+    [(256, 2, 128, 1), (128, 2, 128, 2), (128, 1, 128, 1), (64, 1, 64, 1)],
+)
+def test_a_in_tensor_memory_lies_in_its_lanes(m: int, ctas: int, lanes: int, copies: int):
+    """A row is a lane, as that of the accumulator is; a pair with 64 rows each holds them in both halves."""
+    given = {"M": m, "K": 16, "ctas": ctas}
+    operand = find(BOOK, "tcgen05.matrix_a", "ptx", given).fragments.operands["T"]
+    assert isinstance(prove.covers(operand), Proved)
+    rows = m * copies
+    places = [coordinate(operand, row, column) for row, column in product(range(rows), range(16))]
+    assert len({place[0] for place in places}) == lanes
+    assert all(coordinate(operand, row, k)[1] == k for row, k in product(range(rows), range(16)))
+    if copies == 1:
+        same = {"M": m, "N": 16, "ctas": ctas, "sparse": "no", "ws": "no"}
+        accumulator = find(BOOK, "tcgen05.accumulator", "ptx", same).fragments.operands["T"]
+        assert places == [coordinate(accumulator, row, column) for row, column in product(range(rows), range(16))]
+    else:
+        for row in range(64):
+            assert coordinate(operand, row + 64, 0)[0] == coordinate(operand, row, 0)[0] + 64
+
+
+@pytest.mark.parametrize(
+    # CUTLASS's atoms: logical elements of K in a row, the layout to (lane + 128 * place), places of an element.
+    ("k", "bits", "theirs", "kept"),
+    [
+        (16, 32, Layout(((8, 2, 8), (8, 2)), ((1, 1024, 16), (128, 8))), 1),
+        (32, 16, Layout(((8, 2, 8), (16, 2)), ((1, 2048, 16), (128, 8))), 2),
+        (64, 8, Layout((128, 64), (1, 128)), 2),
+        (128, 4, Layout((128, 128), (1, 128)), 4),
+    ],
+)
+def test_metadata_in_tensor_memory_are_where_cutlass_has_them(k: int, bits: int, theirs: Layout, kept: int):
+    operand = find(BOOK, "tcgen05.metadata", "ptx", {"K": k, "bits": bits}).fragments.operands["T"]
+    assert isinstance(prove.covers(operand), Proved)
+    for m, number in product(range(128), range(k // kept)):
+        place = crd2idx((m, number * kept), theirs)
+        assert isinstance(place, int)
+        assert coordinate(operand, m, number) == (place % 128, place // 128 // kept)
+
+
+@pytest.mark.parametrize(("shape", "lanes", "bits"), [("32x32b", 32, 32), ("16x128b", 16, 128), ("16x256b", 16, 256)])
+def test_a_packed_access_takes_the_lower_half_of_every_column(shape: str, lanes: int, bits: int):
+    for opcode, modifier in (("ld", "pack"), ("st", "unpack")):
+        packed = find(BOOK, f"tcgen05.{opcode}.sync.aligned.{shape}.x2.{modifier}::16b.b32", "ptx", {}).fragments
+        plain = find(BOOK, f"tcgen05.{opcode}.sync.aligned.{shape}.x2.b32", "ptx", {}).fragments
+        for role in "SD":
+            assert isinstance(prove.covers(packed.operands[role]), Proved)
+            assert size(packed.operands[role].flat) == 2 * size(plain.operands[role].flat)  # type: ignore[operator]
+        places = [crd2idx(i, packed.layouts["T"]) for i in range(size(packed.layouts["T"]))]  # type: ignore[arg-type]
+        halves = {place % (2 * 65536) for place in places if isinstance(place, int)}
+        assert halves == {2 * column for column in range(4 * bits // 32)}
 
 
 def test_scale_factors_in_shared_memory_reach_tensor_memory_by_the_copy_that_spreads_them():

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import pytest
 from click.testing import CliRunner
 from prove_cases import CASES
 
+import tileproof
 from tileproof.cli import main
+from tileproof.held import Operand
+from tileproof.layout import Layout, size
+from tileproof.layout.tuples import leaves
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
+from tileproof.prove.fragments import covers
+from tileproof.verbs.prove_fragments import find
 from tileproof.verdict import Proved, Refuted, Unknown
 
 pytestmark = pytest.mark.oracle
 
 ENOUGH = 200
+KINDS = ("equivalent", "injective", "bijective", "covers", "aligned", "conflict-free")
 MILLISECONDS = 60_000  # an idle machine needs three seconds at most
 
 
@@ -60,34 +68,34 @@ def shape_and_stride(random_, dynamic):
 
 
 def random_claims(seed):
-    """Claims of every kind."""
+    """Claims of every kind, each with its kind."""
     random_ = random.Random(seed)
     while True:
         text, other = (shape_and_stride(random_, random_.random() < 0.3) for _ in range(2))
         match random_.randrange(6):
             case 0:
-                yield questions.equivalent(text, random_.choice((text, text.split(" o ")[-1], other)))
+                yield "equivalent", questions.equivalent(text, random_.choice((text, text.split(" o ")[-1], other)))
             case 1:
-                yield questions.injective(text)
+                yield "injective", questions.injective(text)
             case 2:
-                yield questions.bijective(text)
+                yield "bijective", questions.bijective(text)
             case 3:
-                yield questions.covers(text, str(random_.choice((4, 8, 16, 24))))
+                yield "covers", questions.covers(text, str(random_.choice((4, 8, 16, 24))))
             case 4:
                 size = random_.choice((None, 4, 8))
-                yield questions.aligned(
-                    text, random_.choice((2, 4)), "f16", size, 0, random_.choice((None, "S<1,3,3>"))
-                )
+                swizzle = random_.choice((None, "S<1,3,3>"))
+                yield "aligned", questions.aligned(text, random_.choice((2, 4)), "f16", size, 0, swizzle)
             case 5:
                 plain = text.split(" o ")[-1]
                 if plain.count(",") == 2:
-                    yield questions.conflict_free(plain, "ld.shared.b32", "f32", mode=0)
+                    yield "conflict-free", questions.conflict_free(plain, "ld.shared.b32", "f32", mode=0)
 
 
 def test_cvc5_repeats_the_verdicts_of_random_claims():
     repeated = {Proved: 0, Refuted: 0}
     by = set()
-    for claim in random_claims(2024):
+    kinds: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for kind, claim in random_claims(2024):
         verdict = decide(claim, 2.0)
         if isinstance(verdict, Unknown):
             assert "Z3 gave up" in verdict.reason
@@ -98,10 +106,46 @@ def test_cvc5_repeats_the_verdicts_of_random_claims():
         agrees(verdict, answer)
         repeated[type(verdict)] += 1
         by.add(verdict.by)
+        kinds[kind] += 1
         if sum(repeated.values()) >= ENOUGH:
             break
     assert min(repeated.values()) > ENOUGH // 5, repeated
     assert by >= {"algebra", "enumeration"}
+    assert min(kinds.values()) >= 10, kinds
+
+
+FRAGMENTS = (
+    "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+    "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
+    "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc",
+    "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+)
+
+
+def test_cvc5_repeats_the_verdicts_on_fragments():
+    """What `prove fragment` says of an operand, and of one with a broken stride, is a question about coverage."""
+    random_ = random.Random(5)
+    repeated = {Proved: 0, Refuted: 0}
+    book = tileproof.load_rules()
+    for text in FRAGMENTS:
+        for held in find(book, text, "ptx", {}).fragments.operands.values():
+            strides = list(leaves(held.flat.stride))
+            if 0 in strides or size(held.flat) > 1 << 12:
+                continue
+            broken = [*strides]
+            broken[random_.randrange(len(strides))] = random_.choice((1, 2, 3, 8, 16, 24))
+            for steps in (strides, broken):
+                layout = Layout(tuple(leaves(held.flat.shape)), tuple(steps))
+                claim = questions.covers(str(layout), str(prod(held.tile)))
+                verdict = decide(claim, 2.0)
+                ours = covers(Operand("A", Layout((layout.shape, 1), (layout.stride, 0)), (prod(held.tile), 1)))
+                assert type(ours) is type(verdict), layout
+                agrees(verdict, repeat(claim.script().text()))
+                repeated[type(verdict)] += 1
+    assert min(repeated.values()) >= 10, repeated
 
 
 # Products of two unknowns of 32 bits, which algebra decides at once, take a solver of bit vectors minutes.

@@ -7,11 +7,12 @@ Two operations do: ``cute.mma.make_fragment`` for A and B of a tiled MMA that re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tileproof.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.entities import resolve
+from tileproof.dialects.scopes import walk
 from tileproof.dialects.signature import parameters, signature
 from tileproof.dialects.types import Node
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, element_bits, read_type
@@ -31,14 +32,15 @@ class Made:
 
     Attributes:
         atom: the type of the tiled MMA, free of aliases; empty where the operation has none.
-        operand: ``A`` or ``B``; None where the operation does not say.
+        operand: ``A`` or ``B``; None where no MMA is known to read it.
         word: the packed word that it makes.
         major: ``.k`` or ``.mn``.
-        extents: rows and columns that one instruction reads.
+        extents: rows and columns that the descriptor covers.
         pointer: where the operand is.
         layout: of the memory, in elements.
         view: the layout of the descriptors as declared, in units of 16 bytes.
         absolute: whether LBO is an address instead of a distance.
+        mismatch: how the atom that reads it reads something else; None where it does not.
         span: the type of the memory.
     """
 
@@ -53,6 +55,7 @@ class Made:
     view: Layout | None
     absolute: bool
     span: Span
+    mismatch: str | None = None
 
     @property
     def bits(self) -> int:
@@ -65,17 +68,48 @@ class Made:
         return self.pointer.swizzle
 
 
-def made(book: Rulebook, operations: Iterable[Operation], aliases: dict[str, Alias]) -> Iterator[Made]:
-    """The operations that make descriptors, in order; those whose types cannot be read are left out."""
-    for operation in operations:
+def made(book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Alias]) -> Iterator[Made]:
+    """The operations that make descriptors, in order; those whose types cannot be read are left out.
+
+    Args:
+        operations: of the module, at the top level.
+    """
+    readers: dict[int, tuple[str, str]] | None = None
+    for operation in (inner for outer in operations for inner in outer.walk()):
         if operation.name == "cute.mma.make_fragment":
             found = _fragment(book, operation, aliases)
-        elif operation.name == "cute_nvgpu.make_umma_smem_desc":
-            found = _at_pointer(operation, aliases)
+        elif operation.name == _AT_POINTER:
+            if readers is None:
+                readers = _readers(operations, aliases)
+            found = _at_pointer(book, operation, aliases, readers.get(id(operation)))
         else:
             continue
         if found is not None:
             yield found
+
+
+def _readers(operations: Sequence[Operation], aliases: dict[str, Alias]) -> dict[int, tuple[str, str]]:
+    """The MMA that reads each descriptor made at a pointer: the type of its atom, and ``A`` or ``B``."""
+    found: dict[int, tuple[str, str]] = {}
+    for operation, scope in walk(operations):
+        groups = operation.groups
+        if operation.name not in MMAS or len(groups) != 5 or sum(groups) != len(operation.operands):
+            continue
+        first = sum(groups[:2])
+        for role, index in (("A", first), ("B", first + groups[2])):
+            name = operation.operands[index]
+            for _ in range(_DEEPEST):
+                origin = scope.get(name)
+                if origin is None or origin.argument or not origin.operation.operands:
+                    break
+                if origin.operation.name == _AT_POINTER:
+                    atom = resolve(operation.inputs[0].text, aliases)
+                    found.setdefault(id(origin.operation), (atom, role))
+                    break
+                if origin.operation.name not in _VIEWS:
+                    break
+                name = origin.operation.operands[0]
+    return found
 
 
 def _fragment(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) -> Made | None:
@@ -122,12 +156,18 @@ def operand_of(book: Rulebook, atom: Node, role: str) -> tuple[str, str, tuple[i
     return str(row[0]), major, (rows // ctas, columns)
 
 
+MMAS = ("cute.gemm", "cute.mma_atom_call")
+_AT_POINTER = "cute_nvgpu.make_umma_smem_desc"
+_VIEWS = ("cute.make_view", "cute.slice", "cute.get_iter", "cute.group_modes")  # of a descriptor
+_DEEPEST = 64  # definitions that a descriptor is followed through
 _LAYOUT = re.compile(r'layout\s*=\s*(?:#cute\.layout)?<"([^"]*)">')
 _MAJOR = re.compile(r"major\s*=\s*(?:#cute_nvgpu\.\w+)?<(k|mn)>")
 _TYPED = re.compile(r"%[\w#]+ : (!cute\.ptr<(?:[^<>]|<[^<>]*>)*>|![\w.]+)")  # an operand of the custom form
 
 
-def _at_pointer(operation: Operation, aliases: dict[str, Alias]) -> Made | None:
+def _at_pointer(
+    book: Rulebook, operation: Operation, aliases: dict[str, Alias], reader: tuple[str, str] | None
+) -> Made | None:
     text = " ".join(operation.pieces)
     layout, major = _LAYOUT.search(text), _MAJOR.search(text)
     uses = [use.text for use in operation.inputs] or _TYPED.findall(text)
@@ -138,7 +178,8 @@ def _at_pointer(operation: Operation, aliases: dict[str, Alias]) -> Made | None:
         value = parse_layout(layout[1])
     except SyntaxFault:
         return None
-    if not isinstance(pointer, Pointer) or not isinstance(value, Layout) or element_bits(pointer.element) is None:
+    bits = element_bits(pointer.element) if isinstance(pointer, Pointer) else None
+    if not isinstance(pointer, Pointer) or not isinstance(value, Layout) or bits is None:
         return None
     first = value.shape[0] if isinstance(value.shape, tuple) and len(value.shape) == 1 else value.shape
     match first:
@@ -147,9 +188,47 @@ def _at_pointer(operation: Operation, aliases: dict[str, Alias]) -> Made | None:
         case _:
             return None
     span = operation.inputs[0].span if operation.inputs else operation.name_span
-    return Made(
-        operation, "", None, "tcgen05.descriptor", "." + major[1], extents, pointer, value, None, len(uses) > 1, span
+    atom, role = reader if reader is not None else ("", None)
+    found = Made(
+        operation,
+        atom,
+        role,
+        "tcgen05.descriptor",
+        "." + major[1],
+        extents,
+        pointer,
+        value,
+        None,
+        absolute=len(uses) > 1,
+        span=span,
     )
+    return found if reader is None else replace(found, mismatch=_mismatch(book, found, *reader))
+
+
+def _mismatch(book: Rulebook, one: Made, atom: str, role: str) -> str | None:
+    """How the operand of an atom is not what a descriptor covers: rows, bytes of K, and the major."""
+    node = atom_node(atom)
+    known = operand_of(book, node, role) if node is not None else None
+    width = _operand_bits(book, node, role) if node is not None else None
+    if known is None or width is None:
+        return None
+    _, major, (rows, columns) = known
+    if one.extents[0] != rows:
+        return f"the atom reads {rows} rows of {role}, the descriptor has {one.extents[0]}"
+    if major != one.major:
+        return f"the atom reads {role} {major[1:].upper()}-major, the descriptor is {one.major[1:].upper()}-major"
+    if columns * width % (one.extents[1] * one.bits):
+        whole, part = columns * width / 8, one.extents[1] * one.bits / 8
+        return f"the atom reads {whole:g} bytes of K, which are no multiple of the descriptor's {part:g}"
+    return None
+
+
+def _operand_bits(book: Rulebook, atom: Node, role: str) -> int | None:
+    """The bits of an element of A or B in shared memory, at least: those of FP6 always have a byte each."""
+    declaration = book.atoms[atom.text.lstrip("!")]
+    spelled = atom_facts(book, declaration, atom, 0).spelled.get("a.type" if role == "A" else "b.type", "")
+    bits = element_bits(spelled)
+    return None if bits is None else 1 << (bits - 1).bit_length()
 
 
 def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
@@ -158,6 +237,8 @@ def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
     values: dict[str, Scalar] = {"generation": generation, "major": one.major, "alignment": one.pointer.alignment // 8}
     values["operand"] = f".{one.operand.lower()}" if one.operand else ".unnamed"
     spelled: dict[str, str] = {}
+    if one.mismatch is not None:
+        values["read_so"], spelled["read_so"] = ".no", one.mismatch
     try:
         found = operand(book, one.layout, one.bits, one.extents, one.swizzle)
     except NoTiles as error:

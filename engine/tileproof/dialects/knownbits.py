@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tileproof.dialects.places import Places
 from tileproof.dialects.scopes import Origin, Scope
 from tileproof.ir import Operation
 
 _DEEPEST = 64  # definitions that a value is followed through
+_ADDRESSES = 1 << 18  # what an address in shared memory is less than, as descriptors count them
+_UNIT_BITS = 4  # a descriptor counts 16 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,16 @@ class Known:
         ones: the bits that are known to be set.
         unknown: the bits that are not known; all others are clear.
         memory: the allocation whose address the unknown bits come from, where it is one.
+        start: how far into it that address is, in bytes; None where that is not known.
+        shift: by how many bits the address was shifted to the right.
     """
 
     width: int
     ones: int
     unknown: int = 0
     memory: Operation | None = None
+    start: int | None = None
+    shift: int = 0
 
     @property
     def value(self) -> int | None:
@@ -43,17 +50,21 @@ class Known:
         return None if self.unknown & mask else (self.ones & mask) >> low
 
 
-def anything(width: int, memory: Operation | None = None) -> Known:
-    """An integer of which nothing is known."""
-    return Known(width, 0, (1 << width) - 1, memory)
+def anything(width: int, memory: Operation | None = None, start: int | None = None) -> Known:
+    """An integer of which nothing is known, or the address of some memory."""
+    return Known(width, 0, (1 << width) - 1, memory, start)
 
 
 _INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|false)\b(?:\s*:\s*i(\d+))?")
 _WIDTH = re.compile(r"\bi(\d+)$")
 
 
-def fold(name: str, scope: Scope, depth: int = 0) -> Known:
-    """What is known of the value ``name``."""
+def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
+    """What is known of the value ``name``.
+
+    Args:
+        places: where pointers lead to; without it nothing is known of addresses but the allocation.
+    """
     origin = scope.get(name)
     if origin is None or origin.argument or depth > _DEEPEST:
         return anything(64)
@@ -62,12 +73,15 @@ def fold(name: str, scope: Scope, depth: int = 0) -> Known:
         return _constant(operation)
     if operation.name == "llvm.ptrtoint":
         width = _width(operation) or 64
+        place = places.of(operation.operands[0], scope) if places is not None else None
+        if place is not None:
+            return anything(width, place.allocation, place.start)
         return anything(width, memory_of(operation.operands[0], scope))
     if (compute := _ARITHMETIC.get(operation.name)) is not None and len(operation.results) == 1:
-        parts = [fold(operand, scope, depth + 1) for operand in operation.operands]
+        parts = [fold(operand, scope, places, depth + 1) for operand in operation.operands]
         return compute(_width(operation) or max(part.width for part in parts), parts)
     if operation.name == "nvvm.tcgen05_mma_smem_desc_v2" and len(operation.operands) == 8:
-        return _assembled([fold(operand, scope, depth + 1) for operand in operation.operands])
+        return _assembled([fold(operand, scope, places, depth + 1) for operand in operation.operands])
     return anything(_width(operation) or 64)
 
 
@@ -97,25 +111,43 @@ def _width(operation: Operation) -> int | None:
 
 def _or(width: int, parts: list[Known]) -> Known:
     ones = parts[0].ones | parts[1].ones
-    return Known(width, ones, (parts[0].unknown | parts[1].unknown) & ~ones, _memory(parts))
+    found = Known(width, ones, (parts[0].unknown | parts[1].unknown) & ~ones)
+    return _addressed(found, parts, kept=(parts[0].unknown | parts[0].ones) & (parts[1].unknown | parts[1].ones) == 0)
 
 
 def _and(width: int, parts: list[Known]) -> Known:
     a, b = parts
     may = (a.ones | a.unknown) & (b.ones | b.unknown)
     ones = a.ones & b.ones
-    return Known(width, ones, may & ~ones, _memory(parts))
+    found = Known(width, ones, may & ~ones)
+    address = next((part for part in parts if part.memory is not None), None)
+    whole = 0 if address is None else (_ADDRESSES - 1) >> address.shift
+    return _addressed(found, parts, kept=any(part.unknown == 0 and part.ones & whole == whole for part in parts))
 
 
 def _add(width: int, parts: list[Known]) -> Known:
-    """Exact below the lowest unknown bit; above the highest one a carry may come, so nothing is known there."""
+    """Exact below the lowest unknown bit; above the highest one a carry may come, so nothing is known there.
+
+    But from an address: that ends within shared memory, so no carry leaves the bits of an address.
+    """
     a, b = parts
     unknown = a.unknown | b.unknown
     total = a.ones + b.ones
     if not unknown:
-        return Known(width, total % (1 << width), 0, _memory(parts))
+        return _addressed(Known(width, total % (1 << width)), parts, kept=False)
     low = (unknown & -unknown) - 1
-    return Known(width, total & low, ((1 << width) - 1) & ~low, _memory(parts))
+    found = Known(width, total & low, ((1 << width) - 1) & ~low)
+    for address, constant in ((a, b), (b, a)):
+        by = constant.value
+        if address.start is None or by is None or constant.memory is not None:
+            continue
+        bits = (1 << address.unknown.bit_length()) - 1
+        start = address.start + (by << address.shift)
+        if by & ~bits == 0 and start < _ADDRESSES and bits >= (_ADDRESSES - 1) >> address.shift:
+            above = address.ones & ~bits
+            found = Known(width, found.ones | above, found.unknown & bits | bits & ~low)
+        return replace(found, memory=address.memory, start=start, shift=address.shift)
+    return _addressed(found, parts, kept=False)
 
 
 def _multiply(width: int, parts: list[Known]) -> Known:
@@ -128,14 +160,17 @@ def _shift_left(width: int, parts: list[Known]) -> Known:
     if by is None or by >= width:
         return anything(width)
     mask = (1 << width) - 1
-    return Known(width, parts[0].ones << by & mask, parts[0].unknown << by & mask, parts[0].memory)
+    found = Known(width, parts[0].ones << by & mask, parts[0].unknown << by & mask)
+    kept = parts[0].shift >= by
+    return _addressed(found, parts, kept=kept, shift=parts[0].shift - by if kept else 0)
 
 
 def _shift_right(width: int, parts: list[Known]) -> Known:
     by = parts[1].value
     if by is None or by >= width:
         return anything(width)
-    return Known(width, parts[0].ones >> by, parts[0].unknown >> by, parts[0].memory)
+    found = Known(width, parts[0].ones >> by, parts[0].unknown >> by)
+    return _addressed(found, parts, kept=True, shift=parts[0].shift + by)
 
 
 def _shift_right_signed(width: int, parts: list[Known]) -> Known:
@@ -143,17 +178,24 @@ def _shift_right_signed(width: int, parts: list[Known]) -> Known:
     sign = 1 << width - 1
     if parts[0].ones & sign or (parts[0].unknown & sign and parts[0].memory is None):
         return anything(width)
-    cleared = Known(width, parts[0].ones, parts[0].unknown & ~sign, parts[0].memory)
+    cleared = replace(parts[0], width=width, unknown=parts[0].unknown & ~sign)
     return _shift_right(width, [cleared, parts[1]])
 
 
 def _resize(width: int, parts: list[Known]) -> Known:
     mask = (1 << width) - 1
-    return Known(width, parts[0].ones & mask, parts[0].unknown & mask, parts[0].memory)
+    found = Known(width, parts[0].ones & mask, parts[0].unknown & mask)
+    return _addressed(found, parts, kept=True)
 
 
-def _memory(parts: list[Known]) -> Operation | None:
-    return next((part.memory for part in parts if part.memory is not None), None)
+def _addressed(found: Known, parts: list[Known], *, kept: bool, shift: int | None = None) -> Known:
+    """A value with the memory that the unknown bits of its parts come from; ``kept``: also with the place in it."""
+    addresses = [part for part in parts if part.memory is not None and part.unknown]
+    if not addresses or not found.unknown:
+        return found
+    of = addresses[0]
+    same = of.shift if shift is None else shift
+    return replace(found, memory=of.memory, start=of.start if kept and len(addresses) == 1 else None, shift=same)
 
 
 _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
@@ -187,7 +229,9 @@ def _assembled(operands: list[Known]) -> Known:
             mask = (1 << width) - 1
             ones |= (operand.ones & mask) << low
             unknown |= (operand.unknown & mask) << low
-    return Known(64, ones, unknown, _memory(operands))
+    address = operands[0]
+    counts = address.shift == _UNIT_BITS and 0 <= (address.start or 0) < _ADDRESSES
+    return _addressed(Known(64, ones, unknown, shift=_UNIT_BITS), operands, kept=counts, shift=_UNIT_BITS)
 
 
 # ---------------------------------------------------------------------------------------------------------- memory

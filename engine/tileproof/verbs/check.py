@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from tileproof import target
 from tileproof.diagnostic import Diagnostic, Severity
@@ -22,6 +23,8 @@ from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.flow import conflicts
 from tileproof.dialects.gemm import Gemm, read_gemm
 from tileproof.dialects.published import is_published
+from tileproof.dialects.sharing import sharing
+from tileproof.dialects.tensormaps import kernel_arguments
 from tileproof.dialects.tilings import partition_facts, tiled_facts
 from tileproof.dialects.types import Kind, Node
 from tileproof.dialects.values import ALGEBRA, Other, read_type
@@ -279,18 +282,23 @@ class _Check:
     def judge_descriptors(self) -> None:
         """The operands in shared memory that descriptors are made of: one question a kind of memory."""
         asked: set[object] = set()
-        for one in made(self.book, self.scan.module.walk(), self.aliases):
-            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout)
+        for one in made(self.book, self.scan.module.operations, self.aliases):
+            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout, one.mismatch)
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.book, self.options.contract, one))
 
     def judge_assembled(self) -> None:
-        """What kernels assemble by arithmetic, and what TMA writes: each finding once."""
-        if not _ASSEMBLES.search(self.source.text):
+        """What kernels assemble by arithmetic, what TMA writes, and who shares memory: each finding once."""
+        text, operations = self.source.text, self.scan.module.operations
+        if "smem" not in text:
             return
+        arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
+        parts = [sharing(self.book, operations, self.aliases, arguments)]
+        if _ASSEMBLES.search(text):
+            parts.append(assembled(self.book, self.options.contract, operations, self.aliases, arguments))
         seen: set[object] = set()
-        for facts in assembled(self.book, self.options.contract, self.scan.module.operations, self.aliases):
+        for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
             if key not in seen:
                 seen.add(key)

@@ -59,7 +59,7 @@ def descriptors(book: Rulebook, source: Source, contract: str = "ptx") -> list[L
 
 
 def _all(book: Rulebook, found: Scan, source: Source, contract: str) -> Iterator[Listed]:
-    for one in made(book, found.module.walk(), found.module.aliases):
+    for one in made(book, found.module.operations, found.module.aliases):
         line, column = source.position(one.operation.span.start)
         yield _listed(book, contract, source.name, line, column, one)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +62,16 @@ def as_text(statement: str, verdict: Verdict) -> Iterator[str]:
     match verdict:
         case Proved(by, full, values):
             yield f"proved by {by}: {full}"
-            yield from _table(dict(values))
+            yield from table(dict(values))
         case Refuted(by, message, counterexample):
             yield f"refuted by {by}: {message}"
-            yield from _table(dict(counterexample))
+            yield from table(dict(counterexample))
         case Unknown(reason):
             yield f"unknown: {statement}: {reason}"
 
 
-def _table(values: dict[str, Known]) -> Iterator[str]:
+def table(values: Mapping[str, Known]) -> Iterator[str]:
+    """Names and values below a verdict, one a line."""
     width = max(map(len, values), default=0)
     for name, value in values.items():
         shown = "  ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from tileproof.verbs.prove import BadQuestion
 from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
 
 _CONTAINER = re.compile(r"i(8|16|32|64)")
+_MEMORY = 1024  # bytes to whose multiples memory with operands is aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ def _solved(book: Rulebook, contract: str, word: str, whole: Operand) -> tuple[V
     tile = whole.tile
     attempts: list[Attempt] = []
     for form in canonical_forms(book, None, None if tile.swizzle == ".none" else tile.swizzle):
-        as_form = Tile(tile.layout, tile.bits, form.swizzle)
+        as_form = replace(tile, swizzle=form.swizzle)
         try:
             found = describe(book, contract, word, as_form, form.major)
         except Undecided as error:
@@ -265,7 +266,10 @@ def _solved(book: Rulebook, contract: str, word: str, whole: Operand) -> tuple[V
 
 
 def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
-    """The first field of a given descriptor that is another than it must be. Its start address is any."""
+    """The first field of a given descriptor that is another than it must be.
+
+    Its start address is any, but for a layout that begins somewhere in its memory: that begins at a multiple of 1024.
+    """
     try:
         given = packing.unpack(book, contract, found.word, value)
     except packing.PackError as error:
@@ -274,15 +278,19 @@ def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile:
     wrong = [
         name for name in given if name != "address" and name not in found.unread and given[name] != wanted.get(name)
     ]
+    address = given["address"]
+    assert isinstance(address, int)
+    if tile.start and (address - tile.start) % _MEMORY:
+        wrong.insert(0, "address")
     if not wrong:
         return None
     name = wrong[0]
-    where = next(shown for shown in packing.show(book, contract, found.word, value) if shown.name == name)
+    where = next(s for s in packing.show(book, contract, found.word, value) if name in dict(s.facts))
     message = (
         f"'{name}' is {_word(book, given[name])} (bits {where.bits[0]}-{where.bits[1]}), the layout needs"
         f" {_word(book, wanted[name])}"
     )
-    at = _first_wrong(book, found, tile, given)
+    at = {} if name == "address" else _first_wrong(book, found, tile, given)
     return Refuted(
         "algebra",
         message,

@@ -18,13 +18,10 @@ from tileproof.prove import tiled
 from tileproof.ptx.opcode import read_opcode
 from tileproof.rule import Bounded, Rulebook, Scalar
 from tileproof.syntax import SyntaxFault
+from tileproof.verbs.prove import BadQuestion, table
 from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
 
 _SAME = {"D": "C", "METADATA": "E"}
-
-
-class BadQuestion(ValueError):
-    """Something that is asked about does not exist; the message says what, in one line."""
 
 
 @dataclass(frozen=True)
@@ -328,14 +325,13 @@ def as_text(answer: Answer) -> Iterator[str]:
     """The verdict in one sentence, then what belongs to it, one a line."""
     values: Mapping[str, Known] = {}
     match answer.verdict:
-        case Proved(_, statement, values):
-            yield f"proved: {statement}"
-        case Refuted(_, message, values):
-            yield f"refuted: {message}"
+        case Proved(by, statement, values):
+            yield f"proved by {by}: {statement}"
+        case Refuted(by, message, values):
+            yield f"refuted by {by}: {message}"
         case Unknown(reason):
             yield f"unknown: {reason}"
-    for name, value in (*values.items(), *answer.about.items()):
-        yield f"  {name} = {_known(value)}"
+    yield from table({name: _known(value) for name, value in (*values.items(), *answer.about.items())})
 
 
 def _known(value: Known) -> str:
