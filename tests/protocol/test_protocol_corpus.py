@@ -26,16 +26,31 @@ WARNED = {
     "sm_90a/fmha__default.generic.mlir": {"PR106"},
 }
 
-KERNELS = """
-sm_90a/dense_gemm__default sm_90a/dense_gemm__e4m3_e5m2_f16_f32 sm_90a/dense_gemm__f16_t128x256_c2x1
-sm_90a/dense_gemm_fp8_2xacc__default sm_90a/dense_gemm_persistent__default
-sm_90a/dense_gemm_fp8_gelu_persistent__default sm_90a/fmha__default sm_90a/grouped_gemm__default
-sm_100a/dense_gemm__default sm_100a/dense_gemm__f16_mnn sm_100a/dense_gemm_persistent__default
-sm_100a/dense_gemm__e4m3_e4m3_f32_2cta sm_100a/dense_blockscaled__nvf4_t256x128_c2x1 sm_100a/tut_fp16_gemm_0__default
-sm_100a/tut_fp16_gemm_3_1__default sm_100a/prim_tcgen05_1cta_mma_basic__default sm_100a/tut_tma_v2__default
-sm_100a/efc_activation_custom_epilogue_dense_gemm__default sm_120a/dense_gemm__default sm_80/tensorop_gemm__default
-sm_80/sgemm__default sm_80/fa2__f16_d64 sm_89/tensorop_gemm__f16_kk
-""".split()
+KERNELS = [
+    "sm_90a/dense_gemm__default",
+    "sm_90a/dense_gemm__e4m3_e5m2_f16_f32",
+    "sm_90a/dense_gemm__f16_t128x256_c2x1",
+    "sm_90a/dense_gemm_fp8_2xacc__default",
+    "sm_90a/dense_gemm_persistent__default",
+    "sm_90a/dense_gemm_fp8_gelu_persistent__default",
+    "sm_90a/fmha__default",
+    "sm_90a/grouped_gemm__default",
+    "sm_100a/dense_gemm__default",
+    "sm_100a/dense_gemm__f16_mnn",
+    "sm_100a/dense_gemm_persistent__default",
+    "sm_100a/dense_gemm__e4m3_e4m3_f32_2cta",
+    "sm_100a/dense_blockscaled__nvf4_t256x128_c2x1",
+    "sm_100a/tut_fp16_gemm_0__default",
+    "sm_100a/tut_fp16_gemm_3_1__default",
+    "sm_100a/prim_tcgen05_1cta_mma_basic__default",
+    "sm_100a/tut_tma_v2__default",
+    "sm_100a/efc_activation_custom_epilogue_dense_gemm__default",
+    "sm_120a/dense_gemm__default",
+    "sm_80/tensorop_gemm__default",
+    "sm_80/sgemm__default",
+    "sm_80/fa2__f16_d64",
+    "sm_89/tensorop_gemm__f16_kk",
+]
 
 
 def found(name: str, text: str) -> tuple[set[str], bool]:
