@@ -777,6 +777,52 @@ def prove_gemm(
     sys.exit(verb.status(answer))
 
 
+@main.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--atom", metavar="ATOM", help="One atom's type or one PTX opcode, instead of files.")
+@click.option("--target", metavar="SM", help="The target, such as sm_90a.")
+@click.option(
+    "--ptx", metavar="VERSION", help="The PTX version, such as 8.7. Default: the newest that knows the target."
+)
+@click.option("--form", type=click.Choice(["ptx", "inline-asm", "nvvm", "llvm"]), default="ptx", show_default=True)
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@_rule_options
+def emit(
+    files: tuple[str, ...],
+    atom: str | None,
+    target: str | None,
+    ptx: str | None,
+    form: str,
+    contract: str,
+    folders: tuple[Path, ...],
+) -> None:
+    """Emit the instruction sequence of an atom: PTX that ptxas assembles, or text for a compiler.
+
+    `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
+
+    Exit status: 1 where it is not legal (nothing is emitted then), 2 where there is nothing to emit.
+    """
+    from tileproof.verbs import emit as verb  # noqa: PLC0415
+    from tileproof.verbs.legal import BadRequest, context, version  # noqa: PLC0415
+
+    if (atom is None) == (not files):
+        fail("emit takes files or --atom")
+    book, _ = _load(folders)
+    try:
+        where = context(book, target or "sm_90a", version(ptx) if ptx else None)
+        assert atom is not None
+        text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))
+    except verb.Refused as refused:
+        _write(refused.report, "text", colourless=False)
+        sys.exit(1)
+    except verb.NotLegal as error:
+        click.echo(f"tileproof: {error}", err=True)
+        sys.exit(1)
+    except (BadRequest, verb.BadAtom) as error:
+        fail(str(error))
+    click.echo(text, nl=False)
+
+
 @main.group()
 def rules() -> None:
     """The rule base: list, show, check and compare rules."""
