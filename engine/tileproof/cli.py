@@ -778,7 +778,7 @@ def prove_gemm(
 
 
 @main.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", nargs=-1, metavar="[FILE]")
 @click.option("--atom", metavar="ATOM", help="One atom's type or one PTX opcode, instead of files.")
 @click.option("--target", metavar="SM", help="The target, such as sm_90a.")
 @click.option(
@@ -796,7 +796,7 @@ def emit(
     contract: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Emit the instruction sequence of an atom: PTX that ptxas assembles, or text for a compiler.
+    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors, or the sequence of one atom.
 
     `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
 
@@ -805,13 +805,17 @@ def emit(
     from tileproof.verbs import emit as verb  # noqa: PLC0415
     from tileproof.verbs.legal import BadRequest, context, version  # noqa: PLC0415
 
-    if (atom is None) == (not files):
-        fail("emit takes files or --atom")
+    if (atom is None) == (not files) or len(files) > 1:
+        fail("emit takes one file or --atom")
     book, _ = _load(folders)
     try:
-        where = context(book, target or "sm_90a", version(ptx) if ptx else None)
-        assert atom is not None
-        text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))
+        if atom is None:
+            if (form, contract, ptx) != ("ptx", "ptx", None):
+                fail("--form, --contract and --ptx go with --atom")
+            text = _emit_file(book, files[0], target)
+        else:
+            where = context(book, target or "sm_90a", version(ptx) if ptx else None)
+            text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))
     except verb.Refused as refused:
         _write(refused.report, "text", colourless=False)
         sys.exit(1)
@@ -821,6 +825,21 @@ def emit(
     except (BadRequest, verb.BadAtom) as error:
         fail(str(error))
     click.echo(text, nl=False)
+
+
+def _emit_file(book: Rulebook, name: str, target: str | None) -> str:
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
+    from tileproof.verbs.emit_file import emit_file  # noqa: PLC0415
+    from tileproof.verbs.legal import context  # noqa: PLC0415
+
+    if target is not None:
+        context(book, target)
+    items = _inputs(name)
+    source = api.read(items[0]) if len(items) == 1 else Unread(name, "emit takes one file")
+    if isinstance(source, Unread):
+        fail(f"{source.name}: {source.reason}")
+    return emit_file(book, source, target)
 
 
 @main.group()
