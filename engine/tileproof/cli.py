@@ -786,6 +786,9 @@ def prove_gemm(
 )
 @click.option("--form", type=click.Choice(["ptx", "inline-asm", "nvvm", "llvm"]), default="ptx", show_default=True)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--witness", is_flag=True, help="A whole kernel for the atom: fill shared memory, multiply, store.")
+@click.option("--layout-a", metavar="LAYOUT", help="Of A in the witness's shared memory. Default: the best.")
+@click.option("--layout-b", metavar="LAYOUT", help="Of B.")
 @_rule_options
 def emit(
     files: tuple[str, ...],
@@ -794,6 +797,9 @@ def emit(
     ptx: str | None,
     form: str,
     contract: str,
+    witness: bool,
+    layout_a: str | None,
+    layout_b: str | None,
     folders: tuple[Path, ...],
 ) -> None:
     """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors, or the sequence of one atom.
@@ -810,9 +816,14 @@ def emit(
     book, _ = _load(folders)
     try:
         if atom is None:
-            if (form, contract, ptx) != ("ptx", "ptx", None):
-                fail("--form, --contract and --ptx go with --atom")
+            if (form, contract, ptx, witness) != ("ptx", "ptx", None, False):
+                fail("--form, --contract, --ptx and --witness go with --atom")
             text = _emit_file(book, files[0], target)
+        elif witness:
+            from tileproof.witness import witness as make  # noqa: PLC0415
+
+            layouts = {name: text for name, text in (("a", layout_a), ("b", layout_b)) if text is not None}
+            text = make(book, atom, target or "sm_90a", layouts).text
         else:
             where = context(book, target or "sm_90a", version(ptx) if ptx else None)
             text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from test_sweep import run as assembled
 
 import ptxas
 import tileproof
 from conftest import tileproof as command
-from test_sweep import run as assembled
 from tileproof.source import Source
 from tileproof.verbs.descriptors import descriptors
 from tileproof.verbs.emit_file import emit_file
@@ -52,7 +52,6 @@ def test_the_module_assembles(tmp_path: Path):
         ((str(BROKEN),), 1, "WG101"),
         ((str(GEMM), "--target", "sm_100a"), 1, "error"),
         ((str(GEMM), "--target", "sm_9"), 2, "no target"),
-        ((str(ROOT / "README.md"),), 2, "IR"),
         (("nowhere.mlir",), 2, "nowhere.mlir"),
         ((str(GEMM), str(GEMM)), 2, "one file"),
         ((str(GEMM), "--form", "llvm"), 2, "go with --atom"),

@@ -39,12 +39,16 @@ def register(book: Rulebook, name: str) -> Register | None:
 
 
 def module(
-    book: Rulebook, where: Mapping[str, Scalar], entries: Iterable[tuple[str, Iterable[Sequence], Iterable[str]]]
+    book: Rulebook,
+    where: Mapping[str, Scalar],
+    entries: Iterable[tuple[str, Iterable[Sequence], Iterable[str]]],
+    parameters: Iterable[str] = (),
 ) -> str:
     """A PTX module of entries, each with its name, its sequences one after the other, and comments.
 
     Args:
         where: target and PTX version.
+        parameters: more addresses that the entries take, behind ``PARAMETERS``.
     """
     version = int(where["ptx"])
     lines = [
@@ -59,19 +63,32 @@ def module(
         kept = list(sequences)
         declared += [line for one in kept for line in one.parts["module"]]
         declared += [_SYMBOL for one in kept if "smem" in one.operands.values()]
-        texts += entry(book, name, kept, comments)
+        texts += entry(book, name, kept, comments, parameters)
     return "\n".join([*lines, *dict.fromkeys(declared), *([""] if declared else []), *texts]) + "\n"
 
 
 _SYMBOL = ".shared .align 1024 .b8 smem[4096];"
 
 
-def entry(book: Rulebook, name: str, sequences: list[Sequence], comments: Iterable[str] = ()) -> list[str]:
-    """The lines of one entry."""
+PARAMETERS = ("from", "to")
+
+
+def entry(
+    book: Rulebook,
+    name: str,
+    sequences: list[Sequence],
+    comments: Iterable[str] = (),
+    parameters: Iterable[str] = (),
+) -> list[str]:
+    """The lines of one entry.
+
+    Args:
+        parameters: more addresses that it takes, behind ``PARAMETERS``.
+    """
     directives = dict.fromkeys(line for one in sequences for line in one.parts["entry"])
     lines = [
         *(f"// {comment}" for comment in comments),
-        f".visible .entry {name}(.param .b64 from, .param .b64 to)",
+        f".visible .entry {name}({', '.join(f'.param .b64 {one}' for one in (*PARAMETERS, *parameters))})",
         *directives,
         "{",
     ]
