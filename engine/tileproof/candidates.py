@@ -1,8 +1,8 @@
 """Legal MMA configurations for a partial description, the best first.
 
 A *family* is a schema with the facts M, N and K: what an atom of the IR and the PTX instruction of the same operation
-have in common. Its legal configurations are found by ``search``; one counts only if the target has the atom, or if the
-whole instruction, operands and all, has a legal form there.
+have in common. Its legal configurations are found by ``search``; one counts only if the whole instruction, operands and
+all, has a legal form on the target (contract tileiras: or if the target has the atom).
 
 Ranking: fewest instructions for the tile; then fewest bytes of A and B that these read; then the configuration nearest
 to the schema's legal instance (K-major before MN-major, and so on). Without a tile both are counted for the least tile
@@ -18,8 +18,8 @@ from math import lcm, prod
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import judge_for
+from tileproof.lowering import instruction_schemas, instructions_on, legal_form, lower_atom
 from tileproof.mending import ir_spelling
-from tileproof.ptx.spell import forms_of, spell
 from tileproof.rule import Atom, Instruction, Rulebook, Scalar
 from tileproof.search import legal_configurations
 
@@ -155,14 +155,20 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
     # What the target has no instruction for at all need not be asked of each configuration.
-    instructions = [item for item in family.instructions if _instruction(book, query, item, {})]
-    if not atoms and not instructions:
+    where = query.context
+    to = instruction_schemas(book, query.contract, family.schema)
+    lowered = [item for name in to for item in instructions_on(book, name)]
+    instructions = [
+        item for item in lowered or family.instructions if legal_form(book, query.contract, where, item, {}) is not None
+    ]
+    # The reference pages know atoms that no instruction does; the hardware runs nothing else.
+    if not instructions and (query.contract == "ptx" or not atoms):
         return
     for facts in legal_configurations(judge, options):
-        ptx = next(filter(None, (_instruction(book, query, item, facts) for item in instructions)), "")
+        found = lower_atom(book, query.contract, where, family.schema, facts, instructions)
         atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
-        if ptx or atom:
-            yield facts, ptx, atom
+        if found is not None or (atom and query.contract != "ptx"):
+            yield facts, found.text if found is not None else "", atom
 
 
 def _options(book: Rulebook, schema: str, query: Query) -> dict[str, Sequence[Scalar]] | None:
@@ -194,32 +200,6 @@ def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
     facts: dict[str, Scalar] = {"target": query.context["target"], "atom": member, "needs": needs}
     violated = judge_for(book, query.contract, "atom").violated(facts)
     return all(rule.severity is not Severity.ERROR for rule in violated)
-
-
-def _instruction(book: Rulebook, query: Query, declaration: Instruction, facts: Mapping[str, Scalar]) -> str:
-    """The instruction with these facts and operands that suit them; empty where there is no legal one."""
-    fixed = {**facts, **query.context}
-    if any(fixed.get(name, value) != value for name, value in declaration.sets):
-        return ""
-    fixed.update(declaration.sets)
-    schema = book.schemas[declaration.schema]
-    judge = judge_for(book, query.contract, declaration.schema)
-    for form in forms_of(declaration, fixed):
-        given = {**fixed, **dict(form.sets)}
-        options: dict[str, Sequence[Scalar]] = {}
-        for fact in schema.fields:
-            if fact in given:
-                options[fact] = (given[fact],)
-            else:
-                usual = schema.instance[fact]
-                options[fact] = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
-        found = next(legal_configurations(judge, options), None)
-        if found is not None:
-            try:
-                return spell(book, declaration, found, form)
-            except ValueError:  # only the IR can say this
-                continue
-    return ""
 
 
 def atom_type(book: Rulebook, atom: Atom, facts: Mapping[str, Scalar]) -> str:

@@ -779,6 +779,82 @@ def prove_gemm(
     sys.exit(verb.status(answer))
 
 
+@main.command()
+@click.argument("files", nargs=-1, metavar="[FILE]")
+@click.option("--atom", metavar="ATOM", help="One atom's type or one PTX opcode, instead of files.")
+@click.option("--target", metavar="SM", help="The target, such as sm_90a.")
+@click.option(
+    "--ptx", metavar="VERSION", help="The PTX version, such as 8.7. Default: the newest that knows the target."
+)
+@click.option("--form", type=click.Choice(["ptx", "inline-asm", "nvvm", "llvm"]), default="ptx", show_default=True)
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--witness", is_flag=True, help="A whole kernel for the atom: fill shared memory, multiply, store.")
+@click.option("--layout-a", metavar="LAYOUT", help="Of A in the witness's shared memory. Default: the best.")
+@click.option("--layout-b", metavar="LAYOUT", help="Of B.")
+@_rule_options
+def emit(
+    files: tuple[str, ...],
+    atom: str | None,
+    target: str | None,
+    ptx: str | None,
+    form: str,
+    contract: str,
+    witness: bool,
+    layout_a: str | None,
+    layout_b: str | None,
+    folders: tuple[Path, ...],
+) -> None:
+    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors, or the sequence of one atom.
+
+    `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
+
+    Exit status: 1 where it is not legal (nothing is emitted then), 2 where there is nothing to emit.
+    """
+    from tileproof.verbs import emit as verb  # noqa: PLC0415
+    from tileproof.verbs.legal import BadRequest, context, version  # noqa: PLC0415
+
+    if (atom is None) == (not files) or len(files) > 1:
+        fail("emit takes one file or --atom")
+    book, _ = _load(folders)
+    try:
+        if atom is None:
+            if (form, contract, ptx, witness) != ("ptx", "ptx", None, False):
+                fail("--form, --contract, --ptx and --witness go with --atom")
+            text = _emit_file(book, files[0], target)
+        elif witness:
+            from tileproof.witness import witness as make  # noqa: PLC0415
+
+            layouts = {name: text for name, text in (("a", layout_a), ("b", layout_b)) if text is not None}
+            text = make(book, atom, target or "sm_90a", layouts).text
+        else:
+            where = context(book, target or "sm_90a", version(ptx) if ptx else None)
+            text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))
+    except verb.Refused as refused:
+        _write(refused.report, "text", colourless=False)
+        sys.exit(1)
+    except verb.NotLegal as error:
+        click.echo(f"tileproof: {error}", err=True)
+        sys.exit(1)
+    except (BadRequest, verb.BadAtom) as error:
+        fail(str(error))
+    click.echo(text, nl=False)
+
+
+def _emit_file(book: Rulebook, name: str, target: str | None) -> str:
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
+    from tileproof.verbs.emit_file import emit_file  # noqa: PLC0415
+    from tileproof.verbs.legal import context  # noqa: PLC0415
+
+    if target is not None:
+        context(book, target)
+    items = _inputs(name)
+    source = api.read(items[0]) if len(items) == 1 else Unread(name, "emit takes one file")
+    if isinstance(source, Unread):
+        fail(f"{source.name}: {source.reason}")
+    return emit_file(book, source, target)
+
+
 @main.group()
 def rules() -> None:
     """The rule base: list, show, check and compare rules."""

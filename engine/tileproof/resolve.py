@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tileproof.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
@@ -15,6 +15,7 @@ from tileproof.rule import (
     Bounded,
     Comparison,
     Connective,
+    Domain,
     Enumerated,
     EnumOrigin,
     Expression,
@@ -39,6 +40,7 @@ from tileproof.rule import (
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax import rules as syntax
+from tileproof.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
 from tileproof.words import FORM_FACTS, Canonical, Word, invertible
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
@@ -110,6 +112,10 @@ class Resolver:
             yield from self.word(word)
         for canonical in self.book.canonical.values():
             yield from self.canonical(canonical)
+        for lowering in dict.fromkeys(item for same in self.book.lowerings.values() for item in same):
+            yield from self.lowering(lowering)
+        for template in dict.fromkeys(item for same in self.book.templates.values() for item in same):
+            yield from self.template(template)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -288,6 +294,105 @@ class Resolver:
                 for fact in sorted(facts_of(expression) - set(FORM_FACTS)):
                     yield RuleFault(canonical.place, f"a form is made of {', '.join(FORM_FACTS)}, not of '{fact}'")
 
+    def lowering(self, lowering: Lowering) -> Iterator[RuleFault]:
+        """That an atom's facts give those of the instruction, and that its lines can be written."""
+        if not lowering.sources:
+            yield RuleFault(lowering.place, f"the lowering of '{lowering.schema}' needs a source")
+        for name in (lowering.schema, lowering.to):
+            if name not in self.book.schemas:
+                yield RuleFault(lowering.place, f"no schema is called '{name}'")
+                return
+        schema, to = self.book.schemas[lowering.schema], self.book.schemas[lowering.to]
+        for contract in (lowering.contract,) if lowering.contract else CONTRACTS:
+            scope = Scope(self.book, schema, contract)
+            try:
+                for condition in (lowering.when, *(when for _, _, when in lowering.carried)):
+                    if condition is not None:
+                        scope.expect(condition, BOOLEAN)
+                fields = {**self.word_fields(lowering.lines, contract), **to.fields}
+                for name, expression, _ in lowering.carried:
+                    if name not in fields:
+                        raise _Mismatch(f"schema '{to.name}' has no fact '{name}'", expression.span)
+                    domain = fields[name]
+                    scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
+            except _Mismatch as fault:
+                yield RuleFault(Place(lowering.place.source, fault.span), str(fault))
+            yield from self.lines(lowering.lines, scope, self.operands(to.name), lowering.place)
+
+    def template(self, template: Template) -> Iterator[RuleFault]:
+        """That a template's operands are those of an instruction, and that its lines can be written."""
+        if not template.sources:
+            yield RuleFault(template.place, f"template '{template.name}' needs a source")
+        if template.schema not in self.book.schemas:
+            yield RuleFault(template.place, f"no schema is called '{template.schema}'")
+            return
+        schema = self.book.schemas[template.schema]
+        operands = self.operands(schema.name)
+        for name in (*template.writes, *template.updates):
+            if name not in operands:
+                yield RuleFault(template.place, f"no instruction on '{schema.name}' has an operand '{name}'")
+        # What the atom alone says, the template has a default for.
+        given: dict[str, Domain] = {name: Bounded(0, 0) for name, _ in template.defaults}
+        schema = replace(schema, fields={**given, **schema.fields})
+        for contract in (template.contract,) if template.contract else CONTRACTS:
+            scope = Scope(self.book, schema, contract)
+            if template.when is not None:
+                try:
+                    scope.expect(template.when, BOOLEAN)
+                except _Mismatch as fault:
+                    yield RuleFault(Place(template.place.source, fault.span), str(fault))
+            yield from self.lines(template.lines, scope, operands, template.place)
+
+    def word_fields(self, lines: tuple[Line, ...], contract: str) -> dict[str, Domain]:
+        """The facts of the words that lines pack."""
+        found: dict[str, Domain] = {}
+        for text in (text for line in lines for held, text in pieces(line.text) if held):
+            name = text.removeprefix(f"{WORD}(").removesuffix(")").strip()
+            for word in self.book.words.get((name, contract), ()) if text.startswith(f"{WORD}(") else ():
+                found.update(self.book.schemas[word.schema].fields if word.schema in self.book.schemas else {})
+        return found
+
+    def operands(self, schema: str) -> frozenset[str]:
+        """The operands of the instructions on a schema or on those that extend it."""
+        instructions = [item for same in self.book.instructions.values() for item in same]
+        fitting = [item for item in instructions if schema in self.book.lineage(item.schema)]
+        return frozenset(name for item in fitting for form in item.forms for names in form.items for name in names)
+
+    def lines(
+        self, lines: tuple[Line, ...], scope: Scope, operands: frozenset[str], place: Place
+    ) -> Iterator[RuleFault]:
+        for line in lines:
+            if line.when is not None:
+                try:
+                    scope.expect(line.when, BOOLEAN)
+                except _Mismatch as fault:
+                    yield RuleFault(Place(place.source, fault.span), str(fault))
+            for held, text in pieces(line.text):
+                if held and (wrong := self.hole(text, scope, operands)):
+                    yield RuleFault(place, f"{{{text}}}: {wrong}")
+                elif not held and ("{" in text or "}" in text) and text not in ("{", "}"):
+                    yield RuleFault(place, f"a brace is written twice where it means itself: {text}")
+
+    def hole(self, text: str, scope: Scope, operands: frozenset[str]) -> str | None:
+        """What is wrong with a placeholder of a template, or None."""
+        if text == INSTRUCTION or text in operands:
+            return None
+        try:
+            expression = syntax.expression(text)
+        except SyntaxFault as fault:
+            return str(fault)
+        if not isinstance(expression, Lookup) or expression.table not in FUNCTIONS:
+            return scope.placeholder(text)
+        first = expression.arguments[0] if expression.arguments else None
+        if not isinstance(first, Fact):
+            return f"{expression.table} takes a name first"
+        if expression.table == REGISTERS:
+            return scope.sum(expression.arguments[1]) if len(expression.arguments) == 2 else "registers takes a number"
+        if expression.table == WORD:
+            known = (first.name, scope.contract) in self.book.words
+            return None if known else f"no word is called '{first.name}'"
+        return None if first.name in operands else f"no instruction has an operand '{first.name}'"
+
     def applies(self, fragment: Fragment, applies: Applies) -> Iterator[RuleFault]:
         """How the facts of an instruction give those of a fragment."""
         if applies.schema not in self.book.schemas:
@@ -330,6 +435,14 @@ class Scope:
                 return None
             self.kind(expression)
         except (SyntaxFault, _Mismatch) as fault:
+            return str(fault)
+        return None
+
+    def sum(self, expression: Expression) -> str | None:
+        """What is wrong with an integer, or None."""
+        try:
+            self.expect(expression, INTEGER)
+        except _Mismatch as fault:
             return str(fault)
         return None
 

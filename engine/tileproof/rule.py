@@ -21,6 +21,7 @@ from tileproof.source import Source, Span
 
 if TYPE_CHECKING:
     from tileproof.fragment import Fragment
+    from tileproof.template import Lowering, Template
     from tileproof.words import Canonical, Word
 
 Scalar: TypeAlias = "int | str"  # an enum member is its name, leading dot included: ".f16"
@@ -412,7 +413,9 @@ class Finding:
     place: Place = field(repr=False)
 
 
-Declaration: TypeAlias = "Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Rule | Finding"
+Declaration: TypeAlias = (
+    "Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Lowering | Template | Rule | Finding"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,6 +432,8 @@ class Rulebook:
     fragments: dict[str, Fragment]  # by type
     words: dict[tuple[str, str], tuple[Word, ...]]  # by name and contract
     canonical: dict[str, Canonical]
+    lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
+    templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

@@ -30,6 +30,7 @@ from tileproof.rule import (
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax import rules as syntax
+from tileproof.template import Lowering, Template
 from tileproof.words import Canonical, Word
 
 
@@ -78,7 +79,10 @@ def load(files: tuple[Source, ...]) -> Rulebook:
     Raises:
         RuleError: with every fault found, each at its line and column.
     """
-    modules = ("rule.py", "fragment.py", "words.py", "syntax/rules.py", "syntax/fragments.py", "syntax/words.py")
+    modules = [
+        *("rule.py", "fragment.py", "words.py", "template.py"),
+        *("syntax/rules.py", "syntax/fragments.py", "syntax/words.py", "syntax/templates.py"),
+    ]
     readers = [(resources.PACKAGE / name).read_text(encoding="utf-8") for name in modules]
     grammars = [resources.grammar(name) for name in ("expr", "rules")]
     texts = [text for file in files for text in (file.name, file.text)]
@@ -102,7 +106,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -129,6 +133,11 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
             case Word():
                 for contract in (item.contract,) if item.contract else CONTRACTS:
                     book.words[item.name, contract] = (*book.words.get((item.name, contract), ()), item)
+            case Lowering() | Template():
+                for contract in (item.contract,) if item.contract else CONTRACTS:
+                    kept: dict[tuple[str, str], tuple[Declaration, ...]]
+                    kept = book.lowerings if isinstance(item, Lowering) else book.templates  # type: ignore[assignment]
+                    kept[item.schema, contract] = (*kept.get((item.schema, contract), ()), item)
             case Canonical():
                 put(book.canonical, item.name, item, "canonical layout")  # type: ignore[arg-type]
             case Table():

@@ -13,13 +13,17 @@ from tileproof.evaluate import Check, Judge
 from tileproof.rule import Scalar
 
 
-def legal_configurations(judge: Judge, options: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:
+def legal_configurations(
+    judge: Judge, options: Mapping[str, Sequence[Scalar]], clean: bool = False
+) -> Iterator[dict[str, Scalar]]:
     """Every legal choice of one option for each fact, in the order of the options.
 
     Args:
         options: facts and the values to try; a fact with one value is fixed, one that is not there is unknown.
+        clean: only what no rule warns of.
     """
-    checks = [check for check in judge.checks if check.rule.severity is Severity.ERROR]
+    counting = (Severity.ERROR, Severity.WARNING) if clean else (Severity.ERROR,)
+    checks = [check for check in judge.checks if check.rule.severity in counting]
     order = ordered(checks, options)
     readers = {fact: [check for check in checks if fact in check.rule.facts] for fact in order}
     yield from _extend({}, order, options, readers)

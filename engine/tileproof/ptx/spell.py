@@ -96,6 +96,16 @@ def _spelling(book: Rulebook, enum: str) -> dict[Scalar, str]:
     return {member: text for text, member in reversed(ptx_spellings(book, enum).items())}
 
 
+def operands_by_name(form: OperandForm, facts: Mapping[str, Scalar]) -> dict[str, str]:
+    """The part of each name, as ``operand_texts`` writes it."""
+    used: dict[str, int] = {}
+    found = {}
+    for names, notation in zip(form.items, form.notations, strict=True):
+        lone = notation in (Notation.ADDRESS, Notation.EITHER)
+        found.update({name: _part(name, facts, used, notation, lone and i == 0) for i, name in enumerate(names)})
+    return found
+
+
 def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}

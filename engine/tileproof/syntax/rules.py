@@ -54,7 +54,7 @@ from tileproof.rule import (
 from tileproof.source import Source, Span
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
 from tileproof.syntax.fragments import Part
-from tileproof.syntax.words import WordBuilder
+from tileproof.syntax.templates import TemplateBuilder
 
 
 def version(text: str) -> int:
@@ -133,7 +133,7 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), _span(*items))
 
 
-class _FileBuilder(WordBuilder):
+class _FileBuilder(TemplateBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
     def start(self, items: list[Any]) -> list[Declaration]:
