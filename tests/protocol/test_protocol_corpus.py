@@ -27,7 +27,6 @@ WARNED = {
 }
 
 KERNELS = [
-]
     "sm_90a/dense_gemm__default",
     "sm_90a/dense_gemm__e4m3_e5m2_f16_f32",
     "sm_90a/dense_gemm__f16_t128x256_c2x1",

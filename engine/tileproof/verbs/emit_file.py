@@ -113,7 +113,7 @@ class _Descriptors:
 
     def __init__(self, book: Rulebook, found: Scan) -> None:
         self.book = book
-        self.made = {id(one.operation): one for one in made(book, found.module.walk(), found.module.aliases)}
+        self.made = {id(one.operation): one for one in made(book, found.module.operations, found.module.aliases)}
         self.defined: dict[str, Operation] = {}
 
     def note(self, operation: Operation) -> None:
