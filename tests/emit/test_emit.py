@@ -217,7 +217,7 @@ def test_inline_assembly_ties_its_accumulator_EMT04():
         (("--atom", "", "--target", "sm_90a"), 2, "there is no atom"),
         (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_91"), 2, "no target"),
         (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_90a", "--contract", "tileiras"), 2, "write nothing"),
-        ((), 2, "files or --atom"),
+        ((), 2, "one file or --atom"),
     ],
 )
 def test_the_command_line(arguments: tuple[str, ...], status: int, shown: str):
