@@ -21,11 +21,13 @@ class Operator:
     Attributes:
         applies: whether the fault can be planted into a line.
         change: the line with the fault; None where the operation is dropped.
+        looped: whether it is a fault in loops only: a producer that waits behind its last copy could as well not.
     """
 
     name: str
     applies: Callable[[str], bool]
     change: Change
+    looped: bool = False
 
 
 def _has(*pieces: str) -> Callable[[str], bool]:
@@ -119,9 +121,11 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("bytes-doubled", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: 2 * n)),
     Operator("bytes-halved", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: n // 2)),
     Operator("bytes-sixteen-less", _with_constant("nvvm.mbarrier.arrive.expect_tx"), _constant(0, lambda n: n - 16)),
-    Operator("wait-dropped", _has(*_WAIT), lambda line: None if "=" not in line.split("nvvm")[0] else line),
-    Operator("wait-parity-flipped", _has(*_WAIT), _flip_parity),
-    Operator("wait-misaddressed", _has(*_WAIT), _move_address),
+    Operator(
+        "wait-dropped", _has(*_WAIT), lambda line: None if "=" not in line.split("nvvm")[0] else line, looped=True
+    ),
+    Operator("wait-parity-flipped", _has(*_WAIT), _flip_parity, looped=True),
+    Operator("wait-misaddressed", _has(*_WAIT), _move_address, looped=True),
     Operator("commit-dropped", _has("nvvm.tcgen05.commit"), _drop),
     Operator("commit-misaddressed", _has("nvvm.tcgen05.commit"), _move_address),
     Operator("commit-twice", _has("nvvm.tcgen05.commit"), _twice),
@@ -160,6 +164,7 @@ OPERATORS: tuple[Operator, ...] = (
         "phase-never-flips",
         lambda line: "arith.xori" in line and "%c1_i32" in line,
         lambda line: line.replace("xori", "ori"),
+        looped=True,
     ),
     Operator("cluster-wait-dropped", _has("nvvm.cluster.wait"), _drop),
 )
@@ -177,7 +182,8 @@ class Mutant:
 def mutants(text: str, operator: Operator, rng: random.Random, most: int) -> Iterator[Mutant]:
     """Some kernels with one fault each; an operator that is meant everywhere gives one with all of them."""
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if operator.applies(line)]
+    inside = _in_loops(lines) if operator.looped else set(range(len(lines)))
+    places = [i for i, line in enumerate(lines) if i in inside and operator.applies(line)]
     if operator.name.endswith("-everywhere"):
         if places:
             changed = {i: operator.change(lines[i]) for i in places}
@@ -187,6 +193,21 @@ def mutants(text: str, operator: Operator, rng: random.Random, most: int) -> Ite
         new = operator.change(lines[i])
         if new != lines[i]:
             yield Mutant(operator.name, i + 1, _with(lines, {i: new}))
+
+
+def _in_loops(lines: list[str]) -> set[int]:
+    """The lines inside loops, by indentation."""
+    found = set()
+    loops: list[int] = []
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        while loops and line.strip() and indent <= loops[-1] and not line.lstrip().startswith("} do"):
+            loops.pop()
+        if loops:
+            found.add(i)
+        if re.search(r"\bscf\.(for|while)\b", line):
+            loops.append(indent)
+    return found
 
 
 def _with(lines: list[str], changed: dict[int, str | None]) -> str:

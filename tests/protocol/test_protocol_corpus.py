@@ -100,7 +100,7 @@ needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared besid
 @needs_corpus
 def test_what_is_planted_is_found_in_a_sample():
     total, _, missed = judged(planted(seed=1, each=1, share=0.15))
-    assert total >= 0.85, missed
+    assert total >= 0.9, missed
 
 
 @needs_corpus
@@ -108,5 +108,5 @@ def test_what_is_planted_is_found_in_a_sample():
 def test_what_is_planted_is_found():
     total, each, missed = judged(planted(seed=1, each=2, share=1.0))
     assert len(each) >= 40
-    assert total >= 0.85, missed
-    assert min(each.values()) >= 0.3, each
+    assert total >= 0.92, missed
+    assert min(each.values()) >= 0.6, each  # a barrier that is crossed twice in a row protects nothing

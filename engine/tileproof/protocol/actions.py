@@ -95,18 +95,17 @@ def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
 
 @action("elect")
 def _elect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    chosen: dict[int, int] = {}
-    for thread in strand.threads:
-        chosen.setdefault(thread // 32, thread)
-    if len(strand.threads) == 1:
-        result(strand, instruction, 1)
-    else:
-        result(
-            strand,
-            instruction,
-            Lanes(tuple(int(chosen.get(t // 32) == t) for t in range(machine.shape.threads))),
-        )
+    result(strand, instruction, 1 if len(strand.threads) == 1 else _elected(strand.threads, machine.shape.threads))
     return strand.place + 1
+
+
+@lru_cache(maxsize=256)
+def _elected(threads: tuple[int, ...], count: int) -> Lanes:
+    """1 for the first thread of each warp."""
+    chosen: dict[int, int] = {}
+    for thread in threads:
+        chosen.setdefault(thread // 32, thread)
+    return Lanes(tuple(int(chosen.get(t // 32) == t) for t in range(count)))
 
 
 @action("peer")

@@ -54,8 +54,14 @@ def _steps(book: Rulebook) -> tuple[dict[str, Step], tuple[tuple[str, Step], ...
 _ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
 
 
-def effects(book: Rulebook, aliases: dict[str, Alias]) -> Callable[[Operation, Sequence[str]], Step | None]:
-    """The step of each operation of a module."""
+def effects(
+    book: Rulebook, aliases: dict[str, Alias], registers: bool = True
+) -> Callable[[Operation, Sequence[str]], Step | None]:
+    """The step of each operation of a module.
+
+    Args:
+        registers: whether accesses to registers matter, which they do beside wgmma.
+    """
     exact, begins, copies = _steps(book)
     atoms: dict[str, str] = {}
 
@@ -75,7 +81,9 @@ def effects(book: Rulebook, aliases: dict[str, Alias]) -> Callable[[Operation, S
         if known.name in ("read", "write"):
             at = known.first
             text = types[at] if at < len(types) else ""
-            if operation.name.startswith("cute.") and ("gmem" in text or not text):
+            if operation.name.startswith("cute.") and (
+                "gmem" in text or not text or (not registers and "rmem" in text)
+            ):
                 return None
             if operation.name.startswith("llvm.") and "ptr<3>" not in text:
                 return None

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.dialects.values import Algebraic, Descriptor, Pointer, Scalar, Tensor, TiledMma, Type, element_bits
@@ -55,7 +56,9 @@ def function_of(
     if name in _SAME:
         return lambda *operands: (operands[0] if operands else None,)
     if name in ("cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load") and outputs:
-        return lambda *_operands: (extent if isinstance(outputs[0], Scalar) else None,)
+        kind = inputs[0] if inputs else None
+        held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
+        return lambda *_operands: (extent if isinstance(outputs[0], Scalar) and not held else None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extent)
     if name.startswith("cute_nvgpu."):
@@ -426,6 +429,7 @@ def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Typ
 # --------------------------------------------------------------------------------------------------------- memory
 
 
+@lru_cache(maxsize=4096)
 def extent_of(layout: Layout | ComposedLayout) -> int | None:
     """How many steps a static layout reaches."""
     try:
@@ -436,6 +440,7 @@ def extent_of(layout: Layout | ComposedLayout) -> int | None:
     return size if isinstance(size, int) else None
 
 
+@lru_cache(maxsize=4096)
 def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
     """How many columns of tensor memory a layout reaches: the strides below that of a lane."""
     part = outer(layout)
@@ -466,6 +471,22 @@ def view_at(base: Value, kind: Type | None) -> Value:
     return replace(base, unit=unit, extent=None if reach is None else reach * unit)
 
 
+@lru_cache(maxsize=65536)
+def _start(layout: Layout, profile: Tuple, given: tuple[int | None, ...]) -> int | None:
+    """Where the slice at a coordinate starts; None where that is not known."""
+    flat = iter(given)
+
+    def leaf(one: object) -> object:
+        value = next(flat, None)
+        return Wildcard.ALL if one is Wildcard.ALL else Dynamic() if value is None else value
+
+    try:
+        start = crd.slice_and_offset(layout, tuples.transform(leaf, profile))[1]  # type: ignore[arg-type]
+    except LayoutError:
+        return None
+    return start if isinstance(start, int) else None
+
+
 def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
     if len(inputs) != 2 or not isinstance(inputs[1], Algebraic):
         return None
@@ -480,18 +501,8 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):
             return (None,)
-        flat = iter(integers(coord))
-
-        def leaf(one: object) -> object:
-            value = next(flat, None)
-            return Wildcard.ALL if one is Wildcard.ALL else value if isinstance(value, int) else Dynamic()
-
-        try:
-            filled = tuples.transform(leaf, profile)  # type: ignore[arg-type]
-            start = crd.slice_and_offset(layout, filled)[1]
-        except LayoutError:
-            return (replace(view, offset=None),)
-        return (view_at(view.moved(start if isinstance(start, int) else None), result),)
+        given = tuple(leaf if isinstance(leaf, int) else None for leaf in integers(coord))
+        return (view_at(view.moved(_start(layout, profile, given)), result),)
 
     return function
 

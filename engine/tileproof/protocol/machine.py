@@ -377,7 +377,7 @@ class Machine:
         if fenced:
             return False
         if alone or len(strand.warps) == 1:
-            if strand.own.get(agent, -1) >= moment:
+            if strand.own.get(agent, -1) >= moment and _warp(agent) in strand.warps:
                 return True
             if isinstance(agent, tuple) and len(agent) == 2 and agent[0] == strand.cta and agent[1] in strand.warps:
                 return True
@@ -390,7 +390,8 @@ class Machine:
         for warp in strand.warps:
             clock.learn((strand.cta, warp), moment)
         for agent, done in strand.own.items():
-            clock.learn(agent, done)
+            if _warp(agent) in strand.warps:
+                clock.learn(agent, done)
         return clock
 
     def meet_all(self, strands: Sequence[Strand]) -> None:
@@ -413,6 +414,11 @@ class Machine:
             return found
         cta = strand.cta if address.cta is None else address.cta
         return {cta & ~1 if address.leader else cta: len(strand.threads)}
+
+
+def _warp(agent: Agent) -> object:
+    """The warp that an asynchronous stream belongs to."""
+    return agent[-1] if isinstance(agent, tuple) else None
 
 
 __all__ = ["Access", "Barrier", "Fault", "Machine", "Unfollowed", "replace"]

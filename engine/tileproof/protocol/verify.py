@@ -48,10 +48,11 @@ def verify(
     aliases: dict[str, Alias],
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order."""
-    step = effects(book, aliases)
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
-        shape = launch(kernel)
+        inside = list(_inside(kernel))
+        shape = launch(kernel, inside)
+        step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
         program = compile_kernel(kernel, aliases, step, book, shape.extent)
         if not any(instruction.kind == "effect" for instruction in program.code):
             continue
@@ -90,11 +91,32 @@ def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
     return lambda text: resolve(text, aliases)
 
 
+def _functions(operation: Operation) -> Iterator[Operation]:
+    """The functions in a module or in a module inside it."""
+    if operation.name in _KERNELS:
+        if operation.regions and operation.regions[0].blocks:
+            yield operation
+        return
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _functions(inner)
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    """All operations in an operation, in no order of meaning."""
+    left = [operation]
+    while left:
+        one = left.pop()
+        yield one
+        for region in one.regions:
+            for block in region.blocks:
+                left.extend(block.operations)
+
+
 def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
     """The functions that run on the device: those that are no host code of a kernel beside them."""
-    found = [
-        op for top in operations for op in top.walk() if op.name in _KERNELS and op.regions and op.regions[0].blocks
-    ]
+    found = [op for top in operations for op in _functions(top)]
     device = [
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
     ]
@@ -104,8 +126,12 @@ def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
 _DIMENSIONS = re.compile(r"\d+")
 
 
-def launch(kernel: Operation) -> Shape:
-    """With what a kernel is launched: what it says itself, one warpgroup where it says nothing."""
+def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
+    """With what a kernel is launched: what it says itself, one warpgroup where it says nothing.
+
+    Args:
+        inside: the operations of the kernel, of which allocations tell how deep the deepest ring is.
+    """
     block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
     cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
     facts = kernel.attribute("cutlass_launch_facts")
@@ -115,7 +141,7 @@ def launch(kernel: Operation) -> Shape:
         if len(numbers) == 3:
             cluster = (numbers[0], numbers[1], numbers[2])
     depth = 2
-    for operation in kernel.walk():
+    for operation in inside:
         fields = operation.attribute("smem.struct_fields")
         if fields is not None:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
