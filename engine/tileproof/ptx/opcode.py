@@ -189,7 +189,7 @@ class _Plan:
         """The modifiers of a clause in words."""
         clause = self.declaration.modifiers[i]
         match clause.origin:
-            case EnumOrigin(enum):
+            case EnumOrigin(enum=enum):
                 shown = [word for word, takers in self.known.items() if any(at == i for at, _ in takers)]
                 listed = ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
                 return f"{'one' if self.sizes[i] == 1 else self.sizes[i]} of {listed} ({enum.replace('_', ' ')})"
@@ -225,7 +225,7 @@ def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...
     for i, clause in enumerate(declaration.modifiers):
         sizes.append(len(clause.facts))
         match clause.origin:
-            case EnumOrigin(enum):
+            case EnumOrigin(enum=enum):
                 for spelling, member in ptx_spellings(book, enum).items():
                     known.setdefault(spelling, []).append((i, member))
             case FlagOrigin(modifier):
@@ -308,7 +308,7 @@ class _Reader:
         clauses = plan.declaration.modifiers
         if takers:
             origins = [clauses[i].origin for i, _ in takers]
-            if not any(isinstance(origin, FlagOrigin) and origin.many for origin in origins):
+            if not any(isinstance(origin, FlagOrigin | EnumOrigin) and origin.many for origin in origins):
                 takes = f"'{name}' takes {plan.expected(takers[0][0])}"
                 self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:

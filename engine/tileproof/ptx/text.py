@@ -171,7 +171,7 @@ def _part(text: str, start: int) -> Part | None:
     members = []
     for element in text[1:-1].split(","):
         scalar = _scalar(element.strip())
-        if scalar is None or scalar[2]:
+        if scalar is None or scalar[2] or scalar[3]:  # neither displaced nor negated
             return None
         members.append(Part((scalar[0],), 0, *scalar[1:], start, end))
     names = tuple(member.names[0] for member in members)
