@@ -291,7 +291,7 @@ class Modifiers:
 
 @dataclass(frozen=True, slots=True)
 class EnumOrigin:
-    """Modifiers that are members of an enum. ``many``: further ones may follow, and only the first ones say something."""
+    """Modifiers that are members of an enum. ``many``: further ones may follow, only the first ones say something."""
 
     enum: str
     many: bool = False
