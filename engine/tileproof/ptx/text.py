@@ -153,6 +153,9 @@ def _operand(text: str) -> Operand | None:
             return None
         parts.append(part)
         at = piece.end()
+    # Before a comma ptxas reads no sum, not even one that adds 0; other sums are a rule's to judge.
+    if len(parts) > 1 and not parts[0].offset and "+" in text[parts[0].start : parts[0].end].lstrip("+"):
+        return None
     return _made(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
 
 
