@@ -1,7 +1,8 @@
 """All legal configurations of a schema, by backtracking over the Python reading of its rules.
 
 A rule that has read enough to fail cuts the branch: what it decided without a fact does not depend on that fact. Where
-no value of a fact is legal, the search goes back to one that a failing rule reads. That nothing is missed is shown by the other reading: Z3 finds no legal configuration outside (tests/rules/test_suggest.py).
+no value of a fact is legal, the search goes back to one that a failing rule reads. That nothing is missed is shown by
+the other reading: Z3 finds no legal configuration outside (tests/rules/test_suggest.py).
 """
 
 from __future__ import annotations

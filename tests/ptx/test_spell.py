@@ -32,9 +32,7 @@ def test_spelling_and_lowering_are_inverse(declaration):
             spelled += 1
             lowered = lower(BOOK, text, by_letter(BOOK))
             assert not lowered.faults, text
-            if (
-                lowered.declaration is not declaration
-            ):  # one of several without selectors, of which the first that fits counts
+            if lowered.declaration is not declaration:  # of several without selectors the first that fits counts
                 assert lowered.declaration in BOOK.instructions[declaration.name]
                 continue
             assert lowered.form is not None

@@ -334,7 +334,7 @@ class _Reader:
             self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
 
     def ready(self, i: int) -> bool:
-        """Whether a clause may take a modifier now: one with a star only after the nearest before it that must be there.
+        """Whether a clause may take a modifier: one with a star only after the nearest before it that must be there.
 
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """
