@@ -186,12 +186,15 @@ def suggest(
     tile: tuple[int, int, int] | None = None,
     facts: Mapping[str, Sequence[int | str]] | None = None,
     rules: Iterable[Path] = (),
+    sparsity: str = "any",
+    warps: int | None = None,
 ) -> list[Suggestion]:
     """Legal MMA configurations for a partial description, the best first (``tileproof.candidates`` says how).
 
     Args:
         tile: M, N and K in elements; atoms must divide it.
         facts: values that are wanted, by fact, such as ``{"a.type": [".e4m3", ".e5m2"], "a.major": [".k"]}``.
+        sparsity: ``any``, ``dense`` or ``sparse``; warps: how many share the tile, four to a warpgroup.
 
     Raises:
         BadRequest: no such target or version.
@@ -201,7 +204,7 @@ def suggest(
 
     book = load_rules(rules)
     wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
-    return suggest(book, Query(contract, context(book, target, ptx), wanted, tile))
+    return suggest(book, Query(contract, context(book, target, ptx), wanted, tile, sparsity, warps))
 
 
 def repair(

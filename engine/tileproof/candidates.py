@@ -4,26 +4,31 @@ A *family* is a schema with the facts M, N and K: what an atom of the IR and the
 have in common. Its legal configurations are found by ``search``; one counts only if the whole instruction, operands and
 all, has a legal form on the target (contract tileiras: or if the target has the atom).
 
-Ranking: fewest instructions for the tile; then fewest bytes of A and B that these read; then the configuration nearest
-to the schema's legal instance (K-major before MN-major, and so on). Without a tile both are counted for the least tile
-that all the candidates divide, so that they compare.
+Ranking: what multiplies a dense A before what needs a 2:4 sparse one; fewest instructions for the tile (where warps
+share it, of each of them); then fewest bytes of A and B that these read; then the configuration nearest to the legal
+instance of the schema (K-major before MN-major, and so on). Without a tile both are counted for a tile of the largest
+M, N and K among the candidates, so that they compare; an instruction that it does not fill counts whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import lcm, prod
+from math import prod
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import judge_for
+from tileproof.fragment import Step
 from tileproof.lowering import instruction_schemas, instructions_on, legal_form, lower_atom
 from tileproof.mending import ir_spelling
-from tileproof.rule import Atom, Instruction, Rulebook, Scalar
+from tileproof.rule import Atom, Instruction, Number, Rulebook, Scalar
 from tileproof.search import legal_configurations
 
 SHAPE = ("M", "N", "K")
+SPARSE_K = "sparse.K"  # the K of an instruction that inherits the rules of a dense one
+_SAME = {"scale.type": "sf.type"}  # two schemas' names for the type of a scale factor
+_WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +37,40 @@ class Query:
 
     Attributes:
         facts: values that a configuration must have, by fact; a family without such a fact does not come into question.
-            Sparse configurations are found where ``sparse`` is asked for.
         tile: M, N and K of the tile, in elements; an atom must divide it.
+        sparsity: ``any``, ``dense`` or ``sparse``: whether A is 2:4 sparse.
+        warps: how many share the tile; an atom that more threads execute does not come into question.
     """
 
     contract: str
     context: Mapping[str, Scalar]
     facts: Mapping[str, tuple[Scalar, ...]]
     tile: tuple[int, int, int] | None = None
+    sparsity: str = "any"
+    warps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A schema with M, N and K, its atoms, and the instructions whose schemas extend it."""
+    """A schema with M, N and K, its atoms, and the instructions whose schemas extend it.
+
+    Attributes:
+        fields: the facts that make a configuration; the rest of an instruction's are its operands.
+        sparse: whether A is sparse; None where a fact says it.
+        threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
+    """
 
     schema: str
     atoms: tuple[Atom, ...]
     instructions: tuple[Instruction, ...]
+    fields: tuple[str, ...]
+    sparse: bool | None
+    threads: int
+
+    @property
+    def shape(self) -> tuple[str, str, str]:
+        """The facts that are M, N and K."""
+        return ("M", "N", SPARSE_K if SPARSE_K in self.fields else "K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +78,9 @@ class Suggestion:
     """One legal configuration.
 
     Attributes:
-        instructions: how many the tile takes; traffic: bytes of A and B that these read.
+        instructions: how many the tile takes, of each warp or warpgroup that shares it; traffic: bytes of A and B that
+            all of them read.
+        sparse: whether A is 2:4 sparse.
         ptx: the instruction, registers named by class; empty where PTX has no instruction of its own for the atom.
         atom: the CuTe type; empty where CuTe has none.
     """
@@ -68,13 +92,15 @@ class Suggestion:
     tile: tuple[int, int, int]
     ptx: str
     atom: str
+    sparse: bool
 
     @property
     def why(self) -> str:
         """Why it stands where it stands."""
         m, n, k = self.tile
         plural = "" if self.instructions == 1 else "s"
-        return f"{self.instructions} instruction{plural} for {m}x{n}x{k}, reading {self.traffic} bytes of A and B"
+        kind = " with a sparse A" if self.sparse else ""
+        return f"{self.instructions} instruction{plural} for {m}x{n}x{k}{kind}, reading {self.traffic} bytes of A and B"
 
 
 @lru_cache(maxsize=8)
@@ -85,15 +111,40 @@ def families(book: Rulebook) -> tuple[Family, ...]:
     ]
     declared = [atom for atom in book.atoms.values() if atom.schema in shaped and _needs(book, atom) != ".baseline"]
     based: dict[str, list[Instruction]] = {atom.schema: [] for atom in declared}
+    fields = {name: tuple(book.schemas[name].fields) for name in shaped}
     for instruction in (item for same in book.instructions.values() for item in same if item.schema in shaped):
         common = [name for name in book.lineage(instruction.schema) if name in shaped]
         bases = [name for name in common if name in based] or [name for name in common if not _is_ptx(book, name)]
-        based.setdefault((bases or [instruction.schema])[0], []).append(instruction)
-    return tuple(
-        Family(schema, tuple(atom for atom in declared if atom.schema == schema), tuple(based[schema]))
-        for schema in shaped
-        if schema in based
-    )
+        base = (bases or [instruction.schema])[0]
+        if SPARSE_K in fields[instruction.schema]:
+            fields[instruction.schema] = (*(name for name in fields[base] if name != "K"), SPARSE_K)
+            base = instruction.schema
+        based.setdefault(base, []).append(instruction)
+    found = []
+    for schema in shaped:
+        if schema in based:
+            atoms = tuple(atom for atom in declared if atom.schema == schema)
+            sparse = _sparse(fields[schema], based[schema])
+            threads = _threads(book, [*(atom.type for atom in atoms), schema])
+            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads))
+    return tuple(found)
+
+
+def _sparse(fields: Sequence[str], instructions: Sequence[Instruction]) -> bool | None:
+    """Whether A is sparse in a family; None where the fact ``sparse`` says it."""
+    if "sparse" in fields:
+        return None
+    return SPARSE_K in fields or any(dict(item.sets).get("sparse") == ".yes" for item in instructions)
+
+
+def _threads(book: Rulebook, names: Sequence[str]) -> int:
+    """How many threads execute an instruction, from the fragments; a warp where these do not say."""
+    for name in names:
+        for row in book.fragments[name].rows if name in book.fragments else ():
+            shape = getattr(row.layout, "shape", None)
+            if row.role == "threads" and isinstance(shape, Step) and isinstance(shape.value, Number):
+                return shape.value.value
+    return _WARP
 
 
 def _is_ptx(book: Rulebook, schema: str) -> bool:
@@ -112,27 +163,35 @@ def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
     found = [
         (family, facts, ptx, atom) for family in families(book) for facts, ptx, atom in _of_family(book, family, query)
     ]
-    tile = query.tile or _common([facts for _, facts, _, _ in found])
+    tile = query.tile or _largest([tuple(_integer(facts[n]) for n in family.shape) for family, facts, _, _ in found])
     suggestions = []
     for family, facts, ptx, atom in found:
-        shape = [_integer(facts[name]) for name in SHAPE]
+        shape = [_integer(facts[name]) for name in family.shape]
+        sparse = facts["sparse"] == ".yes" if family.sparse is None else family.sparse
         count = prod(-(-whole // part) for whole, part in zip(tile, shape, strict=True))
         m, n, k = shape
-        bits = m * k * _bits(book, facts["a.type"]) + n * k * _bits(book, facts["b.type"])
-        suggestions.append(Suggestion(family.schema, facts, count, count * bits // 8, tile, ptx, atom))
+        bits = m * k * _bits(book, facts["a.type"]) // (2 if sparse else 1) + n * k * _bits(book, facts["b.type"])
+        each = -(-count // _sharers(family, query))
+        suggestions.append(Suggestion(family.schema, facts, each, count * bits // 8, tile, ptx, atom, sparse))
     order = {family.schema: i for i, family in enumerate(families(book))}
 
-    def rank(suggestion: Suggestion) -> tuple[int, int, int, int]:
+    def rank(suggestion: Suggestion) -> tuple[bool, int, int, int, int]:
         instance = book.schemas[suggestion.family].instance
         unlike = sum(suggestion.facts[name] != value for name, value in instance.items() if name in suggestion.facts)
-        return (suggestion.instructions, suggestion.traffic, unlike, order[suggestion.family])
+        return (suggestion.sparse, suggestion.instructions, suggestion.traffic, unlike, order[suggestion.family])
 
     return sorted(suggestions, key=rank)
 
 
-def _common(configurations: Iterable[Mapping[str, Scalar]]) -> tuple[int, int, int]:
-    shapes = list(configurations)
-    m, n, k = (lcm(*(_integer(facts[name]) for facts in shapes)) if shapes else 1 for name in SHAPE)
+def _sharers(family: Family, query: Query) -> int:
+    """How many warps, or warpgroups, issue instructions for the tile; 0 where not even one is whole."""
+    if query.warps is None or family.threads < _WARP:
+        return 1
+    return query.warps * _WARP // family.threads
+
+
+def _largest(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int]:
+    m, n, k = (max((shape[i] for shape in shapes), default=1) for i in range(3))
     return m, n, k
 
 
@@ -149,8 +208,8 @@ def _bits(book: Rulebook, element: Scalar) -> int:
 
 def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[Mapping[str, Scalar], str, str]]:
     """The legal configurations of one family, each with its PTX instruction and its CuTe type."""
-    options = _options(book, family.schema, query)
-    if options is None:
+    options = _options(book, family, query)
+    if options is None or not _sharers(family, query):
         return
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
@@ -171,25 +230,36 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
             yield facts, found.text if found is not None else "", atom
 
 
-def _options(book: Rulebook, schema: str, query: Query) -> dict[str, Sequence[Scalar]] | None:
+def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence[Scalar]] | None:
     """The values to try for each fact; None where the family lacks a fact that is asked for."""
-    fields = book.schemas[schema].fields
-    if not query.facts.keys() <= fields.keys():
+    if family.sparse is not None and query.sparsity == ("dense" if family.sparse else "sparse"):
         return None
+    wanted = {_named(family, fact): values for fact, values in query.facts.items()}
+    if not wanted.keys() <= set(family.fields):
+        return None
+    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR knows one E4M3, whatever its sign
+        wanted["sf.type"] = tuple(".e4m3" if value == ".ue4m3" else value for value in wanted["sf.type"])
     options: dict[str, Sequence[Scalar]] = {}
-    for fact in fields:
-        values: Sequence[Scalar] = tuple(book.domain(schema, fact))
+    for fact in family.fields:
+        values: Sequence[Scalar] = tuple(book.domain(family.schema, fact))
         if fact in query.context:
             values = (query.context[fact],)
-        elif fact == "sparse" and fact not in query.facts:
-            values = (book.schemas[schema].instance[fact],)
-        elif fact in query.facts:
-            values = tuple(value for value in values if value in query.facts[fact])
-        elif fact in SHAPE and query.tile is not None:
-            whole = query.tile[SHAPE.index(fact)]
+        elif fact in wanted:
+            values = tuple(value for value in values if value in wanted[fact])
+        elif fact == "sparse" and query.sparsity != "any":
+            values = (".yes" if query.sparsity == "sparse" else ".no",)
+        elif fact in family.shape and query.tile is not None:
+            whole = query.tile[family.shape.index(fact)]
             values = tuple(value for value in values if isinstance(value, int) and value > 0 and whole % value == 0)
         options[fact] = values
     return options
+
+
+def _named(family: Family, fact: str) -> str:
+    """What a family calls a fact."""
+    if fact == "K":
+        return family.shape[2]
+    return _SAME[fact] if fact not in family.fields and fact in _SAME else fact
 
 
 def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:

@@ -391,6 +391,12 @@ def suggest_layout(
 @click.option(
     "--set", "facts", multiple=True, metavar="FACT=VALUE", help="Any other fact, such as a.major=k; repeatable."
 )
+@click.option("--scale", "scale_type", metavar="TYPE", help="Element type of the scale factors, such as ue8m0.")
+@click.option("--sparsity", type=click.Choice(["any", "dense", "sparse"]), default="any", show_default=True)
+@click.option(
+    "--warps", type=click.IntRange(1), help="How many warps share the tile: instructions are counted of each."
+)
+@click.option("--warpgroups", type=click.IntRange(1), help="The same in warpgroups of four warps.")
 @click.option("--tile", metavar="MxNxK", help="The tile in elements; atoms must divide it.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All legal configurations.")
@@ -407,6 +413,10 @@ def suggest_(
     b_type: str | None,
     d_type: str | None,
     facts: tuple[str, ...],
+    scale_type: str | None,
+    sparsity: str,
+    warps: int | None,
+    warpgroups: int | None,
     tile: str | None,
     limit: int,
     everything: bool,
@@ -417,7 +427,7 @@ def suggest_(
 ) -> None:
     """Legal MMA atoms and instructions for a partial description, the best first.
 
-    Ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
+    Dense before sparse; ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
 
     `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
 
@@ -433,7 +443,10 @@ def suggest_(
     from tileproof.verbs.legal import context, version  # noqa: PLC0415
 
     book, _ = _load(folders)
-    wanted = {name: text for name, text in (("a.type", a_type), ("b.type", b_type), ("d.type", d_type)) if text}
+    named = (("a.type", a_type), ("b.type", b_type), ("d.type", d_type), ("scale.type", scale_type))
+    wanted = {name: text for name, text in named if text}
+    if warps is not None and warpgroups is not None:
+        fail("--warps and --warpgroups say the same: give one of them")
     for given in facts:
         name, equals, value = given.partition("=")
         if not equals:
@@ -449,7 +462,9 @@ def suggest_(
             sys.exit(0 if mended.text else 1)
         if illegal is not None:
             fail(f"what is '{illegal}'? An illegal instruction goes with --repair")
-        query = verb.query(book, contract, where, {name: _listed([text]) for name, text in wanted.items()}, tile)
+        shared = 4 * warpgroups if warpgroups is not None else warps
+        listed = {name: _listed([text]) for name, text in wanted.items()}
+        query = verb.query(book, contract, where, listed, tile, sparsity, shared)
     except ValueError as error:
         fail(str(error))
     found = suggest(book, query)

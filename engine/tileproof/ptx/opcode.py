@@ -167,6 +167,7 @@ class _Plan:
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
         repeatable: the modifiers that must be there, and whether they may be there twice.
+        needed: for each clause of an enum with a star the nearest clause before it that must be there, if any.
     """
 
     declaration: Instruction
@@ -176,6 +177,7 @@ class _Plan:
     sizes: tuple[int, ...]
     repeatable: dict[str, bool]
     formats: frozenset[str]
+    needed: tuple[int | None, ...]
 
     def chosen_by(self, modifiers: list[str]) -> bool:
         """Whether most of the modifiers ask for this declaration; where none asks for any, for the simplest."""
@@ -189,7 +191,7 @@ class _Plan:
         """The modifiers of a clause in words."""
         clause = self.declaration.modifiers[i]
         match clause.origin:
-            case EnumOrigin(enum):
+            case EnumOrigin(enum=enum):
                 shown = [word for word, takers in self.known.items() if any(at == i for at, _ in takers)]
                 listed = ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
                 return f"{'one' if self.sizes[i] == 1 else self.sizes[i]} of {listed} ({enum.replace('_', ' ')})"
@@ -225,7 +227,7 @@ def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...
     for i, clause in enumerate(declaration.modifiers):
         sizes.append(len(clause.facts))
         match clause.origin:
-            case EnumOrigin(enum):
+            case EnumOrigin(enum=enum):
                 for spelling, member in ptx_spellings(book, enum).items():
                     known.setdefault(spelling, []).append((i, member))
             case FlagOrigin(modifier):
@@ -243,7 +245,15 @@ def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...
         tuple(sizes),
         repeatable,
         frozenset(ptx_spellings(book, "swallowed")),
+        tuple(_needed(declaration, i) for i in range(len(declaration.modifiers))),
     )
+
+
+def _needed(declaration: Instruction, i: int) -> int | None:
+    origin = declaration.modifiers[i].origin
+    if not isinstance(origin, EnumOrigin) or not origin.many:
+        return None
+    return next((k for k in range(i - 1, -1, -1) if declaration.modifiers[k].default is None), None)
 
 
 class _Reader:
@@ -301,14 +311,18 @@ class _Reader:
         plan = self.plan
         takers = _takers(plan, modifier)
         for i, value in takers:
-            if len(self.found[i]) < plan.sizes[i]:
+            if len(self.found[i]) < plan.sizes[i] and self.ready(i):
                 self.found[i].append((value, modifier, at))
                 return
         name = plan.declaration.name
         clauses = plan.declaration.modifiers
         if takers:
             origins = [clauses[i].origin for i, _ in takers]
-            if not any(isinstance(origin, FlagOrigin) and origin.many for origin in origins):
+            swallowed = (
+                isinstance(origin, FlagOrigin | EnumOrigin) and origin.many and self.ready(i)
+                for origin, (i, _) in zip(origins, takers, strict=True)
+            )
+            if not any(swallowed):
                 takes = f"'{name}' takes {plan.expected(takers[0][0])}"
                 self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
@@ -318,6 +332,14 @@ class _Reader:
             close = _closest(modifier, plan.words)
             hint = f"; did you mean {close}?" if close else ""
             self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
+
+    def ready(self, i: int) -> bool:
+        """Whether a clause may take a modifier: one with a star only after the nearest before it that must be there.
+
+        ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
+        """
+        before = self.plan.needed[i]
+        return before is None or len(self.found[before]) == self.plan.sizes[before]
 
     def fault(self, code: str, message: str, start: int, text: str) -> None:
         self.faults.append(Fault(code, message, Span(start, start + len(text))))

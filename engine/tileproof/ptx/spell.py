@@ -81,7 +81,7 @@ def _clause(book: Rulebook, clause: Modifiers, facts: Mapping[str, Scalar]) -> I
                 yield modifier
         case _ if values == clause.default:
             return
-        case EnumOrigin(enum):
+        case EnumOrigin(enum=enum):
             for value in values:
                 if value not in _spelling(book, enum):
                     raise ValueError(f"PTX has no modifier for {value}")

@@ -153,6 +153,9 @@ def _operand(text: str) -> Operand | None:
             return None
         parts.append(part)
         at = piece.end()
+    # Before a comma ptxas reads no sum, not even one that adds 0; other sums are a rule's to judge.
+    if len(parts) > 1 and not parts[0].offset and "+" in text[parts[0].start : parts[0].end].lstrip("+"):
+        return None
     return _made(tuple(parts), address=True) if parts and not inner.rstrip().endswith(",") else None
 
 
@@ -171,7 +174,7 @@ def _part(text: str, start: int) -> Part | None:
     members = []
     for element in text[1:-1].split(","):
         scalar = _scalar(element.strip())
-        if scalar is None or scalar[2]:
+        if scalar is None or scalar[2] or scalar[3]:  # neither displaced nor negated
             return None
         members.append(Part((scalar[0],), 0, *scalar[1:], start, end))
     names = tuple(member.names[0] for member in members)

@@ -265,7 +265,7 @@ class _FileBuilder(TemplateBuilder):
         return Part("sets", _unique(items, "fact"))
 
     def enum_origin(self, items: list[Token]) -> EnumOrigin:
-        return EnumOrigin(str(items[0]))
+        return EnumOrigin(str(items[0]), many=len(items) > 1)
 
     def pattern_origin(self, items: list[Token]) -> PatternOrigin:
         return PatternOrigin(_string(items))

@@ -19,6 +19,7 @@ from tileproof.verbs.outcome import FileReport, Options, finding, finish
 __all__ = ["check_ptx", "is_ptx"]
 
 _OPCODE = re.compile(r"(?:@\s*!?\s*[%$\w.]+\s+)?([a-z]\w*(?:[.:]+\w+)*)")
+_CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
 _ALIKE = 0.85  # an unknown name this near to a known one is a misspelling, not another instruction
 
 
@@ -71,12 +72,18 @@ def _instructions(
     book: Rulebook, source: Source, options: Options, module: Module, where: dict[str, Scalar]
 ) -> Iterator[Diagnostic]:
     said = _module_rules(book)
+    groups: dict[int, str] = {}
     for statement in module.instructions:
         opcode = _OPCODE.match(source.text, statement.start, statement.end)
         if opcode is None or not _judged(book, opcode[1]):
             continue
         found = diagnostics(book, options.contract, source, statement.start, statement.end, statement.registers, where)
         yield from (diagnostic for diagnostic in found if diagnostic.code not in said)
+        group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
+        if group and groups.setdefault(statement.body, group[0]) != group[0]:
+            place = Span(opcode.start(1) + group.start(), opcode.start(1) + group.end())
+            message = f"{group[0]} stands in a kernel that began with {groups[statement.body]}"
+            yield finding(book, source, "PT012", place, message)
 
 
 @lru_cache(maxsize=4096)

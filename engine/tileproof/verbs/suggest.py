@@ -28,6 +28,8 @@ def query(
     where: Mapping[str, Scalar],
     wanted: Mapping[str, Iterable[str]],
     tile: str | None = None,
+    sparsity: str = "any",
+    warps: int | None = None,
 ) -> Query:
     """What is wanted, from the words of the command line.
 
@@ -39,7 +41,7 @@ def query(
         BadQuery: naming what is nearest to a fact or a value that there is not.
     """
     facts = {fact: tuple(_value(book, fact, text) for text in texts) for fact, texts in wanted.items()}
-    return Query(contract, where, facts, _tile(tile) if tile else None)
+    return Query(contract, where, facts, _tile(tile) if tile else None, sparsity, warps)
 
 
 def _tile(text: str) -> tuple[int, int, int]:
@@ -105,6 +107,7 @@ def as_json(found: Sequence[Suggestion], limit: int | None) -> str:
             "ptx": suggestion.ptx or None,
             "instructions": suggestion.instructions,
             "traffic": suggestion.traffic,
+            "sparse": suggestion.sparse,
             "why": suggestion.why,
             "facts": dict(suggestion.facts),
         }
