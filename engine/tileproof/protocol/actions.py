@@ -16,7 +16,7 @@ from tileproof.layout.tuples import leaves
 from tileproof.protocol.clock import Agent, Clock
 from tileproof.protocol.effects import number, words
 from tileproof.protocol.folding import index_of, view_at
-from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed, Use
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address, Fields, Lanes, Memory, Value
@@ -241,6 +241,9 @@ def _proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> 
     return strand.place + 1
 
 
+_WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
+
+
 def arrive(
     machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
 ) -> None:
@@ -249,8 +252,13 @@ def arrive(
     if barrier is None:
         return
     operation = instruction.operation
-    if key[0] != strand.cta and not barrier.published:
-        _unpublished(machine, barrier, operation)
+    if key[0] != strand.cta:
+        if not barrier.published:
+            _unpublished(machine, barrier, operation)
+        if _WIDE.search(words(operation)) is not None:
+            machine.wide[strand.cta] = machine.now
+        else:
+            machine.narrow[strand.cta] = (machine.now, operation)
     barrier.arriving = operation
     if count > barrier.pending:
         machine.fault(
@@ -341,6 +349,7 @@ def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier)
     strand.clock.join(barrier.done)
     strand.clock.learn(barrier_agent(key), barrier.phase)
     strand.version += 1
+    machine.mark("passed", strand)
 
 
 @action("wait")
@@ -377,6 +386,7 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
         return strand.place + 1
     there = machine.rendezvous.setdefault(name, [])
     if strand not in there:
+        _uses(machine, strand, strand.place, name, wanted)
         there.append(strand)
     if sum(32 * len(s.warps) for s in there) < wanted:
         strand.blocked = ("threads", (name, wanted))
@@ -386,7 +396,36 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
         if other is not strand:
             machine.state[name, id(other)] = True
     machine.rendezvous[name] = []
+    machine.uses[name].complete = machine.now
     return strand.place + 1
+
+
+def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
+    """A strand comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
+    operation = machine.program.code[place].operation
+    last = machine.uses.get(name)
+    if last is None or last.complete is not None:
+        machine.uses[name] = Use(wanted, operation)
+    if last is not None and last.complete is None and last.wanted != wanted:
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} counts {wanted} threads here and {last.wanted} where other threads use it",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
+        last.wanted = wanted
+    elif last is not None and last.complete is not None and not last.warps.intersection(strand.warps):
+        if not any(strand.clock.known.get((strand.cta, warp), -1) > last.complete for warp in last.warps):
+            machine.fault(
+                "PR133",
+                operation,
+                f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
+                "it lets go on is left to chance",
+                "give each use a barrier of its own",
+                (("it is used here", last.operation),),
+            )
+    machine.uses[name].warps.update(strand.warps)
 
 
 @action("cta_barrier")
@@ -425,6 +464,7 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
     ident, wanted = _named(machine, strand, instruction)
     name = (strand.cta, ident)
     there = machine.rendezvous.setdefault(name, [])
+    _uses(machine, strand, strand.place, name, wanted)
     ghost = strand.part(strand.threads)
     ghost.clock = machine.arriving(strand)
     there.append(ghost)
@@ -433,6 +473,7 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
         for other in there:
             machine.state[name, id(other)] = True
         machine.rendezvous[name] = []
+        machine.uses[name].complete = machine.now
     return strand.place + 1
 
 
@@ -441,8 +482,16 @@ def _warp_sync(machine: Machine, strand: Strand, instruction: Instruction) -> in
     return strand.place + 1
 
 
+@action("cluster_fence")
+def _cluster_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    machine.wide[strand.cta] = machine.tick()
+    return strand.place + 1
+
+
 @action("cluster_arrive")
 def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    if not instruction.operation.name.endswith("relaxed"):
+        machine.wide[strand.cta] = machine.tick()
     held = machine.state.setdefault("cluster", {"threads": 0, "clock": Clock(), "phase": 0, "done": Clock()})
     assert isinstance(held, dict)
     held["clock"].join(machine.arriving(strand))
@@ -509,6 +558,10 @@ def access(
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
         board.add(one, over if writes else set())
+        if writes and machine.slots:
+            for slot in machine.slots:
+                if slot[:2] == (cta, where.memory.serial) and slot[2] is not None and low < slot[2] + 4 and slot[2] < high:
+                    machine.overwritten[slot] = operation
 
 
 def _ordered(
@@ -525,6 +578,8 @@ def _ordered(
 ) -> bool:
     if not writes and not old.writes:
         return False
+    if old.kind in _RELEASED and old.writes and not writes:
+        _scoped(machine, strand, old, operation)
     if old.kind == kind == ".generic":
         return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
     if old.agents == agents and (old.kind, kind) in _pipelined(machine):
@@ -561,9 +616,51 @@ def _ordered(
             "put nvvm.fence.proxy async.shared between the writes and the barrier",
             trace,
         )
+    if old.kind in _OWN_LANES and kind in _TENSOR:
+        _thread_fenced(machine, strand, old, kind, verb, place, operation)
     return True
 
 
+def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
+    """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
+    home = old.agents[0][-2] if old.agents else strand.cta
+    if not isinstance(home, int) or home == strand.cta or home not in machine.narrow:
+        return
+    moment, arrival = machine.narrow[home]
+    if moment <= old.moment or machine.wide.get(home, -1) > old.moment:
+        return
+    if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
+        machine.fault(
+            "PR127",
+            operation,
+            "the arrival that orders this after the write of another CTA has the scope of one CTA",
+            "arrive with scope = #nvvm.mem_scope<cluster>",
+            (("it is written here", old.operation), ("this arrives", arrival)),
+        )
+
+
+def _thread_fenced(
+    machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
+) -> None:
+    """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    others = [agent[2] for agent in old.agents if agent[2] not in strand.warps]
+    if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
+        return
+    before = machine.since("before", strand.cta, others, old.moment)
+    after = machine.since("after", strand.cta, strand.warps, old.moment)
+    if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
+        machine.fault(
+            "PR115",
+            operation,
+            f"{_NAMED[kind]} {verb} '{place}' here after {_NAMED[old.kind]} of other threads, and no tcgen05 fences "
+            "stand around the barrier that orders the two",
+            "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
+            ((f"this is {_NAMED[old.kind]}", old.operation),),
+        )
+
+
+_RELEASED = {".generic", ".async"}
+_TENSOR = {".mma", ".s2t", ".load", ".store"}
 _OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 _HINTS = {
@@ -669,15 +766,29 @@ def _read(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
     where = _element(strand, instruction, place)
     generic(machine, strand, instruction.operation, where, False, _shape(instruction, place))
-    result(strand, instruction, _loaded_value(machine, strand, where))
+    result(strand, instruction, _loaded_value(machine, strand, instruction.operation, where))
     return strand.place + 1
 
 
-def _loaded_value(machine: Machine, strand: Strand, where: Address | None) -> Value:
+def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where: Address | None) -> Value:
     """What a load gives: the address of tensor memory where it was put, nothing that is known otherwise."""
     if where is None or where.memory.space != "smem":
         return None
+    _slot_read(machine, strand, operation, where)
     return machine.slots.get((strand.cta, where.memory.serial, where.offset))
+
+
+def _slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
+    """The address of tensor memory is read: nothing else may have been written where it lies."""
+    over = machine.overwritten.pop((strand.cta, where.memory.serial, where.offset), None)
+    if over is not None:
+        machine.fault(
+            "PR159",
+            operation,
+            "the address of tensor memory is read here, and something else was written over it",
+            "give the address of tensor memory its own place in shared memory",
+            (("it is overwritten here", over),),
+        )
 
 
 @action("write")
@@ -1068,9 +1179,10 @@ def _tmem_alloc(machine: Machine, strand: Strand, instruction: Instruction) -> i
         machine.state["tmem"] = memory
     held.append((taken, columns or 0, operation))
     if slot is not None:
-        machine.slots[strand.cta, slot.memory.serial, slot.offset] = Address(memory, taken, 32)
         agents = tuple((strand.cta, warp) for warp in strand.warps)
-        access(machine, strand, operation, slot, ".generic", True, agents, machine.tick())
+        access(machine, strand, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
+        machine.slots[strand.cta, slot.memory.serial, slot.offset] = Address(memory, taken, 32)
+        machine.overwritten.pop((strand.cta, slot.memory.serial, slot.offset), None)
         machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = (agents, machine.now, operation)
     return strand.place + 1
 
@@ -1102,6 +1214,8 @@ def _tmem_address(machine: Machine, strand: Strand, instruction: Instruction) ->
                     (("it is allocated here", operation),),
                 )
                 machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = ((), 0, operation)
+    if slot is not None:
+        _slot_read(machine, strand, instruction.operation, slot)
     if isinstance(value, Address):
         bits = _result_bits(machine, instruction.operation)
         value = replace(value, unit=bits)
@@ -1309,11 +1423,17 @@ def _tmem_wait(machine: Machine, strand: Strand, instruction: Instruction) -> in
 
 @action("thread_fence")
 def _thread_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    machine.tick()
+    machine.mark("before" if "before" in words(instruction.operation) else "after", strand)
     return strand.place + 1
 
 
 @action("registers")
 def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    count = number(instruction.operation, "regCount")
+    if count is not None:
+        for warp in strand.warps:
+            machine.budgets[strand.cta, warp] = (count, instruction.operation)
     return strand.place + 1
 
 

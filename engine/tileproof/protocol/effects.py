@@ -77,7 +77,7 @@ def effects(book: Rulebook, aliases: dict[str, Alias]) -> Callable[[Operation, S
             text = types[at] if at < len(types) else ""
             if operation.name.startswith("cute.") and ("gmem" in text or not text):
                 return None
-            if operation.name.startswith("llvm.") and "ptr<3>" not in text:
+            if operation.name.startswith("llvm.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
         if known.name == "copy":
             return Step(known.name, known.first, known.second, known.third, atom_of(types[0]) if types else "")

@@ -64,6 +64,7 @@ def verify(
         if stopped is None:
             stuck(machine)
             leaked(machine)
+            overdrawn(machine)
         yield Outcome(kernel, tuple(_each_once(machine.faults)), stopped, machine.steps)
 
 
@@ -195,6 +196,22 @@ def leaked(machine: Machine) -> None:
     for held in machine.tmem.values():
         for _, columns, operation in held:
             machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+
+
+def overdrawn(machine: Machine) -> None:
+    """The registers that the warps of a CTA ask for, by what each of them asked for last."""
+    limits = machine.book.tables["protocol_limit", "ptx"].rows
+    (held,) = limits[".cta_registers",]
+    assert isinstance(held, int)
+    mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
+    wanted = sum(32 * count for count, _ in mine.values())
+    if wanted > held:
+        most, operation = max(mine.values(), key=lambda asked: asked[0])
+        machine.fault(
+            "PR160",
+            operation,
+            f"the warps of a CTA ask for {wanted} registers in all, {most} for each thread here, and a CTA has {held}",
+        )
 
 
 def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:
