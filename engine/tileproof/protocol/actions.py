@@ -36,6 +36,13 @@ def action(name: str) -> Callable[[Action], Action]:
     return register
 
 
+def limit(machine: Machine, name: str) -> int:
+    """A number that the hardware sets, by its member of the enum ``protocol_limit``."""
+    (value,) = machine.book.tables["protocol_limit", "ptx"].rows[f".{name}",]
+    assert isinstance(value, int)
+    return value
+
+
 def operand(strand: Strand, instruction: Instruction, place: int) -> Value:
     return strand.values[instruction.inputs[place]] if place < len(instruction.inputs) else None
 
@@ -415,17 +422,22 @@ def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object]
             (("it is used here", last.operation),),
         )
         last.wanted = wanted
-    elif last is not None and last.complete is not None and not last.warps.intersection(strand.warps):
-        if not any(strand.clock.known.get((strand.cta, warp), -1) > last.complete for warp in last.warps):
-            machine.fault(
-                "PR133",
-                operation,
-                f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
-                "it lets go on is left to chance",
-                "give each use a barrier of its own",
-                (("it is used here", last.operation),),
-            )
+    elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
+            "it lets go on is left to chance",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
     machine.uses[name].warps.update(strand.warps)
+
+
+def _follows(strand: Strand, warps: set[int], moment: int) -> bool:
+    """Whether a strand is one of these warps, or knows of one that it went on after a moment."""
+    known = strand.clock.known
+    return not warps.isdisjoint(strand.warps) or any(known.get((strand.cta, w), -1) > moment for w in warps)
 
 
 @action("cta_barrier")
@@ -558,9 +570,10 @@ def access(
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
         board.add(one, over if writes else set())
-        if writes and machine.slots:
+        if writes:
             for slot in machine.slots:
-                if slot[:2] == (cta, where.memory.serial) and slot[2] is not None and low < slot[2] + 4 and slot[2] < high:
+                home, serial, offset = slot
+                if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
                     machine.overwritten[slot] = operation
 
 
@@ -643,7 +656,7 @@ def _thread_fenced(
     machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
 ) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
-    others = [agent[2] for agent in old.agents if agent[2] not in strand.warps]
+    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
     if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
         return
     before = machine.since("before", strand.cta, others, old.moment)
@@ -1432,6 +1445,14 @@ def _thread_fence(machine: Machine, strand: Strand, instruction: Instruction) ->
 def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     count = number(instruction.operation, "regCount")
     if count is not None:
+        low, high, step = (limit(machine, f"{name}_registers") for name in ("least", "most", "step"))
+        if not low <= count <= high or count % step:
+            machine.fault(
+                "PR161",
+                instruction.operation,
+                f"a warpgroup asks for {count} registers a thread: the count is a multiple of {step} from {low} to "
+                f"{high}",
+            )
         for warp in strand.warps:
             machine.budgets[strand.cta, warp] = (count, instruction.operation)
     return strand.place + 1

@@ -64,6 +64,10 @@ gpu.module @kernels {
     }
     nvvm.mbarrier.try_wait.parity %done, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
+    nvvm.barrier
+    scf.if %first {
+      cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %c64) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
+    }
     return
   }
 }
