@@ -838,7 +838,7 @@ def _wgmma_commit(machine: Machine, strand: Strand, instruction: Instruction) ->
 
 @action("wgmma_wait")
 def _wgmma_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    pending = number(instruction.operation, "group")
+    pending = integer(machine, strand, instruction, 0) if instruction.inputs else number(instruction.operation, "group")
     if pending is None:
         raise Unfollowed(instruction.operation, "the number of pending groups is not written")
     queue = strand.queue("wgmma")
@@ -875,6 +875,13 @@ def _mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     else:
         for place in range(1, len(instruction.inputs)):
             generic(machine, strand, operation, address(strand, instruction, place), place == 1, "")
+    return strand.place + 1
+
+
+@action("raw_wgmma")
+def _raw_wgmma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """``nvvm.wgmma.mma_async``: its registers are SSA values, so what is asked is the fence, the commit, the wait."""
+    _wgmma(machine, strand, instruction, ())
     return strand.place + 1
 
 
