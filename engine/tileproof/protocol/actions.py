@@ -16,7 +16,7 @@ from tileproof.layout.tuples import leaves
 from tileproof.protocol.clock import Agent, Clock
 from tileproof.protocol.effects import number, words
 from tileproof.protocol.folding import index_of, view_at
-from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed, Use
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address, Fields, Lanes, Memory, Value
@@ -34,6 +34,13 @@ def action(name: str) -> Callable[[Action], Action]:
         return function
 
     return register
+
+
+def limit(machine: Machine, name: str) -> int:
+    """A number that the hardware sets, by its member of the enum ``protocol_limit``."""
+    (value,) = machine.book.tables["protocol_limit", "ptx"].rows[f".{name}",]
+    assert isinstance(value, int)
+    return value
 
 
 def operand(strand: Strand, instruction: Instruction, place: int) -> Value:
@@ -240,6 +247,9 @@ def _proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> 
     return strand.place + 1
 
 
+_WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
+
+
 def arrive(
     machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
 ) -> None:
@@ -248,8 +258,13 @@ def arrive(
     if barrier is None:
         return
     operation = instruction.operation
-    if key[0] != strand.cta and not barrier.published:
-        _unpublished(machine, barrier, operation)
+    if key[0] != strand.cta:
+        if not barrier.published:
+            _unpublished(machine, barrier, operation)
+        if _WIDE.search(words(operation)) is not None:
+            machine.wide[strand.cta] = machine.now
+        else:
+            machine.narrow[strand.cta] = (machine.now, operation)
     barrier.arriving = operation
     if count > barrier.pending:
         machine.fault(
@@ -340,6 +355,7 @@ def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier)
     strand.clock.join(barrier.done)
     strand.clock.learn(barrier_agent(key), barrier.phase)
     strand.version += 1
+    machine.mark("passed", strand)
 
 
 @action("wait")
@@ -376,6 +392,7 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
         return strand.place + 1
     there = machine.rendezvous.setdefault(name, [])
     if strand not in there:
+        _uses(machine, strand, strand.place, name, wanted)
         there.append(strand)
     if sum(32 * len(s.warps) for s in there) < wanted:
         strand.blocked = ("threads", (name, wanted))
@@ -385,7 +402,41 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
         if other is not strand:
             machine.state[name, id(other)] = True
     machine.rendezvous[name] = []
+    machine.uses[name].complete = machine.now
     return strand.place + 1
+
+
+def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
+    """A strand comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
+    operation = machine.program.code[place].operation
+    last = machine.uses.get(name)
+    if last is None or last.complete is not None:
+        machine.uses[name] = Use(wanted, operation)
+    if last is not None and last.complete is None and last.wanted != wanted:
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} counts {wanted} threads here and {last.wanted} where other threads use it",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
+        last.wanted = wanted
+    elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
+            "it lets go on is left to chance",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
+    machine.uses[name].warps.update(strand.warps)
+
+
+def _follows(strand: Strand, warps: set[int], moment: int) -> bool:
+    """Whether a strand is one of these warps, or knows of one that it went on after a moment."""
+    known = strand.clock.known
+    return not warps.isdisjoint(strand.warps) or any(known.get((strand.cta, w), -1) > moment for w in warps)
 
 
 @action("cta_barrier")
@@ -424,6 +475,7 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
     ident, wanted = _named(machine, strand, instruction)
     name = (strand.cta, ident)
     there = machine.rendezvous.setdefault(name, [])
+    _uses(machine, strand, strand.place, name, wanted)
     ghost = strand.part(strand.threads)
     ghost.clock = machine.arriving(strand)
     there.append(ghost)
@@ -432,6 +484,7 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
         for other in there:
             machine.state[name, id(other)] = True
         machine.rendezvous[name] = []
+        machine.uses[name].complete = machine.now
     return strand.place + 1
 
 
@@ -440,8 +493,16 @@ def _warp_sync(machine: Machine, strand: Strand, instruction: Instruction) -> in
     return strand.place + 1
 
 
+@action("cluster_fence")
+def _cluster_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    machine.wide[strand.cta] = machine.tick()
+    return strand.place + 1
+
+
 @action("cluster_arrive")
 def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    if not instruction.operation.name.endswith("relaxed"):
+        machine.wide[strand.cta] = machine.tick()
     held = machine.state.setdefault("cluster", {"threads": 0, "clock": Clock(), "phase": 0, "done": Clock()})
     assert isinstance(held, dict)
     held["clock"].join(machine.arriving(strand))
@@ -508,6 +569,11 @@ def access(
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
         board.add(one, over if writes else set())
+        if writes:
+            for slot in machine.slots:
+                home, serial, offset = slot
+                if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
+                    machine.overwritten[slot] = operation
 
 
 def _ordered(
@@ -524,6 +590,8 @@ def _ordered(
 ) -> bool:
     if not writes and not old.writes:
         return False
+    if old.kind in _RELEASED and old.writes and not writes:
+        _scoped(machine, strand, old, operation)
     if old.kind == kind == ".generic":
         return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
     if old.agents == agents and (old.kind, kind) in _pipelined(machine):
@@ -560,9 +628,51 @@ def _ordered(
             "put nvvm.fence.proxy async.shared between the writes and the barrier",
             trace,
         )
+    if old.kind in _OWN_LANES and kind in _TENSOR:
+        _thread_fenced(machine, strand, old, kind, verb, place, operation)
     return True
 
 
+def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
+    """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
+    home = old.agents[0][-2] if old.agents else strand.cta
+    if not isinstance(home, int) or home == strand.cta or home not in machine.narrow:
+        return
+    moment, arrival = machine.narrow[home]
+    if moment <= old.moment or machine.wide.get(home, -1) > old.moment:
+        return
+    if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
+        machine.fault(
+            "PR127",
+            operation,
+            "the arrival that orders this after the write of another CTA has the scope of one CTA",
+            "arrive with scope = #nvvm.mem_scope<cluster>",
+            (("it is written here", old.operation), ("this arrives", arrival)),
+        )
+
+
+def _thread_fenced(
+    machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
+) -> None:
+    """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
+    if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
+        return
+    before = machine.since("before", strand.cta, others, old.moment)
+    after = machine.since("after", strand.cta, strand.warps, old.moment)
+    if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
+        machine.fault(
+            "PR115",
+            operation,
+            f"{_NAMED[kind]} {verb} '{place}' here after {_NAMED[old.kind]} of other threads, and no tcgen05 fences "
+            "stand around the barrier that orders the two",
+            "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
+            ((f"this is {_NAMED[old.kind]}", old.operation),),
+        )
+
+
+_RELEASED = {".generic", ".async"}
+_TENSOR = {".mma", ".s2t", ".load", ".store"}
 _OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 _HINTS = {
@@ -668,15 +778,29 @@ def _read(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
     where = _element(strand, instruction, place)
     generic(machine, strand, instruction.operation, where, False, _shape(instruction, place))
-    result(strand, instruction, _loaded_value(machine, strand, where))
+    result(strand, instruction, _loaded_value(machine, strand, instruction.operation, where))
     return strand.place + 1
 
 
-def _loaded_value(machine: Machine, strand: Strand, where: Address | None) -> Value:
+def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where: Address | None) -> Value:
     """What a load gives: the address of tensor memory where it was put, nothing that is known otherwise."""
     if where is None or where.memory.space != "smem":
         return None
+    _slot_read(machine, strand, operation, where)
     return machine.slots.get((strand.cta, where.memory.serial, where.offset))
+
+
+def _slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
+    """The address of tensor memory is read: nothing else may have been written where it lies."""
+    over = machine.overwritten.pop((strand.cta, where.memory.serial, where.offset), None)
+    if over is not None:
+        machine.fault(
+            "PR159",
+            operation,
+            "the address of tensor memory is read here, and something else was written over it",
+            "give the address of tensor memory its own place in shared memory",
+            (("it is overwritten here", over),),
+        )
 
 
 @action("write")
@@ -713,7 +837,7 @@ def _wgmma_commit(machine: Machine, strand: Strand, instruction: Instruction) ->
 
 @action("wgmma_wait")
 def _wgmma_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    pending = number(instruction.operation, "group")
+    pending = integer(machine, strand, instruction, 0) if instruction.inputs else number(instruction.operation, "group")
     if pending is None:
         raise Unfollowed(instruction.operation, "the number of pending groups is not written")
     queue = strand.queue("wgmma")
@@ -750,6 +874,13 @@ def _mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     else:
         for place in range(1, len(instruction.inputs)):
             generic(machine, strand, operation, address(strand, instruction, place), place == 1, "")
+    return strand.place + 1
+
+
+@action("raw_wgmma")
+def _raw_wgmma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """``nvvm.wgmma.mma_async``: its registers are SSA values, so what is asked is the fence, the commit, the wait."""
+    _wgmma(machine, strand, instruction, ())
     return strand.place + 1
 
 
@@ -1067,9 +1198,10 @@ def _tmem_alloc(machine: Machine, strand: Strand, instruction: Instruction) -> i
         machine.state["tmem"] = memory
     held.append((taken, columns or 0, operation))
     if slot is not None:
-        machine.slots[strand.cta, slot.memory.serial, slot.offset] = Address(memory, taken, 32)
         agents = tuple((strand.cta, warp) for warp in strand.warps)
-        access(machine, strand, operation, slot, ".generic", True, agents, machine.tick())
+        access(machine, strand, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
+        machine.slots[strand.cta, slot.memory.serial, slot.offset] = Address(memory, taken, 32)
+        machine.overwritten.pop((strand.cta, slot.memory.serial, slot.offset), None)
         machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = (agents, machine.now, operation)
     return strand.place + 1
 
@@ -1101,6 +1233,8 @@ def _tmem_address(machine: Machine, strand: Strand, instruction: Instruction) ->
                     (("it is allocated here", operation),),
                 )
                 machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = ((), 0, operation)
+    if slot is not None:
+        _slot_read(machine, strand, instruction.operation, slot)
     if isinstance(value, Address):
         bits = _result_bits(machine, instruction.operation)
         value = replace(value, unit=bits)
@@ -1308,11 +1442,25 @@ def _tmem_wait(machine: Machine, strand: Strand, instruction: Instruction) -> in
 
 @action("thread_fence")
 def _thread_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    machine.tick()
+    machine.mark("before" if "before" in words(instruction.operation) else "after", strand)
     return strand.place + 1
 
 
 @action("registers")
 def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    count = number(instruction.operation, "regCount")
+    if count is not None:
+        low, high, step = (limit(machine, f"{name}_registers") for name in ("least", "most", "step"))
+        if not low <= count <= high or count % step:
+            machine.fault(
+                "PR161",
+                instruction.operation,
+                f"a warpgroup asks for {count} registers a thread: the count is a multiple of {step} from {low} to "
+                f"{high}",
+            )
+        for warp in strand.warps:
+            machine.budgets[strand.cta, warp] = (count, instruction.operation)
     return strand.place + 1
 
 

@@ -7,11 +7,10 @@ so one number tells which of its operations are complete.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Agent: TypeAlias = Hashable  # a warp ``(cta, warp)`` or a stream
+Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream ``(kind, cta, warp)``, a barrier
 
 
 @dataclass(slots=True)

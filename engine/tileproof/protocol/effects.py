@@ -85,7 +85,7 @@ def effects(
                 "gmem" in text or not text or (not registers and "rmem" in text)
             ):
                 return None
-            if operation.name.startswith("llvm.") and "ptr<3>" not in text:
+            if operation.name.startswith("llvm.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
         if known.name == "copy":
             return Step(known.name, known.first, known.second, known.third, atom_of(types[0]) if types else "")

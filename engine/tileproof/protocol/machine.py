@@ -73,12 +73,28 @@ class Fault:
 
 
 @dataclass(slots=True)
+class Use:
+    """One use of a named barrier: how many threads it counts, the warps that came, and when it was complete."""
+
+    wanted: int
+    operation: Operation
+    warps: set[int] = field(default_factory=set)
+    complete: int | None = None
+
+
+@dataclass(slots=True)
 class Machine:
     """One run of a kernel.
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
         cut: whether such a loop was left before its end.
+        marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
+        slots, overwritten: the addresses of tensor memory in shared memory, and what wrote over them since.
+        uses: the last use of each named barrier of a CTA.
+        narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
+            released its writes to the cluster.
+        budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
 
     program: Program
@@ -95,7 +111,13 @@ class Machine:
     memories: dict[int, Memory] = field(default_factory=dict)
     tmem: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
     slots: dict[tuple[int, int, int | None], Address] = field(default_factory=dict)
+    overwritten: dict[tuple[int, int, int | None], Operation] = field(default_factory=dict)
     state: dict[object, object] = field(default_factory=dict)
+    marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    uses: dict[tuple[int, object], Use] = field(default_factory=dict)
+    narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    wide: dict[int, int] = field(default_factory=dict)
+    budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     now: int = 0
     steps: int = 0
     complete: bool = True
@@ -248,8 +270,7 @@ class Machine:
     def split(self, strand: Strand, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
         meeting = Meeting(instruction.target, 2)
         other = strand.part(no)
-        strand.threads = yes
-        strand.__dict__.pop("warps", None)
+        strand.keep(yes)
         other.place = instruction.other
         for part in (strand, other):
             part.meetings.append(meeting)
@@ -274,8 +295,7 @@ class Machine:
         for _, threads in others:
             part = strand.part(tuple(threads))
             self.strands.insert(at, part)
-        strand.threads = tuple(mine)
-        strand.__dict__.pop("warps", None)
+        strand.keep(tuple(mine))
         return first
 
     def meet(self, strand: Strand, instruction: Instruction) -> int:
@@ -361,6 +381,15 @@ class Machine:
     ) -> None:
         self.faults.append(Fault(code, operation, message, hint, tuple(trace)))
 
+    def mark(self, event: str, strand: Strand) -> None:
+        """Note that something happens now to the warps of a strand."""
+        for warp in strand.warps:
+            self.marks[event, strand.cta, warp] = self.now
+
+    def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
+        """Whether something happened to one of these warps after a moment."""
+        return any(self.marks.get((event, cta, warp), -1) > moment for warp in warps)
+
     def board(self, cta: int, memory: Memory) -> Board:
         return self.boards.setdefault((cta, memory.serial), Board())
 
@@ -402,6 +431,7 @@ class Machine:
         for strand in strands:
             strand.clock.join(whole)
             strand.version += 1
+            self.mark("met", strand)
 
     def targets(self, strand: Strand, address: Address) -> dict[int, int]:
         """The CTAs that an address lies in, and how many threads of the strand mean each."""

@@ -98,7 +98,7 @@ class Strand:
 
     def part(self, threads: tuple[int, ...]) -> Strand:
         """The same with some of its threads."""
-        return Strand(
+        other = Strand(
             self.cta,
             threads,
             list(self.values),
@@ -113,6 +113,18 @@ class Strand:
             self.stored,
             self.version,
         )
+        other.keep(threads)
+        return other
+
+    def keep(self, threads: tuple[int, ...]) -> None:
+        """Go on with some of the threads only.
+
+        The end of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
+        """
+        self.threads = threads
+        self.__dict__.pop("warps", None)
+        warps = self.warps
+        self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
 
     def absorb(self, other: Strand, outputs: tuple[int, ...]) -> None:
         """Become one with another part, which is at the same place."""

@@ -10,7 +10,7 @@ from math import prod
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
 from tileproof.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, barrier_name
+from tileproof.protocol.actions import ACTIONS, barrier_name, limit
 from tileproof.protocol.effects import effects, words
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
@@ -19,7 +19,7 @@ from tileproof.rule import Rulebook
 
 _KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
 _ASYNCHRONOUS = re.compile(
-    r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma"
+    r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
 )
 
 
@@ -65,6 +65,7 @@ def verify(
         if stopped is None:
             stuck(machine)
             leaked(machine)
+            overdrawn(machine)
         yield Outcome(kernel, tuple(_each_once(machine.faults)), stopped, machine.steps)
 
 
@@ -221,6 +222,20 @@ def leaked(machine: Machine) -> None:
     for held in machine.tmem.values():
         for _, columns, operation in held:
             machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+
+
+def overdrawn(machine: Machine) -> None:
+    """The registers that the warps of a CTA ask for, by what each of them asked for last."""
+    held = limit(machine, "cta_registers")
+    mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
+    wanted = sum(32 * count for count, _ in mine.values())
+    if wanted > held:
+        most, operation = max(mine.values(), key=lambda asked: asked[0])
+        machine.fault(
+            "PR160",
+            operation,
+            f"the warps of a CTA ask for {wanted} registers in all, {most} for each thread here, and a CTA has {held}",
+        )
 
 
 def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:

@@ -21,6 +21,7 @@ from tileproof.dialects.copies import Binding, Copy, Definitions, read_copy
 from tileproof.dialects.descriptors import made, operand_facts
 from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.flow import conflicts
+from tileproof.dialects.four_ops import four_op_facts
 from tileproof.dialects.gemm import Gemm, read_gemm
 from tileproof.dialects.published import is_published
 from tileproof.dialects.sharing import sharing
@@ -133,6 +134,7 @@ class _Check:
         self.judge_tilings()
         self.judge_types()
         self.judge_protocol()
+        self.judge_four_ops()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
         return FileReport(self.source, found, chosen)
 
@@ -386,6 +388,12 @@ class _Check:
             if outcome.unfollowed is not None:
                 operation, reason = outcome.unfollowed
                 self.find("PR190", operation.name_span, f"the protocol is not verified beyond this: {reason}")
+
+    def judge_four_ops(self) -> None:
+        """The operations around ``nvvm.wgmma.mma_async``, as the reference pages want them."""
+        if "nvvm.wgmma.mma_async" in self.source.text:
+            for facts in four_op_facts(self.book, self.scan.module.operations):
+                self.judge(facts)
 
     def line(self, operation: Operation) -> int:
         """Where an operation stands."""

@@ -1,0 +1,276 @@
+// BUGS 18: a stage is released while the wgmma that reads it is in flight (Fuser#3561).
+
+!map = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 65536, tma_gbasis = <"(64,64):(1@1,1@0)">, tma_format = F16_RN>
+!tma = !cute_nvgpu.atom.tma_load<f16, copy_bits = 65536, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(64,64):(1@1,1@0)">>
+!coords = !cute.coord_tensor<"(0,0)", "(((64,64),1),(1)):(((1@1,1@0),0),(0))">
+!tile = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((4096,1),(1)):((1,0),(0))">
+!mma = !cute.tiled_mma<!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>
+!operand = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((64,16),1,4):((64,1),0,16)">
+!desc = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,4):(0,0,2)">
+!acc = !cute.memref<f32, rmem, align<32>, "((2,2,8),1,1):((1,2,4),0,0)">
+gpu.module @kernels {
+  cuda.kernel @k(%mma: !mma, %map: !map, %from: !coords, %k_tiles: i32) attributes {gpu.kernel, nvvm.reqntid = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c10000000 = arith.constant 10000000 : i32
+    %c8192 = arith.constant 8192 : i32
+    %c128 = arith.constant 128 : i32
+    %c16384 = arith.constant 16384 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %c32 = arith.constant 32 : i32
+    %warp_of = arith.divsi %tid, %c32 : i32
+    %warp = cute_nvgpu.arch.make_warp_uniform(%warp_of) : i32
+    %first = arith.cmpi eq, %warp, %c0 : i32
+    %smem_a_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_a:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a_raw = cute.get_iter(%smem_a_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a = cute.recast_iter(%smem_a_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %smem_b_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_b:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b_raw = cute.get_iter(%smem_b_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b = cute.recast_iter(%smem_b_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %full_bytes = cute.memref.alloca() {smem.struct_fields = ["full_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_raw = cute.get_iter(%full_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_iter = cute.recast_iter(%full_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %full = builtin.unrealized_conversion_cast %full_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    %empty_bytes = cute.memref.alloca() {smem.struct_fields = ["empty_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_raw = cute.get_iter(%empty_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_iter = cute.recast_iter(%empty_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %empty = builtin.unrealized_conversion_cast %empty_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    scf.if %first {
+      %one = nvvm.elect.sync -> i1
+      scf.if %one {
+        nvvm.mbarrier.init %full, %c1 : !llvm.ptr<3>, i32
+        nvvm.mbarrier.init %empty, %c128 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.fence.mbarrier.init
+    nvvm.barrier
+    %tile_a_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_a = cute.make_view(%smem_a, %tile_a_layout) : !tile
+    %tile_b_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_b = cute.make_view(%smem_b, %tile_b_layout) : !tile
+    %a_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %a = cute.make_view(%smem_a, %a_layout) : !operand
+    %b_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %b = cute.make_view(%smem_b, %b_layout) : !operand
+    %desc_a = cute.mma.make_fragment A (%mma, %a) : (!mma, !operand) -> !desc
+    %desc_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !operand) -> !desc
+    %acc = cute.memref.alloca() : !acc
+    %c4 = arith.constant 4 : i32
+    %consumer = arith.cmpi slt, %warp, %c4 : i32
+    scf.if %consumer {
+      nvvm.wgmma.fence.aligned
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
+        nvvm.wgmma.commit.group.sync.aligned
+        %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+      nvvm.wgmma.wait.group.sync.aligned 0
+    } else {
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c1) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %empty, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        %chosen1 = nvvm.elect.sync -> i1
+        scf.if %chosen1 {
+          %token1 = nvvm.mbarrier.arrive.expect_tx %full, %c16384 : !llvm.ptr<3>, i32 -> i64
+        }
+        %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        // expected-error@+1 {{a bulk copy writes 'smem_a' here, and nothing orders this after wgmma, which reads it}}
+        cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
+        %exec2 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom2 = cute_nvgpu.atom.set_value<tma_bar>(%exec2, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        // expected-error@+1 {{a bulk copy writes 'smem_b' here, and nothing orders this after wgmma, which reads it}}
+        cute.copy(%atom2, %from, %tile_b) : (!tma, !coords, !tile)
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+    }
+    return
+  }
+}
+
+// -----
+
+!map = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 65536, tma_gbasis = <"(64,64):(1@1,1@0)">, tma_format = F16_RN>
+!tma = !cute_nvgpu.atom.tma_load<f16, copy_bits = 65536, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(64,64):(1@1,1@0)">>
+!coords = !cute.coord_tensor<"(0,0)", "(((64,64),1),(1)):(((1@1,1@0),0),(0))">
+!tile = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((4096,1),(1)):((1,0),(0))">
+!mma = !cute.tiled_mma<!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>
+!operand = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((64,16),1,4):((64,1),0,16)">
+!desc = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,4):(0,0,2)">
+!acc = !cute.memref<f32, rmem, align<32>, "((2,2,8),1,1):((1,2,4),0,0)">
+gpu.module @kernels {
+  cuda.kernel @k(%mma: !mma, %map: !map, %from: !coords, %k_tiles: i32) attributes {gpu.kernel, nvvm.reqntid = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c10000000 = arith.constant 10000000 : i32
+    %c8192 = arith.constant 8192 : i32
+    %c128 = arith.constant 128 : i32
+    %c16384 = arith.constant 16384 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %c32 = arith.constant 32 : i32
+    %warp_of = arith.divsi %tid, %c32 : i32
+    %warp = cute_nvgpu.arch.make_warp_uniform(%warp_of) : i32
+    %first = arith.cmpi eq, %warp, %c0 : i32
+    %smem_a_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_a:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a_raw = cute.get_iter(%smem_a_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a = cute.recast_iter(%smem_a_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %smem_b_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_b:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b_raw = cute.get_iter(%smem_b_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b = cute.recast_iter(%smem_b_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %full_bytes = cute.memref.alloca() {smem.struct_fields = ["full_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_raw = cute.get_iter(%full_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_iter = cute.recast_iter(%full_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %full = builtin.unrealized_conversion_cast %full_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    %empty_bytes = cute.memref.alloca() {smem.struct_fields = ["empty_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_raw = cute.get_iter(%empty_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_iter = cute.recast_iter(%empty_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %empty = builtin.unrealized_conversion_cast %empty_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    scf.if %first {
+      %one = nvvm.elect.sync -> i1
+      scf.if %one {
+        nvvm.mbarrier.init %full, %c1 : !llvm.ptr<3>, i32
+        nvvm.mbarrier.init %empty, %c128 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.fence.mbarrier.init
+    nvvm.barrier
+    %tile_a_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_a = cute.make_view(%smem_a, %tile_a_layout) : !tile
+    %tile_b_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_b = cute.make_view(%smem_b, %tile_b_layout) : !tile
+    %a_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %a = cute.make_view(%smem_a, %a_layout) : !operand
+    %b_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %b = cute.make_view(%smem_b, %b_layout) : !operand
+    %desc_a = cute.mma.make_fragment A (%mma, %a) : (!mma, !operand) -> !desc
+    %desc_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !operand) -> !desc
+    %acc = cute.memref.alloca() : !acc
+    %c4 = arith.constant 4 : i32
+    %consumer = arith.cmpi slt, %warp, %c4 : i32
+    scf.if %consumer {
+      nvvm.wgmma.fence.aligned
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        // expected-error@+1 {{this wgmma is in no committed group: no wait covers it}}
+        cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
+        nvvm.wgmma.wait.group.sync.aligned 0
+        %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+      nvvm.wgmma.wait.group.sync.aligned 0
+    } else {
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c1) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %empty, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        %chosen1 = nvvm.elect.sync -> i1
+        scf.if %chosen1 {
+          %token1 = nvvm.mbarrier.arrive.expect_tx %full, %c16384 : !llvm.ptr<3>, i32 -> i64
+        }
+        %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
+        %exec2 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom2 = cute_nvgpu.atom.set_value<tma_bar>(%exec2, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        cute.copy(%atom2, %from, %tile_b) : (!tma, !coords, !tile)
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+    }
+    return
+  }
+}
+
+// -----
+
+!map = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 65536, tma_gbasis = <"(64,64):(1@1,1@0)">, tma_format = F16_RN>
+!tma = !cute_nvgpu.atom.tma_load<f16, copy_bits = 65536, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(64,64):(1@1,1@0)">>
+!coords = !cute.coord_tensor<"(0,0)", "(((64,64),1),(1)):(((1@1,1@0),0),(0))">
+!tile = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((4096,1),(1)):((1,0),(0))">
+!mma = !cute.tiled_mma<!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>
+!operand = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((64,16),1,4):((64,1),0,16)">
+!desc = !cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1,4):(0,0,2)">
+!acc = !cute.memref<f32, rmem, align<32>, "((2,2,8),1,1):((1,2,4),0,0)">
+gpu.module @kernels {
+  cuda.kernel @k(%mma: !mma, %map: !map, %from: !coords, %k_tiles: i32) attributes {gpu.kernel, nvvm.reqntid = array<i32: 160, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c10000000 = arith.constant 10000000 : i32
+    %c8192 = arith.constant 8192 : i32
+    %c128 = arith.constant 128 : i32
+    %c16384 = arith.constant 16384 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %c32 = arith.constant 32 : i32
+    %warp_of = arith.divsi %tid, %c32 : i32
+    %warp = cute_nvgpu.arch.make_warp_uniform(%warp_of) : i32
+    %first = arith.cmpi eq, %warp, %c0 : i32
+    %smem_a_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_a:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a_raw = cute.get_iter(%smem_a_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_a = cute.recast_iter(%smem_a_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %smem_b_bytes = cute.memref.alloca() {smem.struct_fields = ["smem_b:8192:0"]} : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b_raw = cute.get_iter(%smem_b_bytes) : !cute.memref<i8, smem, align<1024>, "8192:1">
+    %smem_b = cute.recast_iter(%smem_b_raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %full_bytes = cute.memref.alloca() {smem.struct_fields = ["full_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_raw = cute.get_iter(%full_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %full_iter = cute.recast_iter(%full_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %full = builtin.unrealized_conversion_cast %full_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    %empty_bytes = cute.memref.alloca() {smem.struct_fields = ["empty_mbar:8:0"]} : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_raw = cute.get_iter(%empty_bytes) : !cute.memref<i8, smem, align<8>, "8:1">
+    %empty_iter = cute.recast_iter(%empty_raw) : !cute.ptr<i8, smem, align<8>> to !cute.ptr<i64, smem>
+    %empty = builtin.unrealized_conversion_cast %empty_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    scf.if %first {
+      %one = nvvm.elect.sync -> i1
+      scf.if %one {
+        nvvm.mbarrier.init %full, %c1 : !llvm.ptr<3>, i32
+        nvvm.mbarrier.init %empty, %c128 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.fence.mbarrier.init
+    nvvm.barrier
+    %tile_a_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_a = cute.make_view(%smem_a, %tile_a_layout) : !tile
+    %tile_b_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %tile_b = cute.make_view(%smem_b, %tile_b_layout) : !tile
+    %a_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %a = cute.make_view(%smem_a, %a_layout) : !operand
+    %b_layout = cute.make_layout() : !cute.layout<"((64,16),1,4):((64,1),0,16)">
+    %b = cute.make_view(%smem_b, %b_layout) : !operand
+    %desc_a = cute.mma.make_fragment A (%mma, %a) : (!mma, !operand) -> !desc
+    %desc_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !operand) -> !desc
+    %acc = cute.memref.alloca() : !acc
+    %c4 = arith.constant 4 : i32
+    %consumer = arith.cmpi slt, %warp, %c4 : i32
+    scf.if %consumer {
+      nvvm.wgmma.fence.aligned
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
+        nvvm.wgmma.commit.group.sync.aligned
+        nvvm.wgmma.wait.group.sync.aligned 0
+        %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+      nvvm.wgmma.wait.group.sync.aligned 0
+    } else {
+      %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c1) -> (i32) : i32 {
+        nvvm.mbarrier.try_wait.parity %empty, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
+        %chosen1 = nvvm.elect.sync -> i1
+        scf.if %chosen1 {
+          %token1 = nvvm.mbarrier.arrive.expect_tx %full, %c16384 : !llvm.ptr<3>, i32 -> i64
+        }
+        %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
+        %exec2 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+        %atom2 = cute_nvgpu.atom.set_value<tma_bar>(%exec2, %full_iter) : (!tma, !cute.ptr<i64, smem>)
+        cute.copy(%atom2, %from, %tile_b) : (!tma, !coords, !tile)
+        %next = arith.xori %phase, %c1 : i32
+        scf.yield %next : i32
+      }
+    }
+    return
+  }
+}

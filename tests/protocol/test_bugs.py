@@ -1,0 +1,91 @@
+"""The public bugs 18 to 30 of asynchronous kernels: each has cases that are found and repaired twins that are clean.
+
+A case of ``bugs/`` says what is expected of it in the way of MLIR; a text without expectations is a repaired twin.
+"""
+
+# checklist: PRO01 PRO05 PRO06 PRO08
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from tileproof.protocol.verify import verify
+from tileproof.scan import scan
+from tileproof.source import Source
+from tileproof.verbs.expectations import expectations, split
+from tileproof.verbs.expectations import verify as unmet
+
+BUGS = Path(__file__).parent / "bugs"
+BOOK = tileproof.load_rules()
+
+# The causes that are named, by the number of the bug; register budgets have no public report.
+CAUSES = {
+    "BUGS 18": {"PR101", "PR112"},
+    "BUGS 19": {"PR103"},
+    "BUGS 20": {"PR110", "PR123"},
+    "BUGS 21": {"PR112"},
+    "BUGS 22": {"PR114", "PR115"},
+    "BUGS 23": {"PR126"},
+    "BUGS 24": {"PR124"},
+    "BUGS 25": {"PR127"},
+    "BUGS 26": {"PR120"},
+    "BUGS 27": {"PR133"},
+    "BUGS 28": {"PR140"},
+    "BUGS 29": {"PR114", "PR153", "PR159"},
+    "BUGS 30": {"PR158"},
+    "setmaxregister": {"PR160", "PR161"},
+}
+
+
+def parts(bug: str) -> list[Source]:
+    """The texts about one bug, without the empty lines that stand for those before."""
+    number = bug.removeprefix("BUGS ")
+    (path,) = BUGS.glob("register_budget.mlir" if number == bug else f"{number}_*.mlir")
+    return [Source(path.name, part.text.lstrip("\n")) for part in split(Source(path.name, path.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("bug", CAUSES)
+def test_bug_is_found_with_its_cause(bug):
+    cases = [part for part in parts(bug) if expectations(part)]
+    assert cases
+    codes = set()
+    for case in cases:
+        found = tileproof.check(case.text).diagnostics
+        assert list(unmet(case, found)) == []
+        codes |= {diagnostic.code for diagnostic in found}
+    assert codes == CAUSES[bug]
+
+
+@pytest.mark.parametrize("bug", CAUSES)
+def test_repaired_twin_is_clean(bug):
+    twins = [part for part in parts(bug) if not expectations(part)]
+    assert twins
+    for twin in twins:
+        assert tileproof.check(twin.text).diagnostics == ()
+        module = scan(twin).module
+        outcomes = list(verify(BOOK, module.operations, module.aliases))
+        assert [outcome.unfollowed for outcome in outcomes] == [None]
+
+
+@pytest.mark.parametrize("bug", CAUSES)
+def test_case_differs_from_its_twin_by_little(bug):
+    """What is found is the fault, not something else that the case happens to have."""
+    previous: list[Source] = []
+    for part in parts(bug):
+        if expectations(part):
+            previous.append(part)
+            continue
+        for case in previous:
+            assert changed(case.text, part.text) <= 6
+        previous = []
+    assert previous == []
+
+
+def changed(case: str, twin: str) -> int:
+    """The lines that only one of two texts has, comments aside."""
+    lines = [[line.strip() for line in text.split("\n") if "//" not in line and line.strip()] for text in (case, twin)]
+    return sum(line[:2] in ("+ ", "- ") for line in difflib.ndiff(*lines))
