@@ -17,7 +17,7 @@ from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.rule import Rulebook
 
-_KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
+KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma"
 )
@@ -93,7 +93,7 @@ def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
 def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
     """The functions that run on the device: those that are no host code of a kernel beside them."""
     found = [
-        op for top in operations for op in top.walk() if op.name in _KERNELS and op.regions and op.regions[0].blocks
+        op for top in operations for op in top.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks
     ]
     device = [
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
