@@ -102,9 +102,26 @@ class Places:
         found = [self.gap(home.block, index) for index in range(gap.index + 1, count)]
         return [one for one in found if one is not None]
 
-    def between(self, one: Gap, other: Gap) -> Sequence[Operation]:
-        """The operations between two places of one block."""
-        return self.homes[one.block].block.operations[one.index : other.index]
+    def meeting(self, one: Gap, other: Gap) -> Sequence[Operation] | None:
+        """The operations between two places, from and up to those that hold them in the innermost block around both.
+
+        None where a place is inside something else than conditions, seen from that block, or they are in other kernels.
+        """
+        first, last = (dict(self._upwards(gap)) for gap in (one, other))
+        for block, (index, end) in last.items():
+            if block in first:
+                low = first[block][0]
+                found = self.homes[block].block.operations[low : max(end, low + 1)]
+                return found if index >= low else None
+        return None
+
+    def _upwards(self, gap: Gap) -> Iterator[tuple[int, tuple[int, int]]]:
+        """The blocks around a place up to the first that is no condition: where in each the place is."""
+        home = self.homes[gap.block]
+        yield gap.block, (gap.index, gap.index)
+        while home.parent is not None and home.parent.name == "scf.if" and home.parent.span.start in self.homes:
+            home = self.homes[home.parent.span.start]
+            yield home.block.operations[0].span.start, (home.index, home.index + 1)
 
 
 @dataclass(frozen=True, slots=True)

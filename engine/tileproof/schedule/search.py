@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from tileproof.dialects.entities import resolve
 from tileproof.ir import Operation
-from tileproof.protocol.effects import effects
+from tileproof.protocol.effects import Step, effects
 from tileproof.protocol.machine import Fault
 from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
 from tileproof.rule import Rulebook
@@ -26,12 +27,14 @@ class Kind:
     Attributes:
         role: ``.fence``, ``.commit`` or ``.wait``.
         most: the groups that a wait may leave in flight.
+        tries: whether a turn of a loop may be a group of its own.
         rank: its place in the table, which is the order of operations at one place.
     """
 
     name: str
     role: str
     behind: bool
+    tries: bool
     most: int
     custom: str
     generic: str
@@ -104,9 +107,11 @@ class Scheduler:
     def kinds(self) -> dict[str, Kind]:
         found = {}
         for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
-            role, side, _, most, custom, generic = row
+            role, side, groups, most, custom, generic = row
             assert isinstance(most, int)
-            found[name] = Kind(name, str(role), side == ".behind", most, str(custom), str(generic), rank)
+            found[name] = Kind(
+                name, str(role), side == ".behind", groups == ".turns", most, str(custom), str(generic), rank
+            )
         return found
 
     @cached_property
@@ -115,10 +120,16 @@ class Scheduler:
 
     def producer(self, operation: Operation) -> str:
         """Whose operation it is, a member of ``schedule_producer``."""
+        if not self.stepping(operation):
+            return ".threads"
         types = " ".join(resolve(use.text, self.module.aliases) for use in operation.inputs[:1])
         text = f"{operation.name} {types}"
         pieces = self.book.enums["schedule_producer"].by_spelling
         return next((member for piece, member in pieces.items() if piece in text), ".threads")
+
+    def stepping(self, operation: Operation) -> Step | None:
+        """What an operation does in the protocol."""
+        return self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
 
     def repair(self, fault: Fault, origin: Callable[[int], int]) -> tuple[int, tuple[Kind, ...]] | None:
         """Which operations a finding asks for, and beside which operation; None where no insertion helps."""
@@ -161,15 +172,36 @@ class Scheduler:
         """Search."""
         plan = self.enough() if relevant(self.source.text) else ()
         if plan:
-            plan = self.hoisted(plan)
-            plan = self.merged(plan)
-            plan = self.fewest(plan)
-            plan = self.latest(plan)
+            plan = self.latest(self.best(plan))
         edited, outcomes = self.judge(plan)
         return Scheduled(Source(self.source.name, edited.text), _numbered(edited, plan), outcomes, self.trials)
 
+    def best(self, plan: Plan) -> Plan:
+        """The fewest operations, with the waits that leave the most groups in flight.
+
+        Whether one turn of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) does not
+        show in the text: where rule data says so, both are tried.
+        """
+        kept: frozenset[int] = frozenset()
+        best = self.reduced(plan, kept)
+        loops = {
+            loop.span.start
+            for one in plan
+            if one.kind.tries
+            for loop in self.places.enclosing(one.subject)
+            if loop.name in _LOOPS and not self.synchronises([loop])
+        }
+        for loop in sorted(loops):
+            other = self.reduced(plan, kept | {loop})
+            if _cost(other) < _cost(best):
+                best, kept = other, kept | {loop}
+        return best
+
+    def reduced(self, plan: Plan, kept: frozenset[int]) -> Plan:
+        return self.fewest(self.merged(self.hoisted(plan, kept)))
+
     def enough(self) -> Plan:
-        """Insertions after which no finding is left that an insertion repairs: each beside its subject, waits for all."""
+        """Insertions after which no finding is left that an insertion repairs: each beside its subject."""
         plan: dict[tuple[str, int], Insertion] = {}
         while True:
             edited, outcomes = self.judge(tuple(plan.values()))
@@ -229,7 +261,7 @@ class Scheduler:
         found: dict[int, bool] = {}
 
         def enter(operation: Operation) -> bool:
-            step = self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
+            step = self.stepping(operation)
             inner = [enter(op) for region in operation.regions for block in region.blocks for op in block.operations]
             found[operation.span.start] = any(inner) or (step is not None and step.name in self.bounds)
             return found[operation.span.start]
@@ -238,44 +270,61 @@ class Scheduler:
             enter(operation)
         return found
 
-    def hoisted(self, plan: Plan) -> Plan:
-        """All that is about one subject leaves the loops in which nothing synchronises, the outermost first."""
+    def hoisted(self, plan: Plan, kept: frozenset[int]) -> Plan:
+        """All that is about one subject leaves the loops in which nothing synchronises, the outermost first.
+
+        Args:
+            kept: loops, by their offsets, that nothing leaves.
+        """
         for subject in dict.fromkeys(one.subject for one in plan):
-            loops = [op for op in self.places.enclosing(subject) if op.name in _LOOPS and not self.synchronises([op])]
+            around = takewhile(lambda op: op.span.start not in kept, self.places.enclosing(subject))
+            loops = [op for op in around if op.name in _LOOPS and not self.synchronises([op])]
             for loop in reversed(loops):
-                moved = []
-                for one in plan:
-                    gap = self.places.beside(loop.span.start, one.kind.behind)
-                    inside = loop.span.start <= one.gap.offset <= loop.span.end
-                    if one.subject == subject and inside and gap is not None:
-                        one = replace(one, gap=gap)
-                    moved.append(one)
-                tried = _once(moved)
-                if self.fits(tried):
+                inside = [i for i in plan if i.subject == subject and loop.span.start <= i.gap.offset <= loop.span.end]
+                tried = self.moved(plan, inside, loop.span.start)
+                if tried is not None and self.fits(tried):
                     plan = tried
                     break
         return plan
 
+    def moved(self, plan: Plan, chosen: Sequence[Insertion], start: int) -> Plan | None:
+        """A plan with some insertions moved beside another operation; None where there is no place."""
+        found: dict[tuple[str, int], Insertion] = {}
+        for one in plan:
+            gap = self.places.beside(start, one.kind.behind) if one in chosen else one.gap
+            if gap is None:
+                return None
+            found.setdefault((one.kind.name, gap.offset), one if gap == one.gap else replace(one, gap=gap))
+        return tuple(found.values())
+
     def merged(self, plan: Plan) -> Plan:
-        """Of two neighbours of a block with nothing between that synchronises, one is enough."""
+        """What is about neighbours becomes one, where nothing between them synchronises."""
         changed = True
         while changed:
             changed = False
-            for one, other in self.neighbours(plan):
-                gone = one if one.kind.behind else other
-                kinds = {i.kind.name for i in plan if i.gap == gone.gap and i.kind.behind == gone.kind.behind}
-                tried = tuple(i for i in plan if not (i.gap == gone.gap and i.kind.name in kinds))
-                if self.fits(tried):
+            for chosen, start in self.neighbours(plan):
+                tried = self.moved(plan, chosen, start)
+                if tried is not None and tried != plan and self.fits(tried):
                     plan, changed = tried, True
                     break
         return plan
 
-    def neighbours(self, plan: Plan) -> Iterator[tuple[Insertion, Insertion]]:
+    def neighbours(self, plan: Plan) -> Iterator[tuple[list[Insertion], int]]:
+        """Insertions of two places with nothing between that synchronises, and beside what they are one."""
         for one in plan:
             for other in plan:
-                if one.kind == other.kind and one.gap.block == other.gap.block and one.gap.index < other.gap.index:
-                    if not self.synchronises(self.places.between(one.gap, other.gap)):
-                        yield one, other
+                if one.kind != other.kind or one.gap.offset >= other.gap.offset:
+                    continue
+                meeting = self.places.meeting(one.gap, other.gap)
+                if meeting is None or self.synchronises(meeting):
+                    continue
+                chosen = [
+                    i
+                    for i in plan
+                    if i.kind.behind == one.kind.behind and i.gap in (one.gap, other.gap) and not i.drain
+                ]
+                if one in chosen and other in chosen:
+                    yield chosen, (meeting[-1] if one.kind.behind else meeting[0]).span.start
 
     def fewest(self, plan: Plan) -> Plan:
         """In textual order: an operation goes, or else leaves as many groups in flight as may be."""
@@ -311,11 +360,9 @@ class Scheduler:
         return plan
 
 
-def _once(plan: Sequence[Insertion]) -> Plan:
-    found: dict[tuple[str, int], Insertion] = {}
-    for one in plan:
-        found.setdefault((one.kind.name, one.gap.offset), one)
-    return tuple(found.values())
+def _cost(plan: Plan) -> tuple[int, int]:
+    waits = [one.pending for one in plan if one.kind.role == ".wait"]
+    return sum(one.kind.role != ".commit" for one in plan), -sum(waits)
 
 
 def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:
