@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
 from tileproof.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, barrier_name
+from tileproof.protocol.actions import ACTIONS, Action, barrier_name
 from tileproof.protocol.effects import effects, words
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
@@ -46,8 +46,13 @@ def verify(
     book: Rulebook,
     operations: Sequence[Operation],
     aliases: dict[str, Alias],
+    actions: Mapping[str, Action] = ACTIONS,
 ) -> Iterator[Outcome]:
-    """The outcome of each kernel, in textual order."""
+    """The outcome of each kernel, in textual order.
+
+    Args:
+        actions: what each step does; another table watches the machine.
+    """
     step = effects(book, aliases)
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
@@ -56,10 +61,10 @@ def verify(
         if not any(instruction.kind == "effect" for instruction in program.code):
             continue
         state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
-        machine, stopped = _run(Machine(program, shape, book, ACTIONS, state=dict(state)))
+        machine, stopped = _run(Machine(program, shape, book, dict(actions), state=dict(state)))
         if stopped is None and machine.cut and any(s.blocked for s in machine.strands):
             # Roles may count the same turns in loops of different kinds.
-            longer = Machine(program, shape, book, ACTIONS, state=dict(state), tiles=4 * shape.extent)
+            longer = Machine(program, shape, book, dict(actions), state=dict(state), tiles=4 * shape.extent)
             machine, stopped = _run(longer)
         if stopped is None:
             stuck(machine)

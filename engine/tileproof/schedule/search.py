@@ -180,7 +180,8 @@ class Scheduler:
         """The fewest operations, with the waits that leave the most groups in flight.
 
         Whether one turn of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) does not
-        show in the text: where rule data says so, both are tried.
+        show in the text: where rule data says so, both are tried. A commit under a condition would be no group of all
+        threads.
         """
         kept: frozenset[int] = frozenset()
         best = self.reduced(plan, kept)
@@ -188,8 +189,8 @@ class Scheduler:
             loop.span.start
             for one in plan
             if one.kind.tries
-            for loop in self.places.enclosing(one.subject)
-            if loop.name in _LOOPS and not self.synchronises([loop])
+            for loop in takewhile(lambda op: op.name in _LOOPS, self.places.enclosing(one.subject))
+            if not self.synchronises([loop])
         }
         for loop in sorted(loops):
             other = self.reduced(plan, kept | {loop})
