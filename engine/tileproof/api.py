@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tileproof.candidates import Suggestion
     from tileproof.canonical import OperandDescriptor
     from tileproof.mending import Repair
-    from tileproof.schedule.search import Scheduled
+    from tileproof.scheduling.search import Scheduled
     from tileproof.verbs.legal import Verdict
 
 IR_SUFFIXES = (".mlir", ".ptx")

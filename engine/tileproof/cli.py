@@ -299,7 +299,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         else:
             sys.stdout.buffer.write(found.source.text.encode())
         if drawing is not None:
-            from tileproof.schedule import graph  # noqa: PLC0415  networkx takes a tenth of a second
+            from tileproof.scheduling import graph  # noqa: PLC0415  networkx takes a tenth of a second
 
             drawn = graph.graph(book, found.source)
             form = graph.as_json if drawing.endswith(".json") else graph.as_dot

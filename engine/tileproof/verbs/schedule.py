@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tileproof.rule import Rulebook
 from tileproof.scan import scan
-from tileproof.schedule.search import Scheduled
-from tileproof.schedule.search import schedule as search
+from tileproof.scheduling.search import Scheduled
+from tileproof.scheduling.search import schedule as search
 from tileproof.source import Source
 
 
@@ -24,7 +24,7 @@ def schedule(book: Rulebook, source: Source) -> Scheduled:
     found = scan(source)
     if found.faults:
         fault = found.faults[0]
-        raise NotScheduled(f"{source.name}:{source.position(fault.span.start).line}: {fault}")
+        raise NotScheduled(f"{source.name}:{source.position(fault.span.start).line}: {fault.message}")
     if not found.module.operations:
         raise NotScheduled(f"{source.name}: holds no IR")
     return search(book, source)

@@ -14,7 +14,7 @@ from tileproof.protocol.machine import Fault
 from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
 from tileproof.rule import Rulebook
 from tileproof.scan import scan
-from tileproof.schedule.edits import Edited, Gap, Line, Places
+from tileproof.scheduling.edits import Edited, Gap, Line, Places
 from tileproof.source import Source
 
 _LOOPS = ("scf.for", "scf.while")
@@ -215,7 +215,8 @@ class Scheduler:
                     subject, chosen = asked
                     for other in (subject, *self.peers(subject)):
                         for kind in chosen:
-                            if other == subject or not (kind.role == ".fence" or self.present(kind, other)):
+                            needed = other == subject and (kind.role != ".commit" or len(chosen) == 1)
+                            if needed or kind.role == ".fence" or not self.present(kind, other):
                                 for one in self.beside(kind, other):
                                     plan.setdefault((kind.name, one.gap.offset), one)
             if len(plan) == before:
@@ -345,10 +346,13 @@ class Scheduler:
         return plan
 
     def latest(self, plan: Plan) -> Plan:
-        """Waits move down in their block as far as they may."""
+        """Waits move down in their block as far as they may, but over nothing that synchronises."""
         for one in [i for i in plan if i.kind.role == ".wait"]:
             without = tuple(i for i in plan if i != one)
-            places = self.places.later(one.gap)
+            block = self.places.homes[one.gap.block].block.operations
+            free = takewhile(lambda op: not self.synchronises([op]), block[one.gap.index :])
+            end = one.gap.index + len(list(free))
+            places = [gap for gap in self.places.later(one.gap) if gap.index <= end]
             low, high = 0, len(places)
             while low < high:
                 middle = (low + high + 1) // 2
