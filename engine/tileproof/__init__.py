@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tileproof import prove
-    from tileproof.api import check, descriptor, legal, legal_many, load_rules, parse, repair, suggest
+    from tileproof.api import check, descriptor, legal, legal_many, load_rules, parse, repair, schedule, suggest
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
@@ -36,6 +36,7 @@ __all__ = [
     "parse",
     "prove",
     "repair",
+    "schedule",
     "suggest",
 ]
 
@@ -45,6 +46,7 @@ _HOMES = {
     "legal": "tileproof.api",
     "legal_many": "tileproof.api",
     "repair": "tileproof.api",
+    "schedule": "tileproof.api",
     "suggest": "tileproof.api",
     "parse": "tileproof.api",
     "load_rules": "tileproof.api",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tileproof.candidates import Suggestion
     from tileproof.canonical import OperandDescriptor
     from tileproof.mending import Repair
+    from tileproof.scheduling.search import Scheduled
     from tileproof.verbs.legal import Verdict
 
 IR_SUFFIXES = (".mlir", ".ptx")
@@ -225,6 +226,24 @@ def repair(
 
     book = load_rules(rules)
     return repaired(book, contract, text, context(book, target, ptx), seconds)
+
+
+def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
+    """IR with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
+
+    Args:
+        item: a path, or MLIR text; a string is text where it has a line break or no file of that name exists.
+
+    Raises:
+        NotScheduled: the file cannot be read, holds no IR, or is malformed.
+    """
+    from tileproof.verbs.schedule import NotScheduled, schedule  # noqa: PLC0415
+
+    is_text = isinstance(item, str) and ("\n" in item or not os.path.exists(item))  # noqa: PTH110
+    source = Source("<text>", str(item)) if is_text else read(str(item))
+    if isinstance(source, Unread):
+        raise NotScheduled(f"{source.name}: {source.reason}")
+    return schedule(load_rules(rules), source)
 
 
 def validate(book: Rulebook, options: Options) -> None:

@@ -258,6 +258,57 @@ def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple
     sys.exit(max(status, int(any(one.swizzle is None for one in listed))))
 
 
+@main.command()
+@click.argument("file", metavar="FILE")
+@click.option("-o", "--output", metavar="FILE", help="Where the result goes. Default: standard output.")
+@click.option(
+    "--graph", "drawing", metavar="FILE", help="Write the asynchronous graph of the result as *.dot or *.json."
+)
+@_rule_options
+def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[Path, ...]) -> None:
+    """Insert the fences, commits and waits that a kernel lacks; everything else stays byte for byte.
+
+    What is inserted is listed on standard error, with the lines of the result.
+
+    Exit status: 0 the result verifies, 1 something is left that no insertion repairs, 2 bad arguments or no IR.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.source import Source  # noqa: PLC0415
+    from tileproof.verbs import schedule as verb  # noqa: PLC0415
+
+    if drawing is not None and not drawing.endswith((".dot", ".json")):
+        fail(f"--graph writes *.dot or *.json, not '{drawing}'")
+    book, _ = _load(folders)
+    (item, *more) = _inputs(file)
+    source = api.read(item)
+    if more or not isinstance(source, Source):
+        fail(f"{file}: one file is scheduled at a time" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
+    try:
+        with _no_garbage_collection():
+            found = verb.schedule(book, source)
+    except verb.NotScheduled as error:
+        fail(str(error))
+    for line, text in found.inserted:
+        click.echo(f"{source.name}:{line}: inserted {text}", err=True)
+    left = list(verb.remaining(book, found))
+    for text in left:
+        click.echo(text, err=True)
+    try:
+        if output is not None:
+            Path(output).write_bytes(found.source.text.encode())
+        else:
+            sys.stdout.buffer.write(found.source.text.encode())
+        if drawing is not None:
+            from tileproof.scheduling import graph  # noqa: PLC0415  networkx takes a tenth of a second
+
+            drawn = graph.graph(book, found.source)
+            form = graph.as_json if drawing.endswith(".json") else graph.as_dot
+            Path(drawing).write_text(form(drawn), encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    sys.exit(int(bool(left)))
+
+
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)

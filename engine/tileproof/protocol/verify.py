@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
 from tileproof.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, barrier_name, limit
+from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
 from tileproof.protocol.effects import effects, words
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.rule import Rulebook
 
-_KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
+KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
 )
@@ -46,8 +46,13 @@ def verify(
     book: Rulebook,
     operations: Sequence[Operation],
     aliases: dict[str, Alias],
+    actions: Mapping[str, Action] = ACTIONS,
 ) -> Iterator[Outcome]:
-    """The outcome of each kernel, in textual order."""
+    """The outcome of each kernel, in textual order.
+
+    Args:
+        actions: what each step does; another table watches the machine.
+    """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
@@ -57,10 +62,10 @@ def verify(
         if not any(instruction.kind == "effect" for instruction in program.code):
             continue
         state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
-        machine, stopped = _run(Machine(program, shape, book, ACTIONS, state=dict(state)))
+        machine, stopped = _run(Machine(program, shape, book, dict(actions), state=dict(state)))
         if stopped is None and machine.cut and any(s.blocked for s in machine.strands):
             # Roles may count the same turns in loops of different kinds.
-            longer = Machine(program, shape, book, ACTIONS, state=dict(state), tiles=4 * shape.extent)
+            longer = Machine(program, shape, book, dict(actions), state=dict(state), tiles=4 * shape.extent)
             machine, stopped = _run(longer)
         if stopped is None:
             stuck(machine)
@@ -94,7 +99,7 @@ def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
 
 def _functions(operation: Operation) -> Iterator[Operation]:
     """The functions in a module or in a module inside it."""
-    if operation.name in _KERNELS:
+    if operation.name in KERNELS:
         if operation.regions and operation.regions[0].blocks:
             yield operation
         return

@@ -1,0 +1,161 @@
+"""Where operations can be inserted into a text, and the text with insertions. All other bytes stay as they are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tileproof.ir import Block, Operation
+from tileproof.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A place between two operations of a block.
+
+    Attributes:
+        block: the block, by the offset of its first operation.
+        index: of the operation that follows; the number of operations where none does.
+        offset: the beginning of a line.
+        indent: what the lines around begin with.
+        generic: whether the operations around are in generic form.
+    """
+
+    block: int
+    index: int
+    offset: int
+    indent: str
+    generic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where an operation stands: at an index of a block of ``parent``."""
+
+    parent: Operation | None
+    block: Block
+    index: int
+
+
+_REST = re.compile(r"[ \t\r]*(loc\(.*\))?[ \t\r]*(//.*)?$")
+
+
+class Places:
+    """The places of a text. Operations are known by the offsets at which they start."""
+
+    def __init__(self, source: Source, operations: Sequence[Operation]) -> None:
+        self.source = source
+        self.homes: dict[int, Home] = {}
+        self.operations: dict[int, Operation] = {}
+        for operation in operations:
+            self._enter(operation)
+
+    def _enter(self, operation: Operation) -> None:
+        self.operations[operation.span.start] = operation
+        for region in operation.regions:
+            for block in region.blocks:
+                for index, inner in enumerate(block.operations):
+                    self.homes[inner.span.start] = Home(operation, block, index)
+                    self._enter(inner)
+
+    def enclosing(self, start: int) -> Iterator[Operation]:
+        """The operations around one, from the inside, without the kernel itself."""
+        home = self.homes.get(start)
+        while home is not None and home.parent is not None and home.parent.span.start in self.homes:
+            upper = self.homes[home.parent.span.start]
+            if upper.parent is None or upper.parent.name.endswith("module"):
+                return
+            yield home.parent
+            home = upper
+
+    def gap(self, block: Block, index: int) -> Gap | None:
+        """The place before the operation at an index; None where that shares its line with another."""
+        text = self.source.text
+        if index < len(block.operations):
+            near = block.operations[index]
+            start = text.rfind("\n", 0, near.span.start) + 1
+            if text[start : near.span.start].strip():
+                return None
+            offset = start
+        else:
+            near = block.operations[-1]
+            start = text.rfind("\n", 0, near.span.start) + 1
+            end = text.find("\n", near.span.end)
+            if end < 0 or _REST.match(text[near.span.end : end]) is None or text[start : near.span.start].strip():
+                return None
+            offset = end + 1
+        indent = text[start : near.span.start]
+        return Gap(block.operations[0].span.start, index, offset, indent, near.generic)
+
+    def beside(self, start: int, behind: bool) -> Gap | None:
+        """The place right before or right behind an operation."""
+        home = self.homes.get(start)
+        return self.gap(home.block, home.index + behind) if home is not None else None
+
+    def later(self, gap: Gap) -> list[Gap]:
+        """The places of the same block behind one, in order; none is behind the operation that ends the block."""
+        home = self.homes[gap.block]
+        count = len(home.block.operations)
+        found = [self.gap(home.block, index) for index in range(gap.index + 1, count)]
+        return [one for one in found if one is not None]
+
+    def meeting(self, one: Gap, other: Gap) -> Sequence[Operation] | None:
+        """The operations between two places, from and up to those that hold them in the innermost block around both.
+
+        None where a place is inside something else than conditions, seen from that block, or they are in other kernels.
+        """
+        first, last = (dict(self._upwards(gap)) for gap in (one, other))
+        for block, (index, end) in last.items():
+            if block in first:
+                low = first[block][0]
+                found = self.homes[block].block.operations[low : max(end, low + 1)]
+                return found if index >= low else None
+        return None
+
+    def _upwards(self, gap: Gap) -> Iterator[tuple[int, tuple[int, int]]]:
+        """The blocks around a place up to the first that is no condition: where in each the place is."""
+        home = self.homes[gap.block]
+        yield gap.block, (gap.index, gap.index)
+        while home.parent is not None and home.parent.name == "scf.if" and home.parent.span.start in self.homes:
+            home = self.homes[home.parent.span.start]
+            yield home.block.operations[0].span.start, (home.index, home.index + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line to insert; lines at one place stand in the order of ``rank``."""
+
+    gap: Gap
+    rank: int
+    text: str
+
+
+class Edited:
+    """A text with lines inserted, and where each piece of it comes from."""
+
+    def __init__(self, text: str, lines: Sequence[Line]) -> None:
+        end = "\r\n" if "\r\n" in text else "\n"
+        pieces, at, self._starts, sizes = [], 0, [0], [0]
+        for line in sorted(lines, key=lambda one: (one.gap.offset, one.rank, one.text)):
+            whole = f"{line.gap.indent}{line.text}{end}"
+            pieces += [text[at : line.gap.offset], whole]
+            at = line.gap.offset
+            sizes.append(len(whole))
+            self._starts.append(at)
+        self._shifts = list(accumulate(sizes))
+        self._begins = [start + shift for start, shift in zip(self._starts, self._shifts, strict=True)]
+        self.text = "".join((*pieces, text[at:]))
+
+    def origin(self, offset: int) -> int:
+        """Where a character stood; for one that was inserted, where it was inserted, negative."""
+        at = bisect_right(self._begins, offset) - 1
+        old = offset - self._shifts[at]
+        if at + 1 < len(self._starts) and old >= self._starts[at + 1]:
+            return -self._starts[at + 1] - 1
+        return old
+
+
+__all__ = ["Edited", "Gap", "Home", "Line", "Places"]

@@ -1,0 +1,47 @@
+"""``schedule``: a text with what its protocol lacks, and what is left that no insertion repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileproof.rule import Rulebook
+from tileproof.scan import scan
+from tileproof.scheduling.search import Scheduled
+from tileproof.scheduling.search import schedule as search
+from tileproof.source import Source
+
+
+class NotScheduled(ValueError):
+    """A text that cannot be scheduled."""
+
+
+def schedule(book: Rulebook, source: Source) -> Scheduled:
+    """The text with the fences, commits and waits that it lacks; all other bytes are as they were.
+
+    Raises:
+        NotScheduled: the text holds no IR, or is malformed.
+    """
+    found = scan(source)
+    if found.faults:
+        fault = found.faults[0]
+        raise NotScheduled(f"{source.name}:{source.position(fault.span.start).line}: {fault.message}")
+    if not found.module.operations:
+        raise NotScheduled(f"{source.name}: holds no IR")
+    return search(book, source)
+
+
+def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
+    """What the verifier still finds in the new text, a line each, with the places of the new text."""
+    source = scheduled.source
+    for outcome in scheduled.outcomes:
+        for fault in outcome.faults:
+            line, column = source.position(fault.operation.name_span.start)
+            severity = book.findings[fault.code].severity.value
+            yield f"{source.name}:{line}:{column}: {severity}[{fault.code}]: {fault.message}"
+        if outcome.unfollowed is not None:
+            operation, reason = outcome.unfollowed
+            line, column = source.position(operation.name_span.start)
+            yield f"{source.name}:{line}:{column}: note[PR190]: the protocol is not verified beyond this: {reason}"
+
+
+__all__ = ["NotScheduled", "remaining", "schedule"]
