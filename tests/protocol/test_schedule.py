@@ -211,20 +211,25 @@ def test_networkx_is_imported_for_the_graph_only():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+_SLOW = [
+    ("sm_90a/dense_gemm__default.generic", "wgmma"),
+    ("sm_90a/dense_gemm__default", "proxy"),
+    ("sm_90a/dense_gemm__default", "bulk"),
+    ("sm_90a/dense_gemm__default", "all"),
+    ("sm_90a/dense_gemm_persistent__default", "wgmma"),
+    ("sm_100a/dense_gemm__f16_mnn", "all"),
+    ("sm_100a/tut_tma_v2__default", "all"),
+]
+
+
 @needs_corpus
 @pytest.mark.parametrize(
     ("name", "what"),
     [
         ("sm_90a/dense_gemm__default", "wgmma"),
-        ("sm_90a/dense_gemm__default.generic", "wgmma"),
-        ("sm_90a/dense_gemm__default", "proxy"),
-        ("sm_90a/dense_gemm__default", "bulk"),
-        ("sm_90a/dense_gemm__default", "all"),
-        ("sm_90a/dense_gemm_persistent__default", "wgmma"),
         ("sm_80/tensorop_gemm__default", "async"),
-        ("sm_100a/dense_gemm__f16_mnn", "all"),
-        ("sm_100a/tut_tma_v2__default", "all"),
         ("sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default", "stores"),
+        *(pytest.param(*one, marks=pytest.mark.long) for one in _SLOW),
     ],
 )
 def test_what_is_taken_out_comes_back(name: str, what: str):
