@@ -49,11 +49,12 @@ def _facts(book: Rulebook, member: str, operation: Operation, flight: Operation,
     values: dict[str, Scalar] = {"operation": member, "operands": len(operation.operands)}
     values["results"] = sum(result.count for result in operation.results)
     if member == ".mma_async":
+        width = 0
         for fact, use in zip(("a", "b", "d"), operation.inputs, strict=False):
             kind = ".struct" if use.text.startswith("!llvm.struct") else ".i64" if use.text == "i64" else ".other"
             values[fact] = kind
             if fact == "d" and kind == ".struct":
-                values["width"] = _width(use.text)
+                width = _width(use.text)
         shape, types = _text(operation, "shape"), book.enums["element"].members
         if (found := _N.search(shape)) is not None:
             values["N"] = int(found[1] or found[2])
@@ -62,7 +63,8 @@ def _facts(book: Rulebook, member: str, operation: Operation, flight: Operation,
         if accumulator:
             bits = book.tables["element", "ptx"].rows[accumulator,][0]
             assert isinstance(bits, int)
-            values["bits"] = bits
+            if width:
+                values["held"] = 64 * width // bits
         values["scale"] = ".runtime" if len(operation.operands) > 3 else ".constant"
     elif member in (".commit", ".wait"):
         values["type"] = _echo(operation, "wgmma_type", flight, "typeA", "typeB")
