@@ -1,0 +1,22 @@
+"""What each step does to the machine. One function a step; ``ACTIONS`` is the table of all of them."""
+
+from __future__ import annotations
+
+from tileproof.protocol.actions import (
+    barriers,
+    copies,
+    elements,
+    groups,
+    kernel,
+    multiply,
+    rendezvous,
+    scalars,
+    tensor_memory,
+)
+from tileproof.protocol.actions.barriers import barrier_name
+from tileproof.protocol.actions.base import Action, limit
+
+_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, kernel)
+ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
+
+__all__ = ["ACTIONS", "Action", "barrier_name", "limit"]

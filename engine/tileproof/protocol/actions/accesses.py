@@ -1,0 +1,231 @@
+"""An access to memory against the accesses before it: is it ordered behind them, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileproof.ir import Operation
+from tileproof.protocol.clock import Agent
+from tileproof.protocol.machine import Access, Machine
+from tileproof.protocol.strand import Strand
+from tileproof.protocol.values import Address
+
+_NAMED = {
+    ".generic": "threads",
+    ".tma": "a bulk copy",
+    ".async": "cp.async",
+    ".wgmma": "wgmma",
+    ".mma": "tcgen05.mma",
+    ".s2t": "tcgen05.cp",
+    ".load": "tcgen05.ld",
+    ".store": "tcgen05.st",
+}
+
+
+_PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
+
+
+def access(
+    machine: Machine,
+    strand: Strand,
+    operation: Operation,
+    where: Address | None,
+    kind: str,
+    writes: bool,
+    agents: tuple[Agent, ...],
+    moment: int,
+    shape: str = "",
+    ctas: Iterable[int] | None = None,
+) -> None:
+    """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
+    if where is None or where.offset is None or where.memory.space not in ("smem", "tmem"):
+        return
+    low, high = where.offset, where.offset + (where.extent or 1)
+    for cta in ctas if ctas is not None else machine.targets(strand, where):
+        board = machine.board(cta, where.memory)
+        over = set()
+        for old in board.overlapping(low, high):
+            if _ordered(machine, strand, old, kind, writes, agents, shape, operation, where, moment):
+                over.add(id(old))
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
+        board.add(one, over if writes else set())
+        if writes:
+            for slot in machine.slots:
+                home, serial, offset = slot
+                if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
+                    machine.overwritten[slot] = operation
+
+
+def _ordered(
+    machine: Machine,
+    strand: Strand,
+    old: Access,
+    kind: str,
+    writes: bool,
+    agents: tuple[Agent, ...],
+    shape: str,
+    operation: Operation,
+    where: Address,
+    moment: int,
+) -> bool:
+    if not writes and not old.writes:
+        return False
+    if old.kind in _RELEASED and old.writes and not writes:
+        _scoped(machine, strand, old, operation)
+    if old.kind == kind == ".generic":
+        return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
+    if old.agents == agents and (old.kind, kind) in _pipelined(machine):
+        return True
+    if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
+        return False  # parts of one stage, which several copies fill
+    if (old.vague or where.vague) and ".generic" in (old.kind, kind):
+        return False  # threads write what one warpgroup reads, and which one is not known
+    alone = (shape != "" and shape == old.shape) or (old.kind in _OWN_LANES and kind in _OWN_LANES)
+    # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
+    alone |= old.kind == ".wgmma" and kind == ".generic"
+    known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
+    place = where.memory.field_at(where.offset or 0)
+    verb, past = ("writes" if writes else "reads"), ("written" if old.writes else "read")
+    trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
+    if not known:
+        code = _code(old, kind, writes)
+        machine.fault(
+            code,
+            operation,
+            f"{_NAMED[kind]} {verb} '{place}' here, and nothing orders this after {_NAMED[old.kind]}, which "
+            f"{'wrote' if old.writes else 'reads'} it",
+            _HINTS.get(old.kind, ""),
+            trace,
+        )
+        return True
+    unseen = old.kind == ".generic" and old.writes and not writes and kind in _PROXY
+    if unseen and not all(machine.knows(strand, agent, old.moment, fenced=True) for agent in old.agents):
+        machine.fault(
+            "PR110",
+            operation,
+            f"{_NAMED[kind]} reads '{place}' here through the async proxy, and no proxy fence follows the threads' "
+            "writes to it",
+            "put nvvm.fence.proxy async.shared between the writes and the barrier",
+            trace,
+        )
+    if old.kind in _OWN_LANES and kind in _TENSOR:
+        _thread_fenced(machine, strand, old, kind, verb, place, operation)
+    return True
+
+
+def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
+    """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
+    home = old.agents[0][-2] if old.agents else strand.cta
+    if not isinstance(home, int) or home == strand.cta or home not in machine.narrow:
+        return
+    moment, arrival = machine.narrow[home]
+    if moment <= old.moment or machine.wide.get(home, -1) > old.moment:
+        return
+    if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
+        machine.fault(
+            "PR127",
+            operation,
+            "the arrival that orders this after the write of another CTA has the scope of one CTA",
+            "arrive with scope = #nvvm.mem_scope<cluster>",
+            (("it is written here", old.operation), ("this arrives", arrival)),
+        )
+
+
+def _thread_fenced(
+    machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
+) -> None:
+    """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
+    if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
+        return
+    before = machine.since("before", strand.cta, others, old.moment)
+    after = machine.since("after", strand.cta, strand.warps, old.moment)
+    if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
+        machine.fault(
+            "PR115",
+            operation,
+            f"{_NAMED[kind]} {verb} '{place}' here after {_NAMED[old.kind]} of other threads, and no tcgen05 fences "
+            "stand around the barrier that orders the two",
+            "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
+            ((f"this is {_NAMED[old.kind]}", old.operation),),
+        )
+
+
+_RELEASED = {".generic", ".async"}
+
+
+_TENSOR = {".mma", ".s2t", ".load", ".store"}
+
+
+_OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
+
+
+_HINTS = {
+    ".tma": "wait for the phase of the mbarrier on which the copy completes",
+    ".async": "wait for the group of the copy, then cross a barrier",
+    ".wgmma": "wait for the group of the wgmma first",
+    ".mma": "commit the MMA to an mbarrier and wait for that",
+    ".s2t": "commit the copy to an mbarrier and wait for that",
+    ".load": "wait for the loads (tcgen05.wait::ld), or use what they load, before the memory is handed on",
+    ".store": "wait for the stores (tcgen05.wait::st) before the memory is handed on",
+}
+
+
+def _code(old: Access, kind: str, writes: bool) -> str:
+    """Which finding it is: data used before they are there, or memory used again while it is still read."""
+    if old.kind in (".load", ".store") or kind in (".load", ".store"):
+        return "PR113" if old.writes and not writes else "PR114"
+    return "PR111" if old.writes and not writes else "PR112"
+
+
+def _pipelined(machine: Machine) -> frozenset[tuple[str, str]]:
+    found = machine.state.get("pipelined")
+    if not isinstance(found, frozenset):
+        table = machine.book.tables["pipelined", "ptx"]
+        found = frozenset((str(a), str(b)) for a, b in table.rows)
+        machine.state["pipelined"] = found
+    return found
+
+
+def generic(
+    machine: Machine, strand: Strand, operation: Operation, where: Address | None, writes: bool, shape: str
+) -> None:
+    """An access by threads, to shared memory or to registers."""
+    if where is None:
+        return
+    if where.memory.space == "rmem":
+        registers(machine, strand, operation, where, writes)
+        return
+    if where.memory.space == "smem":
+        agents = tuple((strand.cta, warp) for warp in strand.warps)
+        access(machine, strand, operation, where, ".generic", writes, agents, machine.tick(), shape)
+
+
+def span(where: Address) -> tuple[int, int, int]:
+    """Registers: the allocation, the first bit and the one behind the last."""
+    if where.offset is None or where.extent is None:
+        return where.memory.serial, 0, 1 << 40
+    return where.memory.serial, where.offset, where.offset + where.extent
+
+
+def meets(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
+    return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
+
+
+def registers(machine: Machine, strand: Strand, operation: Operation, where: Address, writes: bool) -> None:
+    """An access by threads to registers that asynchronous operations may be using."""
+    mine = span(where)
+    if writes:
+        strand.touched[where.memory.serial] = operation
+    queue = strand.queues.get("wgmma")
+    if queue is not None:
+        for group in queue.in_flight():
+            if any(meets(mine, one) for one in group.registers):
+                machine.fault(
+                    "PR103",
+                    operation,
+                    "registers of a wgmma that is in flight are accessed here",
+                    "wait for its group first: nvvm.wgmma.wait.group.sync.aligned",
+                    (("the wgmma is issued here", group.operations[-1]),),
+                )
+                group.registers.clear()

@@ -1,0 +1,230 @@
+"""mbarriers: initialisation, arrivals, expected bytes, phases; and the fences between threads and proxies."""
+
+from __future__ import annotations
+
+import re
+
+from tileproof.ir import Operation
+from tileproof.protocol.actions.base import WAITS, Action, address, integer, registrar, result
+from tileproof.protocol.clock import Agent, Clock
+from tileproof.protocol.effects import words
+from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+def barrier_keys(machine: Machine, strand: Strand, instruction: Instruction, place: int) -> dict[BarrierKey, int]:
+    """The barriers that an operand names, and how many threads name each."""
+    where = address(strand, instruction, place)
+    if where is None or where.offset is None:
+        raise Unfollowed(instruction.operation, "the address of the barrier is not known")
+    return {(cta, where.memory.serial, where.offset): count for cta, count in machine.targets(strand, where).items()}
+
+
+def barrier_name(machine: Machine, key: BarrierKey) -> str:
+    memory = machine.memories[key[1]]
+    for name, size_, start in memory.fields:
+        if start <= key[2] < start + size_:
+            return f"'{name}'[{(key[2] - start) // 8}]"
+    return f"{memory.name} + {key[2]}"
+
+
+def barrier_at(machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey) -> Barrier | None:
+    """A barrier; None, and a finding, where it was not initialised."""
+    found = machine.barriers.get(key)
+    operation = instruction.operation
+    if found is None:
+        if key[0] < machine.shape.ctas:
+            machine.fault(
+                "PR120", operation, f"the barrier {barrier_name(machine, key)} is used here and was never initialised"
+            )
+        return None
+    access = found.initialised
+    if not all(machine.knows(strand, agent, access.moment) for agent in access.agents):
+        machine.fault(
+            "PR121",
+            operation,
+            f"the barrier {found.name} is used here by threads that nothing orders after its initialisation",
+            trace=(("it is initialised here", found.operation),),
+        )
+        access.agents = ()
+    return found
+
+
+def barrier_agent(key: BarrierKey) -> Agent:
+    return ("bar", *key)
+
+
+@action("barrier_init")
+def _barrier_init(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    count = integer(machine, strand, instruction, 1)
+    if count is None:
+        raise Unfollowed(instruction.operation, "the count of the barrier is not known")
+    for key in barrier_keys(machine, strand, instruction, 0):
+        agents = tuple((strand.cta, warp) for warp in strand.warps)
+        access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, instruction.operation)
+        machine.barriers[key] = Barrier(barrier_name(machine, key), count, instruction.operation, count, access)
+    return strand.place + 1
+
+
+@action("init_fence")
+def _init_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    for key, barrier in machine.barriers.items():
+        if key[0] == strand.cta and any((strand.cta, w) in barrier.initialised.agents for w in strand.warps):
+            barrier.published = True
+    return strand.place + 1
+
+
+@action("proxy_fence")
+def proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    kind = words(instruction.operation)
+    if "async" in kind:
+        moment = machine.tick()
+        strand.clock.fence()
+        for agent, done in strand.own.items():
+            if strand.clock.fenced.get(agent, -1) < done:
+                strand.clock.fenced[agent] = done
+        for warp in strand.warps:
+            strand.clock.fenced[strand.cta, warp] = moment
+        _init_fence(machine, strand, instruction)
+    return strand.place + 1
+
+
+_WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
+
+
+def arrive(
+    machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
+) -> None:
+    """Arrivals at a barrier."""
+    barrier = barrier_at(machine, strand, instruction, key)
+    if barrier is None:
+        return
+    operation = instruction.operation
+    if key[0] != strand.cta:
+        if not barrier.published:
+            unpublished(machine, barrier, operation)
+        if _WIDE.search(words(operation)) is not None:
+            machine.wide[strand.cta] = machine.now
+        else:
+            machine.narrow[strand.cta] = (machine.now, operation)
+    barrier.arriving = operation
+    if count > barrier.pending:
+        machine.fault(
+            "PR122",
+            operation,
+            f"{count} arrivals come here at the barrier {barrier.name}, whose phase waits for "
+            f"{barrier.pending if barrier.pending == barrier.count else f'{barrier.pending} more of {barrier.count}'}",
+            trace=(("it is initialised here", barrier.operation),),
+        )
+        count = barrier.pending
+    barrier.gathered.join(clock)
+    barrier.pending -= count
+    settle(barrier)
+
+
+def settle(barrier: Barrier) -> None:
+    """End the phase if all arrived and all bytes came."""
+    if barrier.pending == 0 and barrier.bytes == 0:
+        barrier.phase += 1
+        barrier.pending = barrier.count
+        barrier.done.join(barrier.gathered)
+        barrier.gathered = Clock()
+        barrier.expected = barrier.copied = 0
+
+
+def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> None:
+    barrier.published = True
+    machine.fault(
+        "PR123",
+        operation,
+        f"the initialisation of the barrier {barrier.name} is not fenced: the async proxy and other CTAs may not see "
+        "it",
+        trace=(("it is initialised here", barrier.operation),),
+    )
+
+
+@action("arrive")
+def _arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    each = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else 1
+    clock = machine.arriving(strand)
+    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        arrive(machine, strand, instruction, key, threads * (each or 1), clock)
+    result(strand, instruction, 0)
+    return strand.place + 1
+
+
+@action("arrive_expect")
+def _arrive_expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    _expect(machine, strand, instruction)
+    clock = machine.arriving(strand)
+    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        arrive(machine, strand, instruction, key, threads, clock)
+    result(strand, instruction, 0)
+    return strand.place + 1
+
+
+@action("expect")
+def _expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    count = integer(machine, strand, instruction, 1)
+    if count is None:
+        raise Unfollowed(instruction.operation, "the number of bytes is not known")
+    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        barrier = machine.barriers.get(key)
+        if barrier is not None:
+            barrier.bytes += count * threads
+            barrier.expected += count * threads
+            barrier.expecting = instruction.operation
+            barrier.announced = barrier.phase
+    return strand.place + 1
+
+
+def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[BarrierKey, Barrier, bool] | None:
+    keys = barrier_keys(machine, strand, instruction, 0)
+    if len(keys) != 1:
+        raise Unfollowed(instruction.operation, "the threads wait for different barriers")
+    key = next(iter(keys))
+    parity = integer(machine, strand, instruction, 1)
+    if parity is None:
+        raise Unfollowed(instruction.operation, "the parity that is waited for is not known")
+    barrier = barrier_at(machine, strand, instruction, key)
+    if barrier is None:
+        return None
+    return key, barrier, (barrier.phase & 1) != (parity & 1)
+
+
+def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier) -> None:
+    """The strand has seen the end of a phase: it learns what those knew who made it end."""
+    strand.clock.join(barrier.done)
+    strand.clock.learn(barrier_agent(key), barrier.phase)
+    strand.version += 1
+    machine.mark("passed", strand)
+
+
+@action("wait")
+def _wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    found = _waits(machine, strand, instruction)
+    if found is not None:
+        key, barrier, over = found
+        if not over:
+            strand.blocked = ("barrier", key)
+            return WAITS
+        _passes(machine, strand, key, barrier)
+    result(strand, instruction, 1)
+    return strand.place + 1
+
+
+ACTIONS["block"] = _wait
+
+
+@action("peek")
+def _peek(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """A look that does not wait: what follows waits, or does not need to."""
+    if "try" not in words(instruction.operation):
+        return _wait(machine, strand, instruction)
+    if _waits(machine, strand, instruction) is not None:
+        result(strand, instruction, 0)  # the look may come too early: what follows has to wait then
+    return strand.place + 1

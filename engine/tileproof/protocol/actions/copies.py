@@ -1,0 +1,222 @@
+"""Copies: cp.async, bulk and tensor copies, and the bytes that complete on a barrier."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tileproof.dialects.values import Tensor, read_type
+from tileproof.ir import Operation
+from tileproof.layout.basics import get_shape
+from tileproof.layout.tuples import leaves
+from tileproof.protocol.actions.accesses import access, generic
+from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
+from tileproof.protocol.actions.base import Action, address, memory_word, named_operand, registrar
+from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
+from tileproof.protocol.effects import words
+from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+from tileproof.protocol.values import Address, Fields, Lanes
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+def _async_load(machine: Machine, strand: Strand, operation: Operation, where: Address | None, shape: str) -> None:
+    moment = machine.tick()
+    agents = tuple(("async", strand.cta, warp) for warp in strand.warps)
+    queue = strand.queue("async")
+    queue.add(operation, moment)
+    access(machine, strand, operation, where, ".async", True, agents, moment, shape)
+
+
+@action("async_load")
+def _raw_async_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    where = address(strand, instruction, 0)
+    _async_load(machine, strand, instruction.operation, where, "each")
+    return strand.place + 1
+
+
+@action("copy")
+def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    operation = instruction.operation
+    assert instruction.effect is not None
+    kind = instruction.effect.copy
+    source, target = address(strand, instruction, 1), address(strand, instruction, 2)
+    if kind in ("tma_load", "bulk_load"):
+        _tma_load(machine, strand, instruction, target)
+    elif kind in ("tma_store", "bulk_store"):
+        _bulk_read(machine, strand, operation, source)
+    elif kind == "async":
+        _async_load(machine, strand, operation, target, memory_word(instruction, 2))
+    elif kind == "tmem_load":
+        tmem_load(machine, strand, operation, source)
+    elif kind == "tmem_store":
+        tmem_store(machine, strand, operation, source, target)
+    elif kind == "s2t":
+        agents = (("tc", strand.cta, strand.warps[0]),)
+        moment = machine.tick()
+        access(machine, strand, operation, source, ".s2t", False, agents, moment)
+        access(machine, strand, operation, target, ".s2t", True, agents, moment)
+    else:
+        generic(machine, strand, operation, source, False, memory_word(instruction, 1))
+        generic(machine, strand, operation, target, True, memory_word(instruction, 2))
+    return strand.place + 1
+
+
+def _bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
+    moment = machine.tick()
+    queue = strand.queue("bulk")
+    queue.add(operation, moment)
+    agents = tuple(("bulk", strand.cta, warp) for warp in strand.warps)
+    access(machine, strand, operation, source, ".tma", False, agents, moment)
+
+
+@action("bulk_store")
+def _bulk_store(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    for place in range(len(instruction.inputs)):
+        where = address(strand, instruction, place)
+        if where is not None and where.memory.space == "smem":
+            _bulk_read(machine, strand, instruction.operation, where)
+            break
+    return strand.place + 1
+
+
+@action("raw_copy")
+def _raw_copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    raise Unfollowed(instruction.operation, "a bulk copy without a tensor map is not followed yet")
+
+
+def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target: Address | None) -> None:
+    """A bulk copy into shared memory that completes on the barrier that was set on its atom."""
+    operation = instruction.operation
+    fields = strand.values[instruction.inputs[0]]
+    barrier = fields.barrier if isinstance(fields, Fields) else None
+    mask = fields.mask if isinstance(fields, Fields) else None
+    if barrier is None or barrier.offset is None:
+        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+    text = instruction.types[0] if instruction.types else ""
+    ctas_of_atom = _collecting(text)
+    size_ = _bytes(text, instruction.types[1] if len(instruction.types) > 1 else "")
+    if size_ is None:
+        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
+    if len(strand.threads) == 1 and machine.shape.threads > 1:
+        machine.fault(
+            "PR140",
+            operation,
+            "one elected thread executes this bulk copy, which elects a thread by itself and needs a whole warp",
+            "move it out of the region under nvvm.elect.sync",
+        )
+    receivers = [strand.cta]
+    if isinstance(mask, int):
+        receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
+        # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
+        size_ //= max(mask.bit_count(), 1)
+    elif mask is not None or "mcast = true" in text:
+        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+    for _ in strand.warps:
+        for cta in receivers:
+            home = cta & ~1 if ctas_of_atom == 2 else cta
+            complete_on(machine, strand, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta)
+
+
+def complete_on(
+    machine: Machine,
+    strand: Strand,
+    operation: Operation,
+    key: BarrierKey,
+    size_: int | None,
+    target: Address | None,
+    cta: int,
+) -> None:
+    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
+    barrier = machine.barriers.get(key)
+    if barrier is None:
+        machine.fault(
+            "PR120", operation, f"the barrier {barrier_name(machine, key)} of this copy was never initialised"
+        )
+        return
+    if not barrier.published:
+        unpublished(machine, barrier, operation)
+    phase = barrier.phase
+    if size_ is None:
+        # It belongs to the phase that was announced last, and brings what that still lacks.
+        phase, size_ = barrier.announced, max(barrier.bytes, 0)
+    access(machine, strand, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    barrier.bytes -= size_
+    barrier.copied += size_
+    barrier.copying = operation
+    settle(barrier)
+
+
+def _bytes(atom: str, text: str) -> int | None:
+    """The bytes that a copy from a tensor of coordinates brings: those of one instruction as often as it takes.
+
+    The first mode of the tensor is the box of one instruction beside how many boxes there are; all others count boxes.
+    """
+    kind, bits = read_type(text), re.search(r"copy_bits = (\d+)", atom)
+    if not isinstance(kind, Tensor) or bits is None:
+        return None
+    shape = get_shape(kind.layout)
+    first, *rest = shape if isinstance(shape, tuple) else (shape,)
+    counts = [*(first[1:] if isinstance(first, tuple) else ()), *rest]
+    total = 1
+    for leaf in leaves(tuple(counts)):
+        if not isinstance(leaf, int):
+            return None
+        total *= leaf
+    return int(bits[1]) // 8 * total
+
+
+def _collecting(atom: str) -> int:
+    """The CTAs that count the bytes of one copy together."""
+    found = re.search(r"num_cta = (\d+)", atom)
+    return int(found[1]) if found is not None else 1
+
+
+@action("bulk_load")
+def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """A bulk tensor copy in the style of primitives: its bytes are those of the box of its tensor map."""
+    operation = instruction.operation
+    target, tensor_map, barrier = (address(strand, instruction, place) for place in range(3))
+    if barrier is None or barrier.offset is None or target is None:
+        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+    boxes = machine.state.get("boxes")
+    size_ = boxes.get(-tensor_map.memory.serial) if isinstance(boxes, dict) and tensor_map is not None else None
+    mask = named_operand(machine, strand, instruction, "multicast_mask")
+    chosen = named_operand(machine, strand, instruction, "predicate")
+    times = len(strand.threads)
+    if isinstance(chosen, Lanes):
+        times = sum(chosen.each[thread] == 1 for thread in strand.threads)
+    elif chosen == 0:
+        times = 0
+    receivers = [strand.cta if target.cta is None else target.cta]
+    if "multicast_mask" in words(operation):
+        if not isinstance(mask, int):
+            raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+        receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
+    for _ in range(times):
+        for cta in receivers:
+            if not isinstance(cta, int):
+                raise Unfollowed(operation, "the CTA that the bulk copy is sent to is not known")
+            home = cta & ~1 if barrier.leader else cta
+            if isinstance(barrier.cta, int) and len(receivers) == 1:
+                home = barrier.cta
+            key = (home, barrier.memory.serial, barrier.offset)
+            sized = replace(target, extent=target.extent or size_)
+            complete_on(machine, strand, operation, key, size_, sized, cta)
+    return strand.place + 1
+
+
+@action("cancel")
+def _cancel(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """An asynchronous question that answers with 16 bytes on a barrier, in all CTAs of the cluster where it says so."""
+    where, barrier = address(strand, instruction, 0), address(strand, instruction, 1)
+    if barrier is None or barrier.offset is None:
+        raise Unfollowed(instruction.operation, "the barrier of the answer is not known")
+    every = "multicast" in words(instruction.operation)
+    for cta in range(machine.shape.ctas) if every else (strand.cta,):
+        key = (cta, barrier.memory.serial, barrier.offset)
+        complete_on(machine, strand, instruction.operation, key, 16, where, cta)
+    return strand.place + 1

@@ -1,0 +1,94 @@
+"""Threads that read and write elements of memory themselves, and the slots that carry addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+from tileproof.dialects.values import Tensor, read_type
+from tileproof.ir import Operation
+from tileproof.protocol.actions.accesses import generic
+from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result
+from tileproof.protocol.folding import index_of
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+from tileproof.protocol.values import Address, Lanes, Value
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+def _element(strand: Strand, instruction: Instruction, place: int) -> Address | None:
+    """What an access with a coordinate reaches: the elements from the lowest to the highest of the threads."""
+    where = address(strand, instruction, place)
+    coord = operand(strand, instruction, place + 1)
+    if where is None or where.memory.space != "smem" or not isinstance(coord, tuple):
+        return where
+    index = _indexing(*instruction.types[place : place + 2])
+    found = None if index is None else index(coord)
+    if isinstance(found, Lanes):
+        each = [one for thread in strand.threads if (one := found.each[thread]) is not None]
+        if len(each) < len(strand.threads):
+            return where
+        first, last = min(each), max(each)
+    elif isinstance(found, int):
+        first = last = found
+    else:
+        return where
+    moved = where.moved(first)
+    return replace(moved, extent=max((last - first + 1) * where.unit // 8, 1))
+
+
+@lru_cache(maxsize=4096)
+def _indexing(view: str, coord: str) -> Callable[[Value], Value] | None:
+    kind = read_type(view)
+    return index_of(kind.layout, read_type(coord)) if isinstance(kind, Tensor) else None
+
+
+@action("read")
+def _read(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    place = instruction.effect.first if instruction.effect is not None else 0
+    where = _element(strand, instruction, place)
+    generic(machine, strand, instruction.operation, where, False, memory_word(instruction, place))
+    result(strand, instruction, _loaded_value(machine, strand, instruction.operation, where))
+    return strand.place + 1
+
+
+def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where: Address | None) -> Value:
+    """What a load gives: the address of tensor memory where it was put, nothing that is known otherwise."""
+    if where is None or where.memory.space != "smem":
+        return None
+    slot_read(machine, strand, operation, where)
+    return machine.slots.get((strand.cta, where.memory.serial, where.offset))
+
+
+def slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
+    """The address of tensor memory is read: nothing else may have been written where it lies."""
+    over = machine.overwritten.pop((strand.cta, where.memory.serial, where.offset), None)
+    if over is not None:
+        machine.fault(
+            "PR159",
+            operation,
+            "the address of tensor memory is read here, and something else was written over it",
+            "give the address of tensor memory its own place in shared memory",
+            (("it is overwritten here", over),),
+        )
+
+
+@action("write")
+def _write(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    place = instruction.effect.first if instruction.effect is not None else 0
+    candidates = [i for i in range(len(instruction.inputs)) if isinstance(operand(strand, instruction, i), Address)]
+    if candidates and place not in candidates:
+        place = candidates[-1]
+    generic(
+        machine,
+        strand,
+        instruction.operation,
+        _element(strand, instruction, place),
+        True,
+        memory_word(instruction, place),
+    )
+    return strand.place + 1

@@ -1,0 +1,147 @@
+"""Tensor-core instructions: what wgmma and tcgen05.mma read, write and leave in flight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tileproof.dialects.entities import memory as memory_kind
+from tileproof.dialects.types import Kind
+from tileproof.protocol.actions.accesses import access, generic, span
+from tileproof.protocol.actions.barriers import arrive, barrier_keys
+from tileproof.protocol.actions.base import Action, address, integer, registrar
+from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
+from tileproof.protocol.clock import Clock
+from tileproof.protocol.effects import words
+from tileproof.protocol.machine import Machine, Unfollowed
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.types import type_tree
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+@action("mma")
+def _mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """``cute.gemm``: warp MMA, wgmma or tcgen05.mma by where its operands are."""
+    kinds = [memory_kind(text) for text in instruction.types]
+    spaces = [kind.space if kind is not None else "" for kind in kinds]
+    operation = instruction.operation
+    if "tmem" in spaces[:2] or (len(spaces) > 1 and spaces[1] == "tmem"):
+        _tensor_mma(machine, strand, instruction, spaces)
+    elif "smem_desc_view" in spaces:
+        _wgmma(machine, strand, instruction, spaces)
+    else:
+        for place in range(1, len(instruction.inputs)):
+            generic(machine, strand, operation, address(strand, instruction, place), place == 1, "")
+    return strand.place + 1
+
+
+@action("raw_wgmma")
+def _raw_wgmma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """``nvvm.wgmma.mma_async``: its registers are SSA values, so what is asked is the fence, the commit, the wait."""
+    _wgmma(machine, strand, instruction, ())
+    return strand.place + 1
+
+
+def _wgmma(machine: Machine, strand: Strand, instruction: Instruction, spaces: Sequence[str]) -> None:
+    operation = instruction.operation
+    queue = strand.queue("wgmma")
+    moment = machine.tick()
+    used: set[tuple[int, int, int]] = set()
+    for place in range(1, len(instruction.inputs)):
+        where = address(strand, instruction, place)
+        if where is None:
+            continue
+        if where.memory.space == "rmem":
+            used.add(span(where))
+        elif where.memory.space == "smem":
+            agents = tuple(("wgmma", strand.cta, warp) for warp in strand.warps)
+            access(machine, strand, operation, where, ".wgmma", False, agents, moment)
+    touched = next((strand.touched[one[0]] for one in used if one[0] in strand.touched), None)
+    if not strand.fenced:
+        machine.fault(
+            "PR102",
+            operation,
+            "no wgmma.fence stands before the first wgmma",
+            "put nvvm.wgmma.fence.aligned before it",
+        )
+        strand.fenced = True
+    elif touched is not None:
+        machine.fault(
+            "PR102",
+            operation,
+            "registers of this wgmma were accessed since the last wgmma.fence",
+            "put nvvm.wgmma.fence.aligned between the access and the wgmma",
+            (("they are accessed here", touched),),
+        )
+    for one in used:
+        strand.touched.pop(one[0], None)
+    queue.add(operation, moment)
+    queue.open.registers |= used
+
+
+_ATOM_CTAS = re.compile(r"cta_group = <?cta_2|num_cta = 2|, 2\s*>$|Sm100_2|cta_2")
+
+
+def _tensor_mma(machine: Machine, strand: Strand, instruction: Instruction, spaces: Sequence[str]) -> None:
+    operation = instruction.operation
+    moment = machine.tick()
+    agents = (("tc", strand.cta, strand.warps[0]),)
+    ctas = _mma_ctas(machine, strand, instruction.types[0] if instruction.types else "")
+    grouped(machine, operation, len(ctas) == 2)
+    for place in range(1, len(instruction.inputs)):
+        where = address(strand, instruction, place)
+        if where is None:
+            continue
+        writes = place in (1, len(instruction.inputs) - 1) and where.memory.space == "tmem"
+        if where.memory.space == "tmem":
+            live(machine, strand, operation, where)
+        access(machine, strand, operation, where, ".mma", writes, agents, moment, ctas=ctas)
+
+
+def _mma_ctas(machine: Machine, strand: Strand, text: str) -> tuple[int, ...]:
+    try:
+        tree = type_tree(text)
+    except SyntaxFault:
+        return (strand.cta,)
+    for node in tree.walk():
+        if node.kind is Kind.TYPE and node.text.startswith("!cute_nvgpu.sm100"):
+            parameter = node.parameter("num_cta") or node.parameter("cta_group")
+            numbers = [n.text for n in (parameter.walk() if parameter is not None else ()) if n.kind is Kind.NUMBER]
+            if numbers == ["2"]:
+                return cta_pair(machine, strand, "cta_2")
+            if "num_cta = 2" in text:
+                return cta_pair(machine, strand, "cta_2")
+    return cta_pair(machine, strand, text)
+
+
+@action("raw_mma")
+def _raw_mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    moment = machine.tick()
+    agents = (("tc", strand.cta, strand.warps[0]),)
+    ctas = cta_pair(machine, strand, words(instruction.operation))
+    grouped(machine, instruction.operation, len(ctas) == 2)
+    for place in (0, 1):
+        where = address(strand, instruction, place)
+        if where is not None and where.memory.space == "tmem":
+            access(machine, strand, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
+    return strand.place + 1
+
+
+@action("mma_commit")
+def _mma_commit(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    grouped(machine, instruction.operation, "cta_2" in words(instruction.operation))
+    clock = Clock()
+    clock.learn(("tc", strand.cta, strand.warps[0]), machine.tick())
+    clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in strand.clock.known.items()})
+    mask = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else None
+    if len(instruction.inputs) > 1 and mask is None:
+        raise Unfollowed(instruction.operation, "the mask of the commit is not known")
+    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        ctas = [key[0]] if mask is None else [c for c in range(machine.shape.ctas) if mask >> c & 1]
+        for cta in ctas:
+            arrive(machine, strand, instruction, (cta, *key[1:]), threads, clock)
+    return strand.place + 1

@@ -1,0 +1,160 @@
+"""Barriers at which threads meet: of the CTA, named ones, of a warp, of the cluster."""
+
+from __future__ import annotations
+
+import re
+
+from tileproof.protocol.actions.base import WAITS, Action, integer, registrar
+from tileproof.protocol.clock import Clock
+from tileproof.protocol.machine import Machine, Unfollowed, Use
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arriving: int, wanted: int) -> int:
+    """Wait until as many threads are at one barrier as it takes."""
+    passed = machine.state.get((name, id(strand)))
+    if passed:
+        machine.state.pop((name, id(strand)))
+        return strand.place + 1
+    there = machine.rendezvous.setdefault(name, [])
+    if strand not in there:
+        _uses(machine, strand, strand.place, name, wanted)
+        there.append(strand)
+    if sum(32 * len(s.warps) for s in there) < wanted:
+        strand.blocked = ("threads", (name, wanted))
+        return WAITS
+    machine.meet_all(there)
+    for other in there:
+        if other is not strand:
+            machine.state[name, id(other)] = True
+    machine.rendezvous[name] = []
+    machine.uses[name].complete = machine.now
+    return strand.place + 1
+
+
+def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
+    """A strand comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
+    operation = machine.program.code[place].operation
+    last = machine.uses.get(name)
+    if last is None or last.complete is not None:
+        machine.uses[name] = Use(wanted, operation)
+    if last is not None and last.complete is None and last.wanted != wanted:
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} counts {wanted} threads here and {last.wanted} where other threads use it",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
+        last.wanted = wanted
+    elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
+        machine.fault(
+            "PR133",
+            operation,
+            f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
+            "it lets go on is left to chance",
+            "give each use a barrier of its own",
+            (("it is used here", last.operation),),
+        )
+    machine.uses[name].warps.update(strand.warps)
+
+
+def _follows(strand: Strand, warps: set[int], moment: int) -> bool:
+    """Whether a strand is one of these warps, or knows of one that it went on after a moment."""
+    known = strand.clock.known
+    return not warps.isdisjoint(strand.warps) or any(known.get((strand.cta, w), -1) > moment for w in warps)
+
+
+@action("cta_barrier")
+def _cta_barrier(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    ident, wanted = _named(machine, strand, instruction)
+    return _rendezvous(machine, strand, (strand.cta, ident), 0, wanted)
+
+
+def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[int | None, int]:
+    every = -(-machine.shape.threads // 32) * 32
+    operation = instruction.operation
+    segments = operation.attribute("operandSegmentSizes")
+    has_id = bool(instruction.inputs)
+    has_count = len(instruction.inputs) > 1
+    if segments is not None:
+        counts = [int(n) for n in re.findall(r"\d+", segments.text.partition(":")[2])]
+        has_id, has_count = counts[:1] == [1], counts[1:2] == [1]
+    ident = integer(machine, strand, instruction, 0) if has_id else 0
+    wanted = integer(machine, strand, instruction, 1 if has_id else 0) if has_count else every
+    if wanted is None:
+        raise Unfollowed(operation, "the number of threads at the barrier is not known")
+    if wanted % 32 or wanted > every:
+        machine.fault(
+            "PR131",
+            operation,
+            f"the barrier waits for {wanted} threads; a CTA has {every} and they come by warps of 32",
+        )
+        wanted = min(-(-wanted // 32) * 32, every)
+    if ident is not None and not 0 <= ident < 16:
+        machine.fault("PR132", operation, f"there is no named barrier {ident}: a CTA has those from 0 to 15")
+    return ident, wanted
+
+
+@action("cta_arrive")
+def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    ident, wanted = _named(machine, strand, instruction)
+    name = (strand.cta, ident)
+    there = machine.rendezvous.setdefault(name, [])
+    _uses(machine, strand, strand.place, name, wanted)
+    ghost = strand.part(strand.threads)
+    ghost.clock = machine.arriving(strand)
+    there.append(ghost)
+    if sum(32 * len(s.warps) for s in there) >= wanted:
+        machine.meet_all(there)
+        for other in there:
+            machine.state[name, id(other)] = True
+        machine.rendezvous[name] = []
+        machine.uses[name].complete = machine.now
+    return strand.place + 1
+
+
+@action("warp_sync")
+def _warp_sync(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    return strand.place + 1
+
+
+@action("cluster_fence")
+def _cluster_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    machine.wide[strand.cta] = machine.tick()
+    return strand.place + 1
+
+
+@action("cluster_arrive")
+def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    if not instruction.operation.name.endswith("relaxed"):
+        machine.wide[strand.cta] = machine.tick()
+    held = machine.state.setdefault("cluster", {"threads": 0, "clock": Clock(), "phase": 0, "done": Clock()})
+    assert isinstance(held, dict)
+    held["clock"].join(machine.arriving(strand))
+    held["threads"] += len(strand.threads)
+    machine.state["arrived", id(strand)] = held["phase"]
+    strand.values[0] = held["phase"]
+    if held["threads"] >= machine.shape.threads * machine.shape.ctas:
+        held["phase"] += 1
+        held["done"].join(held["clock"])
+        held["clock"], held["threads"] = Clock(), 0
+    return strand.place + 1
+
+
+@action("cluster_wait")
+def _cluster_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    held = machine.state.get("cluster")
+    mine = strand.values[0]
+    if not isinstance(held, dict) or not isinstance(mine, int):
+        return strand.place + 1
+    if held["phase"] <= mine:
+        strand.blocked = ("cluster", None)
+        return WAITS
+    strand.clock.join(held["done"])
+    strand.version += 1
+    return strand.place + 1

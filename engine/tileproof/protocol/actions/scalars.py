@@ -1,0 +1,117 @@
+"""Values a thread has of itself: indices, election, the peer's addresses, its allocations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.protocol.actions.base import Action, address, operand, registrar, result, type_of_result
+from tileproof.protocol.effects import words
+from tileproof.protocol.folding import view_at
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.strand import Strand
+from tileproof.protocol.values import Address, Lanes, Memory, Value
+
+ACTIONS: dict[str, Action] = {}
+action = registrar(ACTIONS)
+
+
+@action("index")
+def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """A special register."""
+    name = instruction.operation.name.removeprefix("nvvm.read.ptx.sreg.")
+    what, _, axis = name.rpartition(".")
+    shape = machine.shape
+    x, y, _z = shape.block
+    cx, cy, cz = shape.cluster
+    rank = strand.cta
+    at = {"x": 0, "y": 1, "z": 2}.get(axis)
+    value: Value = None
+    threads = range(shape.threads)
+    if what == "tid" and at is not None:
+        value = Lanes(tuple((t % x, t // x % y, t // (x * y))[at] for t in threads)) if shape.block[at] > 1 else 0
+    elif what == "ntid" and at is not None:
+        value = shape.block[at]
+    elif what in ("ctaid", "cluster.ctaid") and at is not None:
+        value = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
+    elif what in ("nctaid", "cluster.nctaid") and at is not None:
+        value = (cx, cy, cz)[at]
+    elif what == "clusterid":
+        value = 0
+    elif what == "nclusterid":
+        value = 1
+    elif name == "cluster.ctarank":
+        value = rank
+    elif name == "cluster.nctarank":
+        value = shape.ctas
+    elif name == "laneid":
+        value = Lanes(tuple(t % 32 for t in threads))
+    elif name == "warpid":
+        value = Lanes(tuple(t // 32 for t in threads))
+    result(strand, instruction, value)
+    return strand.place + 1
+
+
+@action("elect")
+def _elect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    result(strand, instruction, 1 if len(strand.threads) == 1 else _elected(strand.threads, machine.shape.threads))
+    return strand.place + 1
+
+
+@lru_cache(maxsize=256)
+def _elected(threads: tuple[int, ...], count: int) -> Lanes:
+    """1 for the first thread of each warp."""
+    chosen: dict[int, int] = {}
+    for thread in threads:
+        chosen.setdefault(thread // 32, thread)
+    return Lanes(tuple(int(chosen.get(t // 32) == t) for t in range(count)))
+
+
+@action("peer")
+def _peer(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    where = address(strand, instruction, 0)
+    cta = operand(strand, instruction, 1)
+    value: Value = None
+    if where is not None and isinstance(cta, int | Lanes):
+        value = replace(where, cta=cta)
+    result(strand, instruction, value)
+    return strand.place + 1
+
+
+_FIELD = re.compile(r'"([^":]+):(\d+):(\d+)"')
+
+
+_SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
+
+
+@action("allocate")
+def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """Every run of an allocation gives the same memory; registers belong to a strand, which is why they need no CTA."""
+    operation = instruction.operation
+    key = ("memory", id(operation))
+    if operation.name == "llvm.mlir.addressof":
+        key = ("global", hash(operation.pieces[0].partition("@")[2].partition(" ")[0]))
+    kind = type_of_result(machine, operation)
+    memory = machine.state.get(key)
+    if not isinstance(memory, Memory):
+        space = "smem"
+        text = words(operation)
+        named = _SPACE.search(kind) or _SPACE.search(text)
+        if named is not None:
+            space = named[1]
+        fields = operation.attribute("smem.struct_fields")
+        parts = tuple((n, int(b), int(o)) for n, b, o in _FIELD.findall(fields.text)) if fields is not None else ()
+        name = operation.results[0].name if operation.results else space
+        memory = Memory(name, space, len(machine.memories) + 1, parts)
+        machine.memories[memory.serial] = memory
+        machine.state[key] = memory
+    found = read_type(kind)
+    unit = 8
+    match found:
+        case Tensor(iterator=Pointer(element=element)) | Pointer(element=element):
+            unit = element_bits(element) or 8
+    result(strand, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
+    return strand.place + 1
