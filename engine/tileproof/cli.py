@@ -270,7 +270,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
 
     What is inserted is listed on standard error, with the lines of the result.
 
-    Exit status: 0 the result verifies, 1 something is left that no insertion repairs, 2 bad arguments or no IR.
+    Exit status: 0 the result verifies, 1 an error is left that no insertion repairs, 2 bad arguments or no IR.
     """
     from tileproof import api  # noqa: PLC0415
     from tileproof.source import Source  # noqa: PLC0415
@@ -290,8 +290,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         fail(str(error))
     for line, text in found.inserted:
         click.echo(f"{source.name}:{line}: inserted {text}", err=True)
-    left = list(verb.remaining(book, found))
-    for text in left:
+    for text in verb.remaining(book, found):
         click.echo(text, err=True)
     try:
         if output is not None:
@@ -306,7 +305,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
             Path(drawing).write_text(form(drawn), encoding="utf-8")
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
-    sys.exit(int(bool(left)))
+    sys.exit(int(not found.verified))
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

@@ -263,11 +263,76 @@ def _tensor_memory_cases(random: Random) -> Iterator[Case]:
     yield Case("cute_nvgpu.atom.make_tmem_copy", (atom, memory), "", result)
 
 
+def _shape_cases(random: Random) -> Iterator[Case]:
+    """``tiled.mma.partition_shape``: tiles that the atoms divide, or that divide them, or neither."""
+    mma, extents, _ = _mma(random)
+    role = random.randrange(3)
+    along = [extents[i] for i in ((0, 2), (1, 2), (0, 1))[role]]
+    tile = [
+        random.choice(
+            [str(2 * extent), str(extent), str(3 * extent), f"({extent},2)", "?", "?{i64 div=16}", "8", "100"]
+        )
+        for extent in along
+    ]
+    tile += random.choice([[], [], ["3"], ["?"], ["(4,2)", "5"]])
+    shape = f'!cute.shape<"({",".join(tile)})">'
+    yield Case("cute.tiled.mma.partition_shape", (mma, shape), f"operand_id = {role} : i32", '!cute.shape<"77">')
+
+
+def _descriptor_cases(random: Random) -> Iterator[Case]:
+    """``make_s2t_copy`` and the descriptors of what it takes from shared memory."""
+    element, bits = random.choice([("f8E4M3FN", 8), ("f8E8M0FNU", 8), ("f16", 16), ("f32", 32), ("f4E2M1FN", 4)])
+    lane = 65536 * 32 // bits
+    form = random.choice(
+        ["128 DP, 256 bit", "128 DP, 128 bit", "4 DP, 256 bit", "64 DP, 128 bit, lw_0213", "64 DP, 128 bit, lw_0123",
+         "32 DP, 128 bit, x4"]
+    ).split(", ")  # fmt: skip
+    form.insert(2, f"{random.choice([1, 2])} cta")
+    atom = f"!cute_nvgpu.atom.s2t_copy<{element}, {', '.join(form)}>"
+    each = 32 // bits
+    layout = random.choice(
+        [f"(128,64):({lane},1)", f"((32,4),64):(({lane},{32 * lane}),1)", f"(128,(2,32)):({lane},(32,1))",
+         f"((((32,4),4),({each},4)),1,1):(((({lane},{each}),{32 * lane}),(1,0)),0,0)", f"(64,64):({lane},1)",
+         f"((((32,{2 * each}),4),(1,{each})),1,1):(((({lane},{each}),{32 * lane}),(0,1)),0,0)"]
+    )  # fmt: skip
+    memory = f'!cute.memref<{element}, tmem, align<16>, "{layout}">'
+    yield Case(
+        "cute_nvgpu.atom.make_s2t_copy",
+        (atom, memory),
+        "",
+        f'!cute.tiled_copy<{atom}, layout_copy_tv = <"9:7">, tiler_mn = <"[7:1]">>',
+    )
+    copy = f'!cute.tiled_copy<{atom}, layout_copy_tv = <"(1,8):(0,1)">, tiler_mn = <"[8:1]">>'
+    row = 128 // bits
+    view = random.choice(
+        [f"((((32,4,{each}),4),1),2):((((16,{each},1),0),0),512)", f"((128,1),3):(({row},0),{128 * row})",
+         f"((({row},64),1),1,?):(((1,{row}),0),0,{64 * row})", f"((64,2),3):(({row},{64 * row}),{128 * row})",
+         f"S<1,4,3> o 0 o ((128,1),3):(({row},0),{128 * row})"]
+    )  # fmt: skip
+    yield Case(
+        "cute_nvgpu.atom.get_copy_s2t_smem_desc_view",
+        (copy, f'!cute.memref<{random.choice([element, element, "i8"])}, smem, align<128>, "{view}">'),
+        "",
+        '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "77:5">',
+    )
+
+
+FAMILIES = (
+    _mma_cases,
+    _copy_cases,
+    _fragment_cases,
+    _bulk_cases,
+    _tensor_memory_cases,
+    _shape_cases,
+    _descriptor_cases,
+)
+
+
 def cases(seed: int, count: int) -> list[Case]:
     """Some random cases, always the same for one seed."""
     random = Random(seed)
     found: list[Case] = []
     while len(found) < count:
-        for make in (_mma_cases, _copy_cases, _fragment_cases, _bulk_cases, _tensor_memory_cases):
+        for make in FAMILIES:
             found += make(random)
     return found[:count]

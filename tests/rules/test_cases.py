@@ -17,6 +17,7 @@ from tileproof.rule import Rule
 from tileproof.verbs.legal import context, report, version
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
+PROTOCOL = ("PR",)  # a case is no kernel: what it leaves unfinished is not its fault; tests/protocol
 SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "ptx", "name"}
 
 
@@ -55,7 +56,7 @@ def test_case(case: dict[str, Any]):
         where = context(book, target, version(case["ptx"]) if "ptx" in case else None)
         found = report(book, contract, [text], where).diagnostics
     else:
-        found = tileproof.check(text, contract=contract, target=target).diagnostics
+        found = tileproof.check(text, contract=contract, target=target, ignore=PROTOCOL).diagnostics
     assert sorted(d.code for d in found) == sorted(case["expect"]), text
     if "under" in case:
         assert text[found[0].span.start : found[0].span.end] == case["under"]
@@ -90,6 +91,7 @@ def test_every_rule_has_a_case_that_violates_it():
     later |= {"DS136", "DS140", "DS141", "DS142", "DS143"}  # whole kernels; descriptors/test_assembled.py
     later |= {"DS127", "DS150", "DS151", "DS152", "DS153", "DS154", "DS155"}  # the same; descriptors/test_sharing.py
     later |= {"TL101", "TL102", "TL201", "TL202"}  # tilings; prove/test_tilings.py
+    later |= {f"WP20{number}" for number in range(1, 10)}  # the four operations of the pages; protocol/test_four_ops.py
     later |= {"LA101", "LA102", "LA103"}  # operand layouts of the pages; prove/test_pages.py
     rules = {code for code, item in tileproof.load_rules().documented().items() if isinstance(item, Rule)}
     assert rules - reported == later

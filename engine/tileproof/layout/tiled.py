@@ -32,8 +32,8 @@ from tileproof.layout.inverse import left_inverse, right_inverse
 from tileproof.layout.leaves import Integer, divide_integers, integer, modulo_integers
 from tileproof.layout.products import logical_product, tiled_product
 from tileproof.layout.recast import upcast
-from tileproof.layout.tuples import congruent, product_each
 from tileproof.layout.tuples import modes as tuple_modes
+from tileproof.layout.tuples import product_each
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
 
 _ALL = Wildcard.ALL
@@ -216,14 +216,12 @@ def copy_of_addresses(addresses: Layout, data: Layout) -> tuple[Layout, Tile]:
     Raises:
         LayoutError: the addresses are not all in the tensor, or the tensor has elements at one address.
     """
-    threads, values = modes(addresses)
-    addresses = concatenate([threads, outer_of(coalesce(values))])
     if not is_static_layout(data):
         raise LayoutError(f"the addresses of the dynamic layout {data} are not known")
     inverse = concatenate([left_inverse(data), Layout(1, 0)])
     coordinates = outer_of(composition(inverse, addresses))
     held, wanted = (coalesce(modes(each)[1]) for each in (outer_of(composition(data, coordinates)), addresses))
-    if not congruent(coordinates.shape, addresses.shape) or held != wanted:
+    if held != wanted:
         raise LayoutError(f"the addresses {addresses} do not lie evenly in {data}")
     extents = tuple_modes(product_each(data.shape))
     tilers: list[Layout] = []

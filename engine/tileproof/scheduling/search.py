@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
+from tileproof.diagnostic import Severity
 from tileproof.dialects.entities import resolve
 from tileproof.ir import Operation
 from tileproof.protocol.effects import Step, effects
@@ -76,17 +77,14 @@ class Scheduled:
         inserted: the lines, counted from 1 in the new text, with the operation of each.
         outcomes: what the verifier says of the kernels of the new text.
         trials: how often the verifier ran.
+        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
     """
 
     source: Source
     inserted: tuple[tuple[int, str], ...]
     outcomes: tuple[Outcome, ...]
     trials: int
-
-    @property
-    def verified(self) -> bool:
-        """Whether the verifier follows all kernels to their end and finds nothing."""
-        return all(not outcome.faults and outcome.unfollowed is None for outcome in self.outcomes)
+    verified: bool
 
 
 class Scheduler:
@@ -174,7 +172,14 @@ class Scheduler:
         if plan:
             plan = self.latest(self.best(plan))
         edited, outcomes = self.judge(plan)
-        return Scheduled(Source(self.source.name, edited.text), _numbered(edited, plan), outcomes, self.trials)
+        inserted = _numbered(edited, plan)
+        return Scheduled(
+            Source(self.source.name, edited.text), inserted, outcomes, self.trials, all(map(self._passes, outcomes))
+        )
+
+    def _passes(self, outcome: Outcome) -> bool:
+        severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
+        return outcome.unfollowed is None and Severity.ERROR not in severities
 
     def best(self, plan: Plan) -> Plan:
         """The fewest operations, with the waits that leave the most groups in flight.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from tileproof.dialects.fragments import fragments
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
 from tileproof.dialects.infer.memory import sliced
-from tileproof.dialects.values import Tensor, TiledCopy, TiledMma
+from tileproof.dialects.values import Algebraic, Tensor, TiledCopy, TiledMma
 from tileproof.held import Fragments, Missing
-from tileproof.layout import tiled
+from tileproof.layout import LayoutError, size, tiled
 from tileproof.layout.basics import modes
-from tileproof.layout.leaves import Integer
+from tileproof.layout.leaves import Integer, integer, multiply_integers
 from tileproof.layout.tiled import CopySide, MmaOperand
+from tileproof.layout.tuples import product
 from tileproof.layout.values import Dynamic, Tuple
 from tileproof.rule import Rulebook
 
@@ -70,6 +71,30 @@ def partition(call: Call) -> Results:
     part = mma_operand(mma, role_of(call), call.book)
     place = tiled.thread_coordinate(thread, part.threads)
     return (sliced(tensor.iterator, *tiled.partition_mma(tensor.layout, part, place)),)
+
+
+@infers("tiled.mma.partition_shape")
+def partition_shape(call: Call) -> Results:
+    """What one thread holds of a tile: an atom's values, and the atoms along either mode. The permutation is without
+    effect on it."""
+    mma, shape = operand(call, 0), tuple_operand(call, 1)
+    if not isinstance(mma, TiledMma):
+        raise Unknown
+    part = mma_operand(mma, role_of(call), call.book)
+    _, *along = part.threads
+    first, second, *others = shape if isinstance(shape, tuple) and len(shape) > 1 else (shape, shape)
+    counts: list[Tuple] = []
+    for tile, atom, atoms in zip((first, second), part.extents, along, strict=True):
+        extent, unit = product(tile), multiply_integers(atom, integer(size(atoms)))
+        if isinstance(extent, Dynamic):
+            counts.append(Dynamic(extent.width))
+        elif not isinstance(extent, int) or not isinstance(unit, int):
+            raise Unknown
+        elif extent % unit and unit % extent:
+            raise LayoutError(f"failed to partition `input` '{call.operands[1]}' with `tiled_mma`")
+        else:
+            counts.append(max(extent // unit, 1))
+    return (Algebraic("shape", (modes(part.thread_values)[1].shape, *counts, *others)),)
 
 
 def copy_side(copy: TiledCopy, role: str, book: Rulebook | None) -> CopySide:

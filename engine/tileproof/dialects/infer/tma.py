@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from tileproof import layout as algebra
 from tileproof.dialects.fragments import fragments
-from tileproof.dialects.infer.call import Call, Results, Unknown, infers, layout_operand, operand, tuple_operand
+from tileproof.dialects.infer.call import (
+    Call,
+    Results,
+    Unknown,
+    infers,
+    layout_operand,
+    of_layout,
+    operand,
+    tuple_operand,
+)
 from tileproof.dialects.infer.memory import advance
 from tileproof.dialects.types import Node
 from tileproof.dialects.values import (
@@ -20,11 +29,13 @@ from tileproof.dialects.values import (
     read_type,
 )
 from tileproof.layout import LayoutError, tiled
+from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import divide_integers, integer, multiply_integers
 from tileproof.layout.values import Basis, Layout
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
+_DESCRIPTOR_BITS = 128
 _LOAD, _STORE = "!cute_nvgpu.atom.non_exec_tiled_tma_load", "!cute_nvgpu.atom.non_exec_tiled_tma_store"
 
 
@@ -133,9 +144,9 @@ def tma_partition(call: Call) -> Results:
     )
 
 
-@infers("atom.make_tmem_copy", dialect="cute_nvgpu")
+@infers("atom.make_tmem_copy", "atom.make_s2t_copy", dialect="cute_nvgpu")
 def make_tmem_copy(call: Call) -> Results:
-    """A warpgroup's copy between registers and what its atom covers of a tensor in tensor memory."""
+    """A copy between registers or shared memory and what its atom covers of a tensor in tensor memory."""
     atom, tensor = operand(call, 0), operand(call, 1)
     found = fragments(atom.node, call.book) if isinstance(atom, Atom) else None
     if not isinstance(atom, Atom) or found is None or "T" not in found.layouts:
@@ -147,6 +158,33 @@ def make_tmem_copy(call: Call) -> Results:
         case _:
             raise Unknown
     try:
-        return (TiledCopy(atom, *tiled.copy_of_addresses(found.layouts["T"], data)),)
+        addresses = found.layouts["T"]
+        if call.name.endswith("make_tmem_copy"):
+            threads, values = modes(addresses)
+            addresses = concatenate([threads, tiled.outer_of(algebra.coalesce(values))])
+        return (TiledCopy(atom, *tiled.copy_of_addresses(addresses, data)),)
     except LayoutError:
         raise Unknown from None
+
+
+@infers("atom.get_copy_s2t_smem_desc_view", dialect="cute_nvgpu")
+def get_copy_s2t_smem_desc_view(call: Call) -> Results:
+    """The descriptors of what a copy takes from shared memory, one an atom; their addresses count 16 bytes."""
+    copy, view = operand(call, 0), operand(call, 1)
+    found = fragments(copy.atom.node, call.book) if isinstance(copy, TiledCopy) else None
+    match view:
+        case Tensor(Pointer(element=element, space="smem"), Layout() as data):
+            bits = element_bits(element)
+        case Tensor(Pointer(space="smem"), data):
+            raise LayoutError(f"expects a view type with a normal affine layout, but got '{of_layout(data)}'")
+        case _:
+            raise Unknown
+    if found is None or bits is None or not isinstance(copy, TiledCopy):
+        raise Unknown
+    if bits != found.facts.get("bits"):
+        raise LayoutError(f"expects same value type of atom and view, but got '{copy.atom}' and '{view}'")
+    first = modes(data)[0]
+    if len(modes(first)) != 2 or algebra.size(first, [1]) != 1:
+        wanted = "expects the mode 0 to be rank 2 and the size of mode [0,1] to be 1"
+        raise LayoutError(f"{wanted}, but got '{of_layout(data)}'")
+    return (Tensor(Descriptor(), algebra.recast_layout(data, _DESCRIPTOR_BITS, bits)),)
