@@ -52,6 +52,7 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     rules: Iterable[Path] = (),
+    explain_path: bool = False,
 ) -> Report:
     """Check IR.
 
@@ -62,13 +63,14 @@ def check(
         target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms.
         select, ignore: codes, prefixes of codes or names of rules to report, or not to.
         rules: folders with more rule files.
+        explain_path: whether findings of the protocol show, as ``related`` places, what the threads did on the way.
 
     Raises:
         RuleError: a rule file is wrong.
         ValueError: no such contract or target.
     """
     book = load_rules(rules)
-    options = Options(contract, target, tuple(select), tuple(ignore))
+    options = Options(contract, target, tuple(select), tuple(ignore), explain_path=explain_path)
     validate(book, options)
     jobs: list[str | Source] = []
     for item in inputs:

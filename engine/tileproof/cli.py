@@ -91,6 +91,7 @@ def _load(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
     is_flag=True,
     help="Report only what differs from comments `expected-error@+1 {{text}}`, as in MLIR.",
 )
+@click.option("--explain-path", is_flag=True, help="Show what the threads did on the way to a finding of the protocol.")
 @click.option("--jobs", "-j", type=click.IntRange(0), help="Processes to use; 0 is one a core. Default: as it pays.")
 @click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal.")
 @_rule_options
@@ -104,6 +105,7 @@ def check(
     fail_on: str | None,
     split: bool,
     verify: bool,
+    explain_path: bool,
     jobs: int | None,
     colourless: bool,
     folders: tuple[Path, ...],
@@ -128,6 +130,7 @@ def check(
         _listed(ignore) or settings.ignore,
         split,
         verify,
+        explain_path,
     )
     threshold = fail_on or settings.fail_on or "error"
     if threshold not in ("error", "warning", "note"):

@@ -22,6 +22,14 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding is about, and what happens there."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding at one place.
 
@@ -31,6 +39,7 @@ class Diagnostic:
         sources: where the fact behind it is written down.
         anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
         echoes: what that verifier says in addition.
+        related: the other places that it is about, in the order in which things happen.
     """
 
     source: Source
@@ -43,6 +52,7 @@ class Diagnostic:
     sources: tuple[str, ...] = ()
     anchor: int | None = None
     echoes: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
 
     @property
     def place(self) -> int:

@@ -72,7 +72,13 @@ def sarif_schema() -> Draft4Validator:
     return Draft4Validator(json.loads((DATA / "sarif-2.1.0.schema.json").read_text(encoding="utf-8")))
 
 
-RUNS = [pytest.param(FILES, id="findings"), pytest.param(("clean.mlir",), id="clean"), pytest.param(("-",), id="stdin")]
+PATH = ("--explain-path", str(Path(__file__).parents[1] / "protocol" / "bugs" / "18_released_before_wait.mlir"))
+RUNS = [
+    pytest.param(FILES, id="findings"),
+    pytest.param(PATH, id="path"),
+    pytest.param(("clean.mlir",), id="clean"),
+    pytest.param(("-",), id="stdin"),
+]
 
 
 @pytest.mark.parametrize("files", RUNS)

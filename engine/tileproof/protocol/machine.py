@@ -9,6 +9,7 @@ from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent, Clock
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import Access, Board
+from tileproof.protocol.path import Passed, way
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.strand import Meeting, Strand
 from tileproof.protocol.values import Address, Lanes, Memory, Value
@@ -70,6 +71,7 @@ class Fault:
     message: str
     hint: str = ""
     trace: tuple[tuple[str, Operation], ...] = ()
+    path: tuple[Passed, ...] = ()
 
 
 @dataclass(slots=True)
@@ -123,6 +125,8 @@ class Machine:
     complete: bool = True
     tiles: int = 3
     cut: bool = False
+    history: list[Passed] | None = None  # what was done, in order, where somebody wants to know
+    running: Strand | None = None
 
     # -- running
 
@@ -161,6 +165,7 @@ class Machine:
     def advance(self, strand: Strand) -> bool:
         """Run a strand until it waits, ends or was split; whether it moved."""
         code = self.program.code
+        self.running = strand
         started = strand.place
         first = True
         while True:
@@ -204,7 +209,11 @@ class Machine:
                     held = values[slot]
                     if isinstance(held, Lanes) and isinstance(held.on(strand.threads), Lanes):
                         self.scatter(strand, held)
-            return self.actions[instruction.effect.name](self, strand, instruction)
+            where = (strand.cta, strand.warps)
+            target = self.actions[instruction.effect.name](self, strand, instruction)
+            if self.history is not None and target >= 0:
+                self.history.append(Passed(*where, instruction.effect.name, instruction.operation))
+            return target
         if kind == "move":
             read = [values[slot] for slot in instruction.inputs]
             for slot, value in zip(instruction.outputs, read, strict=True):
@@ -379,7 +388,11 @@ class Machine:
     def fault(
         self, code: str, operation: Operation, message: str, hint: str = "", trace: Sequence[tuple[str, Operation]] = ()
     ) -> None:
-        self.faults.append(Fault(code, operation, message, hint, tuple(trace)))
+        path: tuple[Passed, ...] = ()
+        if self.history is not None:
+            mine = None if self.running is None else (self.running.cta, self.running.warps)
+            path = way(self.history, [one for _, one in trace], mine)
+        self.faults.append(Fault(code, operation, message, hint, tuple(trace), path))
 
     def mark(self, event: str, strand: Strand) -> None:
         """Note that something happens now to the warps of a strand."""

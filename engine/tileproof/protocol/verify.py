@@ -14,6 +14,7 @@ from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
 from tileproof.protocol.effects import effects, words
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
+from tileproof.protocol.path import Passed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.rule import Rulebook
 
@@ -47,11 +48,13 @@ def verify(
     operations: Sequence[Operation],
     aliases: dict[str, Alias],
     actions: Mapping[str, Action] = ACTIONS,
+    explain: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
     Args:
         actions: what each step does; another table watches the machine.
+        explain: whether each fault keeps the way that leads to it.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
@@ -62,10 +65,14 @@ def verify(
         if not any(instruction.kind == "effect" for instruction in program.code):
             continue
         state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
-        machine, stopped = _run(Machine(program, shape, book, dict(actions), state=dict(state)))
+        history: list[Passed] | None = [] if explain else None
+        machine, stopped = _run(Machine(program, shape, book, dict(actions), state=dict(state), history=history))
         if stopped is None and machine.cut and any(s.blocked for s in machine.strands):
             # Roles may count the same turns in loops of different kinds.
-            longer = Machine(program, shape, book, dict(actions), state=dict(state), tiles=4 * shape.extent)
+            history = [] if explain else None
+            longer = Machine(
+                program, shape, book, dict(actions), state=dict(state), tiles=4 * shape.extent, history=history
+            )
             machine, stopped = _run(longer)
         if stopped is None:
             stuck(machine)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.diagnostic import Diagnostic, Related, Severity
 from tileproof.report.values import Report
+from tileproof.source import Source
 
 
 def render(report: Report) -> str:
@@ -14,7 +15,7 @@ def render(report: Report) -> str:
     return json.dumps(
         {
             "version": 1,
-            "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+            "diagnostics": [_diagnostic(diagnostic, report.options.explain_path) for diagnostic in report.diagnostics],
             "summary": {
                 "files": len(report.files),
                 "errors": report.count(Severity.ERROR),
@@ -36,7 +37,8 @@ def render(report: Report) -> str:
     )
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def _diagnostic(diagnostic: Diagnostic, explained: bool) -> dict[str, Any]:
+    related = {"related": [_related(diagnostic.source, place) for place in diagnostic.related]} if explained else {}
     start = diagnostic.source.position(diagnostic.span.start)
     end = diagnostic.source.position(diagnostic.span.end)
     return {
@@ -51,4 +53,10 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "hint": diagnostic.hint,
         "sources": list(diagnostic.sources),
+        **related,
     }
+
+
+def _related(source: Source, place: Related) -> dict[str, Any]:
+    line, column = source.position(place.span.start)
+    return {"line": line, "column": column, "message": place.message}

@@ -12,6 +12,7 @@ from tileproof import __version__
 from tileproof.diagnostic import Diagnostic
 from tileproof.report.values import Report
 from tileproof.rule import Finding, Rule
+from tileproof.source import Source, Span
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 
@@ -64,27 +65,33 @@ def _rule(rule: Rule | Finding) -> dict[str, Any]:
 
 
 def _result(diagnostic: Diagnostic, index: dict[str, int]) -> dict[str, Any]:
-    start = diagnostic.source.position(diagnostic.span.start)
-    end = diagnostic.source.position(diagnostic.span.end)
     text = f"{diagnostic.message}. {diagnostic.hint}" if diagnostic.hint else diagnostic.message
+    related = [
+        {"id": i, "message": {"text": place.message}, **_location(diagnostic.source, place.span)}
+        for i, place in enumerate(diagnostic.related)
+    ]
     return {
         "ruleId": diagnostic.code,
         "ruleIndex": index[diagnostic.code],
         "level": _LEVELS[diagnostic.severity.value],
         "message": {"text": text},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(diagnostic.source.name)},
-                    "region": {
-                        "startLine": start.line,
-                        "startColumn": start.column,
-                        "endLine": end.line,
-                        "endColumn": end.column,
-                    },
-                }
-            }
-        ],
+        "locations": [_location(diagnostic.source, diagnostic.span)],
+        **({"relatedLocations": related} if related else {}),
+    }
+
+
+def _location(source: Source, span: Span) -> dict[str, Any]:
+    start, end = source.position(span.start), source.position(span.end)
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(source.name)},
+            "region": {
+                "startLine": start.line,
+                "startColumn": start.column,
+                "endLine": end.line,
+                "endColumn": end.column,
+            },
+        }
     }
 
 

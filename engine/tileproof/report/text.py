@@ -30,6 +30,8 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines of a report."""
     for diagnostic in report.diagnostics:
         yield from _diagnostic(diagnostic, style)
+        if report.options.explain_path:
+            yield from _path(diagnostic, style)
         yield ""
     if report.files:
         yield _summary(report, style)
@@ -52,6 +54,12 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     for label, value in (("hint", diagnostic.hint), ("source", "; ".join(diagnostic.sources))):
         if value:
             yield f"{' ' * 5} {style('=', 'faint')} {style(label, 'strong')}: {value}"
+
+
+def _path(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+    for place in diagnostic.related:
+        line, column = diagnostic.source.position(place.span.start)
+        yield f"{' ' * 5} {style('=', 'faint')} {style('path', 'strong')}: {line}:{column}: {place.message}"
 
 
 def _window(text: str, at: int, length: int) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from tileproof import target
-from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.diagnostic import Diagnostic, Related, Severity
 from tileproof.dialects.assembled import assembled
 from tileproof.dialects.copies import Binding, Copy, Definitions, read_copy
 from tileproof.dialects.descriptors import made, operand_facts
@@ -379,12 +379,15 @@ class _Check:
         """The asynchronous protocol of each kernel; of a module with other errors it says little that is new."""
         if not relevant(self.source.text) or self.scan.faults:
             return
-        for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases):
+        explain = self.options.explain_path
+        for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):
             for fault in outcome.faults:
                 traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
                 span = fault.operation.name_span
                 found = finding(self.book, self.source, fault.code, span, fault.message + traced, fault.hint)
-                self.diagnostics.append(found)
+                places = [Related(operation.name_span, what) for what, operation in fault.trace]
+                places += [Related(step.operation.name_span, str(step)) for step in fault.path]
+                self.diagnostics.append(replace(found, related=tuple(places)))
             if outcome.unfollowed is not None:
                 operation, reason = outcome.unfollowed
                 self.find("PR190", operation.name_span, f"the protocol is not verified beyond this: {reason}")

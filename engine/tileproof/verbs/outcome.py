@@ -22,6 +22,7 @@ class Options:
         select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
         split: whether ``// -----`` separates texts that are checked each for itself.
         verify: whether comments in the text say what is expected; then only what differs from that is reported.
+        explain_path: whether findings of the protocol show what the threads did on the way.
     """
 
     contract: str = "ptx"
@@ -30,6 +31,7 @@ class Options:
     ignore: tuple[str, ...] = ()
     split: bool = False
     verify: bool = False
+    explain_path: bool = False
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""
