@@ -37,11 +37,10 @@ cute_nvgpu.get_tma_desc_addr cute_nvgpu.make_tma_desc_im2col cute_nvgpu.make_tma
 """
 """The dialect believes the declared result of these."""
 OPEN = """
-cute.copy.make_fragment cute.deref_desc_iter cute.reduce cute.tiled.mma.partition_shape
-cute_nvgpu.atom.get_copy_s2t_smem_desc_view
+cute.copy.make_fragment cute.deref_desc_iter cute.reduce
 cute_nvgpu.atom.make_non_exec_2d_gather4_tma_load cute_nvgpu.atom.make_non_exec_2d_scatter4_tma_store
 cute_nvgpu.atom.make_non_exec_im2col_tma_load cute_nvgpu.atom.make_non_exec_im2col_tma_store
-cute_nvgpu.atom.make_s2t_copy cute_nvgpu.atom.sm107.get_copy_s2t_smem_desc_view cute_nvgpu.get_grid_constant_pointer
+cute_nvgpu.atom.sm107.get_copy_s2t_smem_desc_view cute_nvgpu.get_grid_constant_pointer
 """
 """The dialect infers a result and we do not: what is declared is believed."""
 FROM_ANOTHER_GENERATION = """

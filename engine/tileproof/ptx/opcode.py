@@ -310,21 +310,20 @@ class _Reader:
         """Put a modifier where it belongs."""
         plan = self.plan
         takers = _takers(plan, modifier)
+        clauses = plan.declaration.modifiers
         for i, value in takers:
-            if len(self.found[i]) < plan.sizes[i] and self.ready(i):
+            if not self.ready(i):
+                continue
+            if len(self.found[i]) < plan.sizes[i]:
                 self.found[i].append((value, modifier, at))
                 return
+            origin = clauses[i].origin
+            if isinstance(origin, FlagOrigin | EnumOrigin) and origin.many:
+                return  # swallowed
         name = plan.declaration.name
-        clauses = plan.declaration.modifiers
         if takers:
-            origins = [clauses[i].origin for i, _ in takers]
-            swallowed = (
-                isinstance(origin, FlagOrigin | EnumOrigin) and origin.many and self.ready(i)
-                for origin, (i, _) in zip(origins, takers, strict=True)
-            )
-            if not any(swallowed):
-                takes = f"'{name}' takes {plan.expected(takers[0][0])}"
-                self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
+            takes = f"'{name}' takes {plan.expected(takers[0][0])}"
+            self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.ignored = True
             self.formats += modifier in plan.formats
