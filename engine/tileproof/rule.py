@@ -292,10 +292,16 @@ class Modifiers:
 
 @dataclass(frozen=True, slots=True)
 class EnumOrigin:
-    """Modifiers that are members of an enum. ``many``: further ones may follow, only the first ones say something."""
+    """Modifiers that are members of an enum.
+
+    Attributes:
+        many: further ones may follow, only the first ones say something.
+        behind: they stand behind the modifiers of the nearest clause before that must be there; so do those of ``many``.
+    """
 
     enum: str
     many: bool = False
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,129 +41,27 @@ exit status is that of a refutation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tileproof.layout import Swizzle, Tuple
-from tileproof.prove import questions
-from tileproof.prove.claim import decide
-from tileproof.prove.operand import AnyText
-from tileproof.verdict import Verdict
+if TYPE_CHECKING:
+    from tileproof.prove.functions import (
+        TIMEOUT,
+        aligned,
+        bijective,
+        conflict_free,
+        covers,
+        decide,
+        equivalent,
+        injective,
+    )
 
-__all__ = ["aligned", "bijective", "conflict_free", "covers", "decide", "equivalent", "injective"]
-
-TIMEOUT = 10.0
-"""Seconds that Z3 may spend."""
-
-Element = str | int | None
-"""An element type by its name in PTX or in the IR, or its bits."""
-
-
-def equivalent(
-    first: AnyText,
-    second: AnyText,
-    *,
-    element: Element = None,
-    assume: Iterable[str] = (),
-    timeout: float = TIMEOUT,
-) -> Verdict:
-    """Do two layouts lead to one value at each index?
-
-    Compared are element offsets (or coordinates), and byte addresses where one is a memory reference with a swizzle.
-
-    Args:
-        element: the element type of what is no memory reference.
-        assume: relations of dynamic leaves, such as ``m == 16*n``, ``ld >= m`` or ``d % 32 == 1``.
-        timeout: seconds that Z3 may spend.
-
-    Raises:
-        LayoutError, SyntaxFault: the question makes no sense.
-    """
-    return decide(questions.equivalent(first, second, element, tuple(assume)), timeout)
+__all__ = ["TIMEOUT", "aligned", "bijective", "conflict_free", "covers", "decide", "equivalent", "injective"]
 
 
-def injective(
-    layout: AnyText, *, element: Element = None, assume: Iterable[str] = (), timeout: float = TIMEOUT
-) -> Verdict:
-    """Do no two coordinates lead to one value? Arguments and errors are those of ``equivalent``."""
-    return decide(questions.injective(layout, element, tuple(assume)), timeout)
+def __getattr__(name: str) -> object:
+    """The functions on first use: `check` needs other parts of this package, and not these."""
+    from importlib import import_module  # noqa: PLC0415
 
-
-def bijective(
-    layout: AnyText, *, element: Element = None, assume: Iterable[str] = (), timeout: float = TIMEOUT
-) -> Verdict:
-    """Are the offsets 0 to size - 1, each once? Arguments and errors are those of ``equivalent``."""
-    return decide(questions.bijective(layout, element, tuple(assume)), timeout)
-
-
-def covers(
-    layout: AnyText,
-    tile: str | Tuple,
-    *,
-    at_least_once: bool = False,
-    element: Element = None,
-    assume: Iterable[str] = (),
-    timeout: float = TIMEOUT,
-) -> Verdict:
-    """Does a layout, such as a thread-value layout, reach each element of a tile exactly once?
-
-    Args:
-        tile: its shape, such as ``(128,64)``. Offsets count through it, coordinates (scaled bases) name its elements.
-        at_least_once: an element may be reached several times, but nothing outside the tile.
-
-    Other arguments and errors are those of ``equivalent``.
-    """
-    return decide(questions.covers(layout, tile, at_least_once, element, tuple(assume)), timeout)
-
-
-def aligned(
-    layout: AnyText,
-    vector: int,
-    *,
-    element: Element = None,
-    size: int | None = None,
-    mode: int | None = None,
-    swizzle: str | Swizzle | None = None,
-    align: int | None = None,
-    assume: Iterable[str] = (),
-    timeout: float = TIMEOUT,
-) -> Verdict:
-    """Is every access of ``vector`` elements along a mode contiguous, and at a multiple of ``size`` bytes?
-
-    Args:
-        size: the alignment in bytes; by default the bytes of the access.
-        mode: of the shape; by default the one that steps from element to element.
-        swizzle: of byte addresses, such as ``S<3,4,3>``.
-        align: of the base address in bytes; by default it is aligned to whatever is needed.
-
-    Other arguments and errors are those of ``equivalent``.
-    """
-    claim = questions.aligned(layout, vector, element, size, mode, swizzle, align, tuple(assume))
-    return decide(claim, timeout)
-
-
-def conflict_free(
-    layout: AnyText,
-    access: str,
-    *,
-    element: Element = None,
-    tv: AnyText | None = None,
-    mode: int | None = None,
-    swizzle: str | Swizzle | None = None,
-    align: int | None = None,
-    assume: Iterable[str] = (),
-    timeout: float = TIMEOUT,
-) -> Verdict:
-    """Does a warp's access to shared memory meet no bank conflict?
-
-    Args:
-        access: ``ldmatrix.x4``, ``stmatrix.x2``, ``ld.shared.b32``, ``st.shared.v4.b32``, ... Of a matrix access the
-            layout is that of the tile, rows and columns, and every 8x8 matrix in it is asked about; of the others it
-            is a thread-value layout that leads to offsets.
-        tv: the thread-value layout, where ``layout`` is that of the memory: it leads to the index of an element of
-            ``layout``, or to its coordinate.
-        mode: of the tile, along which a row of a matrix lies.
-
-    Other arguments and errors are those of ``aligned``.
-    """
-    claim = questions.conflict_free(layout, access, element, tv, mode, swizzle, align, tuple(assume))
-    return decide(claim, timeout)
+    if name in __all__:
+        return getattr(import_module("tileproof.prove.functions"), name)
+    raise AttributeError(f"module 'tileproof.prove' has no attribute '{name}'")

@@ -251,7 +251,7 @@ def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...
 
 def _needed(declaration: Instruction, i: int) -> int | None:
     origin = declaration.modifiers[i].origin
-    if not isinstance(origin, EnumOrigin) or not origin.many:
+    if not isinstance(origin, EnumOrigin) or not (origin.many or origin.behind):
         return None
     return next((k for k in range(i - 1, -1, -1) if declaration.modifiers[k].default is None), None)
 
@@ -333,7 +333,7 @@ class _Reader:
             self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
 
     def ready(self, i: int) -> bool:
-        """Whether a clause may take a modifier: one with a star only after the nearest before it that must be there.
+        """Whether a clause may take a modifier: one with a star, or behind, only after the nearest that must be there.
 
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """

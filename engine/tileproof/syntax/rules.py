@@ -265,7 +265,8 @@ class _FileBuilder(TemplateBuilder):
         return Part("sets", _unique(items, "fact"))
 
     def enum_origin(self, items: list[Token]) -> EnumOrigin:
-        return EnumOrigin(str(items[0]), many=len(items) > 1)
+        name, *marks = map(str, items)
+        return EnumOrigin(name, "*" in marks, "behind" in marks)
 
     def pattern_origin(self, items: list[Token]) -> PatternOrigin:
         return PatternOrigin(_string(items))
