@@ -296,7 +296,7 @@ class EnumOrigin:
 
     Attributes:
         many: further ones may follow, only the first ones say something.
-        behind: they stand behind the modifiers of the nearest clause before that must be there; so do those of ``many``.
+        behind: they stand behind those of the nearest clause before that must be there; so do those of ``many``.
     """
 
     enum: str
