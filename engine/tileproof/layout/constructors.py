@@ -40,7 +40,7 @@ from tileproof.layout.tuples import (
 from tileproof.layout.tuples import (
     modes as tuple_modes,
 )
-from tileproof.layout.values import Basis, ComposedLayout, Layout, Leaf, Swizzle, Tile, Tuple, Wildcard, show
+from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Wildcard, show
 
 
 def make_identity_layout(shape: Tuple) -> Layout:
@@ -195,8 +195,11 @@ def local_partition(layout: AnyLayout, tiler: Layout, index: Integer) -> tuple[A
     ``tiler`` maps the place of a worker in the tile to its index.
 
     Raises:
-        LayoutError: the division fails, the tiler has more modes than the layout, or its strides are not static.
+        LayoutError: the division fails, the tiler has more modes than the layout, its strides are not static, or the
+            index is no integer.
     """
+    if not isinstance(index, int | Dynamic):
+        raise LayoutError(f"local_partition takes the index of a worker, an integer, but got {show(index)}")
     divided = zipped_divide(layout, product_each(tiler.shape))
     within, over = modes(outer(divided))
     place = tuple(_place_of(mode, index) for mode in modes(tiler))
