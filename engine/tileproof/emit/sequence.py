@@ -13,9 +13,9 @@ from tileproof.packing import pack
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.rule import Enumerated, Expression, Fact, Lookup, Rulebook, Scalar
 from tileproof.syntax import rules as syntax
-from tileproof.template import FUNCTIONS, INSTRUCTION, Line, Template, pieces
+from tileproof.template import FUNCTIONS, INSTRUCTION, PARTS, Line, Template, pieces
 
-_REGISTER = re.compile(r"\b([a-z])(\d+)\b", re.ASCII)
+_REGISTER = re.compile(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,21 @@ def sequence(
     )
 
 
+def lone(book: Rulebook, contract: str, schema: str, facts: Mapping[str, Scalar]) -> Sequence | None:
+    """The sequence of an atom that a template spells by itself, registers and all: the rules know no instruction of it.
+
+    None where no template of the schema, or no line of it, is for these facts.
+    """
+    template = template_for(book, contract, schema, "ptx", facts)
+    if template is None:
+        return None
+    filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
+    text = " ".join(parts["emit"])
+    registers = ",".join(dict.fromkeys(match[0] for match in _REGISTER.finditer(text)))
+    return Sequence(text, {"registers": registers}, frozenset(), (), (), parts) if text else None
+
+
 def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The lines of a template that spells everything itself."""
     filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
@@ -95,7 +110,7 @@ def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[st
 def _filled(
     filler: Filler, lines: tuple[Line, ...], template: Template | None
 ) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...], dict[str, tuple[str, ...]]]:
-    parts = {part: tuple(filler.lines(lines, part)) for part in ("module", "entry", "setup", "emit", "finish")}
+    parts = {part: tuple(filler.lines(lines, part)) for part in PARTS}
     writes = template.writes if template is not None else ()
     updates = template.updates if template is not None else ()
     return frozenset(filler.used), writes, updates, parts
