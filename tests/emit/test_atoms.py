@@ -31,7 +31,7 @@ REDUCE = "tma_reduce<f16, copy_bits = 131072, mode = tiled, kind = {kind}, {box}
 # The atom, its target, and what its instruction says.
 ATOMS = [
     ("bulk_copy_g2s<f16>", "sm_90", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"),
-    ("bulk_copy_s2g<f16>", "sm_90", "cp.async.bulk.global.shared::cta.bulk_group"),
+    ("bulk_copy_s2g<f16>", "sm_90", "cp.async.bulk.global.shared::cta.bulk_group [l0],[r0],16;"),
     ("bulk_copy_s2s<f16>", "sm_90", "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"),
     ("simt_multimem_ld_reduce<f16, 128 b>", "sm_90", "multimem.ld_reduce.relaxed.sys.global.add.v4.f16x2 {r0"),
     ("simt_multimem_ld_reduce<bf16, 64 b>", "sm_90", "multimem.ld_reduce.relaxed.sys.global.add.v2.bf16x2"),
@@ -92,8 +92,16 @@ ATOMS = [
     (f"non_exec_tiled_tma_reduce<MAX, f16, copy_bits = 131072, {FORM}>", "sm_90", "cp.reduce.async.bulk.tensor.2d.max"),
     (f"non_exec_2d_gather4_tma_load<sm_100, f16, copy_bits = 131072, {FORM}>", "sm_100a", "2d.tile::gather4.shared"),
     (f"non_exec_2d_scatter4_tma_store<f16, copy_bits = 131072, {FORM}>", "sm_100a", "2d.tile::scatter4.global"),
-    ('ldsm<val_type = i8, mode = <"(16,16)">, sz_pattern = u8, num_matrices = 2, t>', "sm_100a", "m16n16.x2.trans.shared.b8 "),
-    ('stsm<f16, mode = <"(8,8)">, num_matrices = 4, t>', "sm_90", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [r0]"),
+    (
+        'ldsm<val_type = i8, mode = <"(16,16)">, sz_pattern = u8, num_matrices = 2, t>',
+        "sm_100a",
+        "m16n16.x2.trans.shared.b8 ",
+    ),
+    (
+        'stsm<f16, mode = <"(8,8)">, num_matrices = 4, t>',
+        "sm_90",
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [r0]",
+    ),
     ("universal_fma<1x1x1, (f32, f32) -> f32>", "sm_75", "fma.rn.f32 f0, f1, f2, f0;"),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tileproof.evaluate import function
@@ -35,6 +35,8 @@ class Sequence:
         made: operands that the lines themselves give their values.
         writes, updates: operands that hold a result; those that hold something before as well.
         parts: lines by part (``module``, ``entry``, ``setup``, ``emit``, ``finish``).
+        title: a comment above it.
+        uniform: whether what it reads is the same for all threads, as the barriers are that they wait on together.
     """
 
     instruction: str
@@ -43,6 +45,17 @@ class Sequence:
     writes: tuple[str, ...]
     updates: tuple[str, ...]
     parts: Mapping[str, tuple[str, ...]]
+    title: str = ""
+    uniform: bool = False
+
+    @classmethod
+    def note(cls, title: str) -> Sequence:
+        """A comment alone."""
+        return cls("", {}, frozenset(), (), (), dict.fromkeys(PARTS, ()), title)
+
+    def step(self, title: str) -> Sequence:
+        """The same as a step of a kernel's protocol, under a comment."""
+        return replace(self, title=title, uniform=True)
 
     def registers(self, *names: str) -> tuple[str, ...]:
         """The registers of some operands, in order; of all without a name."""
