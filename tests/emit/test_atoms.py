@@ -11,8 +11,8 @@ from test_sweep import run as assembled
 import ptxas
 import tileproof
 from conftest import tileproof as command
-from tileproof.emit.kernel import module
-from tileproof.emit.sequence import sequence
+from tileproof.emission.kernel import module
+from tileproof.emission.sequence import sequence
 from tileproof.lowering import Lowered, legal_form
 from tileproof.rule import EnumOrigin
 from tileproof.verbs.emit import BadAtom, emit_atom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tileproof.emit.sequence import text_of
+from tileproof.emission.sequence import text_of
 from tileproof.lowering import carry, lower_atom
 from tileproof.rulebook import RuleError, load
 from tileproof.source import Source

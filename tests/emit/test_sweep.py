@@ -18,8 +18,8 @@ import pytest
 import ptxas
 import tileproof
 from tileproof.candidates import Query, Suggestion, families, suggest
-from tileproof.emit.kernel import module
-from tileproof.emit.sequence import Placed, sequence
+from tileproof.emission.kernel import module
+from tileproof.emission.sequence import Placed, sequence
 from tileproof.lowering import lower_atom
 from tileproof.rule import Scalar
 from tileproof.verbs.legal import context

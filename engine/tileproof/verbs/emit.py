@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from tileproof.candidates import atom_type, families
 from tileproof.diagnostic import Severity
 from tileproof.dialects.types import Kind
-from tileproof.emit import inline as asm
-from tileproof.emit import kernel
-from tileproof.emit.placing import place
-from tileproof.emit.sequence import Placed, Sequence, lone, sequence, template_for, text_of
+from tileproof.emission import inline as asm
+from tileproof.emission import kernel
+from tileproof.emission.placing import place
+from tileproof.emission.sequence import Placed, Sequence, lone, sequence, template_for, text_of
 from tileproof.evaluate import judge_for
 from tileproof.facts import MalformedAtom, atom_facts
 from tileproof.lowering import Lowered, Spelled, legal_form, lower_atom

@@ -23,9 +23,9 @@ from tileproof.dialects.places import Places
 from tileproof.dialects.raw import SCHEMA, is_raw, raw_facts
 from tileproof.dialects.scopes import Scope, walk
 from tileproof.dialects.types import Kind
-from tileproof.emit import kernel
-from tileproof.emit.placing import ALIGNMENT
-from tileproof.emit.sequence import Placed, Sequence, lone, sequence
+from tileproof.emission import kernel
+from tileproof.emission.placing import ALIGNMENT
+from tileproof.emission.sequence import Placed, Sequence, lone, sequence
 from tileproof.facts import MalformedAtom, atom_facts
 from tileproof.ir import Operation
 from tileproof.layout import cosize

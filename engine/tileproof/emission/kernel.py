@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tileproof.emit.sequence import Sequence
+from tileproof.emission.sequence import Sequence
 from tileproof.ptx.registers import by_letter
 from tileproof.rule import Rulebook, Scalar
 
