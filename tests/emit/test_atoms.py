@@ -165,3 +165,16 @@ def test_every_instruction_that_legal_knows_is_emitted_and_assembles(tmp_path: P
 def test_an_atom_of_the_registry_that_has_no_facts_is_told_apart_from_a_misspelled_one():
     with pytest.raises(BadAtom, match="do not know what the parameters"):
         emit_atom(BOOK, "ptx", "!cute_nvgpu.atom.sm100_s2t_copy_v2<f16>", context(BOOK, "sm_100a"))
+
+
+def test_what_an_atom_without_a_declared_instruction_writes_is_an_output():
+    atom = "!cute_nvgpu.atom.{}"
+    text = emit_atom(BOOK, "ptx", atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"), "inline_asm")
+    assert ': "=r"(r0), "=r"(r1)\n  : "l"(l0)' in text
+    text = emit_atom(
+        BOOK, "ptx", atom.format("universal_fma<1x1x1, (f32, f32) -> f32>"), context(BOOK, "sm_80"), "llvm"
+    )
+    assert '"=f,0,f,f,~{memory}"' in text
+    text = emit_atom(BOOK, "ptx", atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"))
+    assert "st.global.b32 [destination+4], r1;" in text
+    assert "ld.global.b32 r0, [source" not in text

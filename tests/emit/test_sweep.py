@@ -2,8 +2,8 @@
 
 In CI a random tenth of the configurations of one target of each generation, and of the hundred thousands of tensor
 memory a tenth of the widths. All of them: `pytest -m long tests/emit/test_sweep.py`, ten minutes a target of tensor
-memory, a few for the others. Each is emitted; of texts that differ in hexadecimal constants alone, which are the bits of
-descriptors, one is assembled: ptxas does not look into them.
+memory, a few for the others. Each is emitted; of texts that differ in hexadecimal constants alone, which are the bits
+of descriptors, one is assembled: ptxas does not look into them.
 """
 
 from __future__ import annotations

@@ -110,8 +110,9 @@ def lone(book: Rulebook, contract: str, schema: str, facts: Mapping[str, Scalar]
     filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
     parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
     text = " ".join(parts["emit"])
-    registers = ",".join(dict.fromkeys(match[0] for match in _REGISTER.finditer(text)))
-    return Sequence(text, {"registers": registers}, frozenset(), (), (), parts) if text else None
+    registers = {match[0]: match[0] for match in _REGISTER.finditer(text)}
+    writes, updates = (tuple(filter(registers.get, names)) for names in (template.writes, template.updates))
+    return Sequence(text, registers, frozenset(), writes, updates, parts) if text else None
 
 
 def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
