@@ -133,7 +133,8 @@ class _Emitter:
             line, _ = self.source.position(operation.span.start)
             place = f"{self.source.name}:{line}"
             if use.sequence is None:
-                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own")
+                on = str(self.where["target"])[1:]
+                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own on {on}")
                 continue
             if use.what == "protocol":
                 protocol.append(use.sequence.step(f"{place}: {operation.name}"))
