@@ -10,6 +10,7 @@ import pytest
 
 import tileproof
 from conftest import EXAMPLES
+from tileproof.verbs.emit import Refused
 
 
 def test_check_takes_paths_and_text():
@@ -108,3 +109,41 @@ def test_a_text_on_one_line_may_be_longer_than_any_path():
     layouts = ", ".join('!cute.layout<"8:1">' for _ in range(1000))
     assert tileproof.check(f'"a.b"() : () -> ({layouts})').diagnostics == ()
     assert tileproof.check('"a.b"() {x = "\0"} : () -> ()').unread == ()
+
+
+def test_emit_takes_ir_and_atoms():
+    path = EXAMPLES / "hopper_gemm.mlir"
+    by_path = tileproof.emit(path, "sm_90a")
+    by_text = tileproof.emit(path.read_text(encoding="utf-8"))
+    assert by_text == by_path.replace(f"{path}:", "<text>:")
+    assert by_path.count(".entry mma_") == 4
+    opcode = "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
+    assert "wgmma.wait_group.sync.aligned 0;" in tileproof.emit(atom=opcode, target="sm_90a")
+    assert ".version 8.3" in tileproof.emit(atom=opcode, target="sm_90a", ptx=(8, 3))
+    assert "asm volatile(" in tileproof.emit(atom=opcode, target="sm_90a", form="inline-asm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "IR or an atom"),
+        ({"item": "a\n", "atom": "b"}, "IR or an atom"),
+        ({"atom": "wgmma.fence.sync.aligned"}, "for a target"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "no target is called"),
+        ({"atom": "foo", "target": "sm_90a"}, "is no instruction"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "no form is called"),
+        ({"item": "module {\n}\n", "form": "llvm"}, "go with an atom"),
+        ({"item": "what is this\n"}, "holds no IR|nothing to emit"),
+        ({"item": Path("nowhere.mlir")}, "nowhere.mlir: No such file"),
+        ({"item": "module {\n}\n", "target": "sm_9"}, "no target is called"),
+    ],
+)
+def test_what_cannot_be_emitted_is_a_value_error(arguments: dict, message: str):
+    with pytest.raises(ValueError, match=message):
+        tileproof.emit(**arguments)
+
+
+def test_what_has_errors_is_not_emitted():
+    with pytest.raises(Refused) as refused:
+        tileproof.emit(EXAMPLES / "hopper_gemm_broken.mlir")
+    assert [d.code for d in refused.value.report.diagnostics] == ["WG101"]

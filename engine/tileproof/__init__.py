@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tileproof import prove
-    from tileproof.api import check, descriptor, legal, legal_many, load_rules, parse, repair, schedule, suggest
+    from tileproof.api import check, descriptor, emit, legal, legal_many, load_rules, parse, repair, schedule, suggest
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
@@ -30,6 +30,7 @@ __all__ = [
     "__version__",
     "check",
     "descriptor",
+    "emit",
     "legal",
     "legal_many",
     "load_rules",
@@ -43,6 +44,7 @@ __all__ = [
 _HOMES = {
     "check": "tileproof.api",
     "descriptor": "tileproof.api",
+    "emit": "tileproof.api",
     "legal": "tileproof.api",
     "legal_many": "tileproof.api",
     "repair": "tileproof.api",

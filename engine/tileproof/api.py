@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tileproof.verbs.legal import Verdict
 
 IR_SUFFIXES = (".mlir", ".ptx")
+EMITTED_FORMS = ("ptx", "inline-asm", "nvvm", "llvm")
 
 
 def parse(text: str, name: str = "<text>") -> Scan:
@@ -230,6 +231,65 @@ def repair(
     return repaired(book, contract, text, context(book, target, ptx), seconds)
 
 
+def emit(
+    item: str | Path | None = None,
+    target: str | None = None,
+    *,
+    atom: str | None = None,
+    ptx: tuple[int, int] | None = None,
+    form: str = "ptx",
+    contract: str = "ptx",
+    rules: Iterable[Path] = (),
+) -> str:
+    """The PTX of a module of IR, or of one atom: text that ptxas assembles.
+
+    Args:
+        item: IR, as a path or as text; a string is text where it has a line break or no file of that name exists.
+        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms. An atom
+            needs one.
+        atom: instead of ``item``, an atom's type, ``!cute_nvgpu.sm90.mma<64x128x16, ...>``, or a PTX opcode or
+            instruction, ``wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16``.
+        ptx: of an atom, the PTX version, such as (8, 7); None for the newest that knows the target.
+        form: of an atom, ``ptx``, ``inline-asm``, ``nvvm`` or ``llvm``.
+        contract: of an atom, ``ptx``, or ``tileiras`` for what the reference pages write.
+
+    Raises:
+        Refused: the IR has errors, or the atom is not legal on the target; ``report`` says what is wrong.
+        NotLegal: an opcode without operands, and none would make it legal.
+        BadAtom: the text is none of these, cannot be read, or there is nothing to emit.
+        BadRequest: no such target or version.
+        ValueError: arguments that do not go together.
+    """
+    from tileproof.verbs.emit import BadAtom, emit_atom  # noqa: PLC0415  what `check` alone does not need
+    from tileproof.verbs.emit_file import emit_file  # noqa: PLC0415
+    from tileproof.verbs.legal import context  # noqa: PLC0415
+
+    book = load_rules(rules)
+    if (item is None) == (atom is None):
+        raise ValueError("emit takes IR or an atom")
+    if form not in EMITTED_FORMS:
+        raise ValueError(f"no form is called '{form}'; there are {', '.join(EMITTED_FORMS)}")
+    if atom is not None:
+        validate(book, Options(contract, target))
+        if target is None:
+            raise ValueError("an atom is emitted for a target")
+        return emit_atom(book, contract, atom, context(book, target, ptx), form.replace("-", "_"))
+    if (form, contract, ptx) != ("ptx", "ptx", None):
+        raise ValueError("form, contract and ptx go with an atom")
+    if target is not None:
+        context(book, target)
+    source = _source(item or "")
+    if isinstance(source, Unread):
+        raise BadAtom(f"{source.name}: {source.reason}")
+    return emit_file(book, source, target)
+
+
+def _source(item: str | Path) -> Source | Unread:
+    """A text, or the text of a file: a string is one where it has a line break or no file of that name exists."""
+    is_text = isinstance(item, str) and ("\n" in item or not os.path.exists(item))  # noqa: PTH110
+    return Source("<text>", str(item)) if is_text else read(str(item))
+
+
 def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
     """IR with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
 
@@ -241,8 +301,7 @@ def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
     """
     from tileproof.verbs.schedule import NotScheduled, schedule  # noqa: PLC0415
 
-    is_text = isinstance(item, str) and ("\n" in item or not os.path.exists(item))  # noqa: PTH110
-    source = Source("<text>", str(item)) if is_text else read(str(item))
+    source = _source(item)
     if isinstance(source, Unread):
         raise NotScheduled(f"{source.name}: {source.reason}")
     return schedule(load_rules(rules), source)

@@ -872,7 +872,8 @@ def emit(
     layout_b: str | None,
     folders: tuple[Path, ...],
 ) -> None:
-    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors, or the sequence of one atom.
+    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors and one for what its kernel orders by
+    itself, or the sequence of one atom.
 
     `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
 

@@ -46,6 +46,7 @@ from tileproof.words import FORM_FACTS, Canonical, Word, invertible
 MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+REGISTER_NAME = re.compile(r"[a-z]\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,8 @@ class Resolver:
         schema = self.book.schemas[template.schema]
         operands = self.operands(schema.name)
         for name in (*template.writes, *template.updates):
-            if name not in operands:
+            # Without an instruction the lines name registers themselves.
+            if name not in operands and (operands or not REGISTER_NAME.fullmatch(name)):
                 yield RuleFault(template.place, f"no instruction on '{schema.name}' has an operand '{name}'")
         # What the atom alone says, the template has a default for.
         given: dict[str, Domain] = {name: Bounded(0, 0) for name, _ in template.defaults}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tileproof.rule import Expression, Place, Scalar
 
 FORMS = ("ptx", "inline_asm", "nvvm", "llvm")
+PARTS = ("module", "entry", "setup", "emit", "finish")
 INSTRUCTION = "instruction"
 # What a placeholder may call beside tables: a tuple of registers, a packed word, where an operand lies, and how a
 # compiler is handed an operand.

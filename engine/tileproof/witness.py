@@ -20,10 +20,10 @@ from typing import Any
 
 from tileproof.dialects.descriptors import atom_node
 from tileproof.dialects.fragments import fragments
-from tileproof.emit import kernel
-from tileproof.emit.fill import THREADS, NotStatic, fill
-from tileproof.emit.placing import place, smem_bits
-from tileproof.emit.sequence import Placed, Sequence
+from tileproof.emission import kernel
+from tileproof.emission.fill import THREADS, NotStatic, fill
+from tileproof.emission.placing import place, smem_bits
+from tileproof.emission.sequence import Placed, Sequence
 from tileproof.layout import ComposedLayout, Layout, crd2idx, size
 from tileproof.placements import Placement
 from tileproof.rule import Rulebook, Scalar

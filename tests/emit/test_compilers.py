@@ -19,6 +19,7 @@ from tileproof.verbs.legal import context
 
 BOOK = tileproof.load_rules()
 LLC = shutil.which("llc")
+INTRINSICS = Path(__file__).parent / "intrinsics.txt"
 PARSE = """
 import sys
 from cutlass._mlir import ir
@@ -61,6 +62,21 @@ def test_llc_knows_the_intrinsics_of_mma_and_prints_the_same_instruction(tmp_pat
         assert sorted(printed.split(".")) == sorted(one.ptx.split()[0].split("."))
         seen += 1
     assert seen > 10
+
+
+@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80", "sm_89", "sm_90a"])
+def test_each_intrinsic_that_is_called_is_one_of_llvms(target: str):
+    """By name, for all that is suggested; what LLVM has no intrinsic of is inline assembly."""
+    lines = INTRINSICS.read_text(encoding="ascii").splitlines()
+    known = {line for line in lines if not line.startswith("#")}
+    found = suggest(BOOK, Query("ptx", context(BOOK, target), {}))
+    opcodes = sorted({one.ptx.split()[0] for one in found if one.family == "mma.sync" and one.ptx})
+    calls = {opcode: emitted(opcode, target, "llvm") for opcode in opcodes}
+    names = {opcode: re.search(r"@(llvm\.[\w.]+)", call) for opcode, call in calls.items()}
+    strangers = {opcode: name[1] for opcode, name in names.items() if name is not None and name[1] not in known}
+    assert not strangers
+    assert all("asm sideeffect" in calls[opcode] for opcode, name in names.items() if name is None)
+    assert any(names.values())
 
 
 @pytest.mark.skipif(LLC is None, reason="llc is not installed")

@@ -10,6 +10,7 @@ from test_sweep import run as assembled
 
 import ptxas
 import tileproof
+from conftest import SHARED
 from conftest import tileproof as command
 from tileproof.packing import unpack
 from tileproof.rule import Scalar
@@ -45,6 +46,22 @@ def test_the_worked_examples_of_the_pages_EMT02_EMT03_EMT04_EMT05_EMT06_EMT07(go
     if "{ %f0, %f1, ... }" in expected:  # "the list expands to the per-thread fragment count": N / 2 on page P0
         expected = expected.replace("%f0, %f1, ...", ", ".join(f"%f{i}" for i in range(64)))
     assert plain(found) == plain(expected)
+
+
+@pytest.mark.skipif(not (SHARED / "reference").is_dir(), reason="no ../shared beside this checkout")
+@pytest.mark.parametrize(("page", "begins"), [("000", "wgmma."), ("001", r"(?:wg)?mma\.|tcgen05\."), ("004", "llvm.")])
+def test_no_worked_example_of_the_pages_is_left_out(page: str, begins: str):
+    """Each instruction that a page spells with its operands, and each intrinsic it names, stands in a golden file."""
+    (path,) = (SHARED / "reference").glob(f"{page}_*.txt")
+    text = path.read_text(encoding="utf-8")
+    golden = [plain("".join(path.read_text(encoding="utf-8").splitlines(True)[2:])) for path in GOLDEN.glob("*.txt")]
+    if page == "004":
+        examples = re.findall(r"llvm\.nvvm\.wgmma\.[\w.]+", text)
+    else:  # to the first line that ends the statement, or an empty one
+        examples = re.findall(rf"(?m)^((?:{begins})[\w.:]+\n?[ \t]+[\[{{][^;]*?(?:;|\n\n))", text)
+    assert len(examples) == {"000": 1, "001": 11, "004": 5}[page]
+    for example in examples:
+        assert any(plain(example).split("=f")[0] in one for one in golden), example
 
 
 @pytest.mark.parametrize(

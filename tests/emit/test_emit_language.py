@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tileproof.emit.sequence import text_of
+from tileproof.emission.sequence import text_of
 from tileproof.lowering import carry, lower_atom
 from tileproof.rulebook import RuleError, load
 from tileproof.source import Source
@@ -45,6 +45,9 @@ def faults_of(text: str) -> str:
         (TEMPLATE.format(body='emit "{descriptor(e)}";'), "no instruction has an operand 'e'"),
         (TEMPLATE.format(body='emit "a" when N;'), "a integer where a truth value is needed"),
         (TEMPLATE.format(body="writes e;"), "no instruction on 'act' has an operand 'e'"),
+        (TEMPLATE.format(body="writes r0;"), "no instruction on 'act' has an operand 'r0'"),
+        (TEMPLATE.format(body='writes r0; emit "ld.b32 r0, [l0];";').replace("on act", "on thing"), ""),
+        (TEMPLATE.format(body="writes e;").replace("on act", "on thing"), "has an operand 'e'"),
         (TEMPLATE.format(body='emit "{W}";'), "has no fact 'W'"),
         (TEMPLATE.format(body='default W = 1; emit "{W}";'), ""),
         ('template one on act as poem { source "a" }', "not as poem"),

@@ -18,7 +18,7 @@ from tileproof.protocol.path import Passed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.rule import Rulebook
 
-KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
+KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
 )

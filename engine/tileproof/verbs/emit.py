@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tileproof.candidates import atom_type, families
 from tileproof.diagnostic import Severity
 from tileproof.dialects.types import Kind
-from tileproof.emit import inline as asm
-from tileproof.emit import kernel
-from tileproof.emit.placing import place
-from tileproof.emit.sequence import Placed, Sequence, sequence, template_for, text_of
+from tileproof.emission import inline as asm
+from tileproof.emission import kernel
+from tileproof.emission.placing import place
+from tileproof.emission.sequence import Placed, Sequence, lone, sequence, template_for, text_of
 from tileproof.evaluate import judge_for
 from tileproof.facts import MalformedAtom, atom_facts
 from tileproof.lowering import Lowered, Spelled, legal_form, lower_atom
@@ -49,7 +50,7 @@ class Asked:
     Attributes:
         schema: whose facts they are.
         atom: the text of the type; for an instruction the type of the same MMA, or nothing.
-        lowered: its instruction; None where the contract's text needs none.
+        lowered: its instruction; None where a template spells it by itself.
     """
 
     schema: str
@@ -105,10 +106,15 @@ def _atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     except (SyntaxFault, MalformedAtom) as error:
         raise BadAtom(str(error)) from None
     except StopIteration:
-        raise BadAtom(f"'{text}' holds no atom that the rules know") from None
+        named = next((n for n in book.enums["atom"].by_spelling if re.search(rf"{re.escape(n)}\b", text)), None)
+        raise BadAtom(
+            f"'{text}' holds no atom that the rules know"
+            if named is None
+            else f"nothing is emitted: the rules do not know what the parameters of {named.partition('.')[2]} say"
+        ) from None
     otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
     lowered = lower_atom(book, contract, where, declaration.schema, facts, otherwise)
-    if lowered is None and contract == "ptx":
+    if lowered is None and contract == "ptx" and lone(book, contract, declaration.schema, facts) is None:
         raise BadAtom(f"{str(where['target'])[1:]} has no PTX instruction for {text}")
     inner = text[node.start : node.end]
     return Asked(declaration.schema, facts, inner if inner.startswith("!") else f"!{inner}", lowered)
@@ -146,7 +152,10 @@ def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], s
 
 def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
     """The sequence of an atom in PTX; without ``placed`` its operands lie where it is best."""
-    assert asked.lowered is not None, "the contract ptx has an instruction"
+    if asked.lowered is None:
+        own = lone(book, "ptx", asked.schema, asked.facts)
+        assert own is not None, "asked when it was read"
+        return own
     if placed is None:
         spots = place(book, asked.atom, {**asked.facts, **asked.lowered.facts}) if asked.atom else {}
         placed = {name: one for name, (one, _) in spots.items()}
@@ -157,13 +166,12 @@ def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | Non
 
 def _lines(book: Rulebook, asked: Asked, where: Mapping[str, Scalar], form: str) -> Iterable[str]:
     one = sequence_of(book, asked)
-    assert asked.lowered is not None
     if form == "ptx":
         return [kernel.module(book, where, [("kernel", [one], [asked.atom or one.instruction])])]
     written = asm.inline(book, one)
     if form == "inline_asm":
         return [*asm.as_cuda(written), "", *asm.as_llvm(written)]
-    own = sequence(book, "ptx", asked.lowered, {}, form)
+    own = sequence(book, "ptx", asked.lowered, {}, form) if asked.lowered is not None else None
     if own is not None:
         return own.parts["emit"]
     return asm.as_mlir(written) if form == "nvvm" else asm.as_llvm(written)

@@ -1,27 +1,37 @@
-"""``emit FILE``: an entry for each MMA and each copy of a module that was checked, with the descriptors it makes.
+"""``emit FILE``: entries for the MMAs and copies of a module that was checked, with the descriptors it makes, and one
+for each kernel that orders them by itself.
 
-An entry holds one instruction of the operation, the first of its tile, with the protocol around it. What starts where
-in shared memory is known to the kernel alone: here A starts at 0 and B behind it.
+An entry of an MMA or a copy holds one instruction of the operation, the first of its tile, with the protocol around
+it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B behind it. The entry of a
+kernel holds its own fences, barriers, commits and waits in the order of the text, and names MMAs and copies between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tileproof import packing
 from tileproof.candidates import families
 from tileproof.canonical import NoDescriptor, Undecided
 from tileproof.diagnostic import Severity
+from tileproof.dialects.copies import read_copy
 from tileproof.dialects.descriptors import Made, made
 from tileproof.dialects.entities import resolve
+from tileproof.dialects.knownbits import Known, fold
+from tileproof.dialects.places import Places
+from tileproof.dialects.raw import SCHEMA, is_raw, raw_facts
+from tileproof.dialects.scopes import Scope, walk
 from tileproof.dialects.types import Kind
-from tileproof.emit import kernel
-from tileproof.emit.placing import ALIGNMENT
-from tileproof.emit.sequence import Placed, Sequence, sequence
+from tileproof.emission import kernel
+from tileproof.emission.placing import ALIGNMENT
+from tileproof.emission.sequence import Placed, Sequence, lone, sequence
 from tileproof.facts import MalformedAtom, atom_facts
 from tileproof.ir import Operation
 from tileproof.layout import cosize
 from tileproof.lowering import Lowered, lower_atom
+from tileproof.protocol.verify import kernels
+from tileproof.ptx.opcode import read_opcode
 from tileproof.report.values import Report
 from tileproof.rule import Rulebook, Scalar
 from tileproof.scan import Scan, scan
@@ -31,20 +41,32 @@ from tileproof.syntax.types import type_tree
 from tileproof.verbs.check import check_source
 from tileproof.verbs.descriptors import described
 from tileproof.verbs.emit import BadAtom, Refused
-from tileproof.verbs.legal import context
+from tileproof.verbs.legal import context, legal
 from tileproof.verbs.outcome import Options
 
-OPERATIONS = ("cute.gemm", "cute.mma_atom_call", "cute.copy", "cute.copy_atom_call")
+MMAS = ("cute.gemm", "cute.mma_atom_call")
+COPIES = ("cute.copy", "cute.copy_atom_call")
 _CHAIN = 64  # operations between a descriptor and its use
+_UNIT = (1 << 14) - 1  # the bits of a descriptor that hold an address
+_DISTANCE = 32 * ALIGNMENT  # bytes from A to B where a kernel made their descriptors by itself
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One operation on an atom, with the atom's instruction; None where it has none of its own."""
+    """An operation in PTX.
+
+    Attributes:
+        what: ``mma`` or ``copy``, which stand in entries of their own, else ``protocol``.
+        of: the atom's type, or the name of the operation.
+        sequence: None where it becomes no instruction of its own.
+        missing: why a descriptor is not known, by operand.
+    """
 
     operation: Operation
-    atom: str
-    lowered: Lowered | None
+    what: str
+    of: str
+    sequence: Sequence | None
+    missing: Mapping[str, str]
 
 
 def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
@@ -66,46 +88,155 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
     found = scan(source)
     if not found.holds_ir or report.target is None:
         raise BadAtom(f"{source.name}: there is nothing to emit in it")
-    where = context(book, str(report.target))
-    maker = _Descriptors(book, found)
-    entries: list[tuple[str, list[Sequence], list[str]]] = []
-    notes = []
-    for use in _uses(book, found, where, maker):
-        line, _ = source.position(use.operation.span.start)
-        title = f"{source.name}:{line}: {use.operation.name} of {use.atom}"
-        if use.lowered is None:
-            notes.append(f"// {title}: the compiler's own loads, stores or arithmetic")
-            continue
-        placed, missing = maker.placed(use.operation)
-        one = sequence(book, "ptx", use.lowered, placed)
-        assert one is not None, "every instruction has a sequence"
-        kind = "mma" if use.operation.name in OPERATIONS[:2] else "copy"
-        comments = [title, *(f"{name}: {reason}; it is loaded" for name, reason in missing.items())]
-        entries.append((f"{kind}_{len(entries)}_line_{line}", [one], comments))
-    if not entries:
-        raise BadAtom(f"{source.name}: it holds no MMA and no copy that has an instruction of its own")
-    return kernel.module(book, where, entries) + "".join(f"{note}\n" for note in notes)
+    return module_of(book, found, source, context(book, str(report.target)))
 
 
-def _uses(book: Rulebook, found: Scan, where: dict[str, Scalar], maker: _Descriptors) -> Iterator[_Use]:
-    aliases = found.module.aliases
-    for operation in found.module.walk():
-        maker.note(operation)
-        if operation.name not in OPERATIONS or not operation.inputs:
-            continue
-        text = resolve(operation.inputs[0].text, aliases)
+def module_of(book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> str:
+    """A PTX module for a module of IR whose errors, if it has any, are not asked for.
+
+    Args:
+        where: target and PTX version.
+
+    Raises:
+        BadAtom: it holds nothing that becomes an instruction, or one that the target does not take.
+    """
+    emitter = _Emitter(book, found, source, where)
+    for top in kernels(found.module.operations):
+        emitter.kernel(top)
+    if not emitter.entries:
+        raise BadAtom(f"{source.name}: it holds no MMA, no copy and nothing of their protocol to emit")
+    return kernel.module(book, where, emitter.entries) + "".join(f"{note}\n" for note in emitter.notes)
+
+
+class _Emitter:
+    """The entries of a module, kernel by kernel."""
+
+    def __init__(self, book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> None:
+        self.book = book
+        self.source = source
+        self.where = where
+        self.aliases = found.module.aliases
+        self.descriptors = _Descriptors(book, found)
+        self.places = Places(self.aliases)
+        self.entries: list[tuple[str, list[Sequence], list[str]]] = []
+        self.notes: list[str] = []
+
+    def kernel(self, top: Operation) -> None:
+        """The entries of one function."""
+        protocol: list[Sequence] = []
+        own = False
+        for operation, scope in walk((top,)):
+            self.descriptors.note(operation)
+            use = self.raw(operation, scope) if is_raw(self.book, operation) else self.atom(operation)
+            if use is None:
+                continue
+            line, _ = self.source.position(operation.span.start)
+            place = f"{self.source.name}:{line}"
+            if use.sequence is None:
+                on = str(self.where["target"])[1:]
+                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own on {on}")
+                continue
+            if use.what == "protocol":
+                protocol.append(use.sequence.step(f"{place}: {operation.name}"))
+                own = True
+                continue
+            name = f"{use.what}_{len(self.entries)}_line_{line}"
+            title = f"{place}: {operation.name}" + (f" of {use.of}" if use.of != operation.name else "")
+            comments = [title, *(f"{name}: {reason}; it is loaded" for name, reason in use.missing.items())]
+            self.entries.append((name, [use.sequence], comments))
+            protocol.append(Sequence.note(f"{place}: {operation.name}, see {name}"))
+        if own:
+            line, _ = self.source.position(top.span.start)
+            title = f"{self.source.name}:{line}: what the kernel orders by itself, once through its text"
+            self.entries.append((f"protocol_{len(self.entries)}_line_{line}", protocol, [title]))
+
+    def atom(self, operation: Operation) -> _Use | None:
+        """A use of an atom; None for any other operation."""
+        if operation.name not in (*MMAS, *COPIES) or not operation.inputs:
+            return None
+        text = resolve(operation.inputs[0].text, self.aliases)
         try:
             tree = type_tree(text)
-            node = next((n for n in tree.walk() if n.kind is Kind.TYPE and n.text.lstrip("!") in book.atoms), None)
+            node = next((n for n in tree.walk() if n.kind is Kind.TYPE and n.text.lstrip("!") in self.book.atoms), None)
             if node is None:
-                continue
-            declaration = book.atoms[node.text.lstrip("!")]
-            facts = atom_facts(book, declaration, node, 0).values
+                return None
+            declaration = self.book.atoms[node.text.lstrip("!")]
+            facts = {**self.sides(operation), **atom_facts(self.book, declaration, node, 0).values}
         except (SyntaxFault, MalformedAtom):
-            continue
-        otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
-        lowered = lower_atom(book, "ptx", where, declaration.schema, facts, otherwise)
-        yield _Use(operation, text[node.start : node.end], lowered)
+            return None
+        otherwise = next((f.instructions for f in families(self.book) if f.schema == declaration.schema), ())
+        lowered = lower_atom(self.book, "ptx", self.where, declaration.schema, facts, otherwise)
+        placed, missing = self.descriptors.placed(operation)
+        one = (
+            sequence(self.book, "ptx", lowered, placed)
+            if lowered is not None
+            else lone(self.book, "ptx", declaration.schema, facts)
+        )
+        what = "mma" if operation.name in MMAS else "copy"
+        return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
+
+    def sides(self, operation: Operation) -> dict[str, Scalar]:
+        """Where a copy reads and writes, as far as its operands say."""
+        copy = read_copy(operation, self.aliases)
+        if copy is None:
+            return {}
+        found = copy.facts(self.book, ".unregistered", "", None, None).values
+        return {side: found[side] for side in ("source", "destination") if side in found}
+
+    def raw(self, operation: Operation, scope: Scope) -> _Use:
+        """An operation of the NVVM dialect."""
+        facts = raw_facts(self.book, operation, scope)
+        lowered = lower_atom(self.book, "ptx", self.where, SCHEMA, facts)
+        if lowered is None:
+            own = lone(self.book, "ptx", SCHEMA, facts)
+            self.refuse_illegal(operation, own)
+            return _Use(operation, "protocol", operation.name, own, {})
+        placed, missing = self.assembled(operation, lowered, scope)
+        lowered = self.with_shape(lowered)
+        one = sequence(self.book, "ptx", lowered, placed)
+        what = "mma" if "mma" in operation.name else "copy"
+        return _Use(operation, what, operation.name, one, missing)
+
+    def refuse_illegal(self, operation: Operation, own: Sequence | None) -> None:
+        """Raise where the target does not take an instruction that stands for an operation."""
+        for line in own.parts["emit"] if own is not None else ():
+            if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
+                verdict = legal(self.book, "ptx", line, self.where)
+                if not verdict.legal:
+                    at, _ = self.source.position(operation.span.start)
+                    code = ", ".join(verdict.codes)
+                    raise BadAtom(
+                        f"{self.source.name}:{at}: {operation.name} is not emitted: {verdict.message} ({code})"
+                    )
+
+    def assembled(
+        self, operation: Operation, lowered: Lowered, scope: Scope
+    ) -> tuple[dict[str, Placed], dict[str, str]]:
+        """The descriptors that the kernel assembles for an MMA; only the address in them may be unknown."""
+        placed: dict[str, Placed] = {}
+        missing: dict[str, str] = {}
+        first = 0 if operation.name.endswith("wgmma.mma_async") else 1
+        for i, name in enumerate(("a", "b")):
+            facts = lowered.spelled.facts
+            if f"{name}.class" not in facts or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
+                continue
+            known: Known = fold(operation.operands[first + i], scope, self.places)
+            if known.unknown & ~_UNIT:
+                missing[name] = "what its descriptor says is known only at run time"
+            else:
+                placed[name] = Placed(i * _DISTANCE, known.ones & ~_UNIT)
+        return placed, missing
+
+    def with_shape(self, lowered: Lowered) -> Lowered:
+        """An MMA of tensor memory with the N that its instruction descriptor says."""
+        word, kind = lowered.facts.get("fourth"), lowered.facts.get("kind")
+        if not isinstance(word, int) or not isinstance(kind, str):
+            return lowered
+        try:
+            known = packing.unpack(self.book, "ptx", "tcgen05.instruction_descriptor", word, {"kind": kind})
+        except packing.PackError:
+            return lowered
+        return Lowered(lowered.spelled, lowered.by, {**lowered.facts, "N": known["N"]})
 
 
 class _Descriptors:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tileproof.emit.kernel import Register, register
-from tileproof.emit.sequence import Sequence
+from tileproof.emission.kernel import Register, register
+from tileproof.emission.sequence import Sequence
 from tileproof.rule import Rulebook
 
 _NAME = re.compile(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)

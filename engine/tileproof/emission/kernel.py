@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tileproof.emit.sequence import Sequence
+from tileproof.emission.sequence import Sequence
 from tileproof.ptx.registers import by_letter
 from tileproof.rule import Rulebook, Scalar
 
@@ -93,7 +93,8 @@ def entry(
         "{",
     ]
     for one in sequences:
-        lines += ["  {", *(f"  {line}" for line in body(book, one)), "  }"]
+        lines += [f"  // {one.title}"] if one.title else []
+        lines += ["  {", *(f"  {line}" for line in body(book, one)), "  }"] if one.parts["emit"] else []
     return [*lines, "  ret;", "}"]
 
 
@@ -113,7 +114,7 @@ def body(book: Rulebook, one: Sequence) -> list[str]:
         "cvta.to.global.u64 source, source;",
         "cvta.to.global.u64 destination, destination;",
     ]
-    lines += _moves(book, "source", loaded, store=False)
+    lines += _moves(book, "source", loaded, store=False, uniform=one.uniform)
     lines += [*one.parts["setup"], *one.parts["emit"], *one.parts["finish"]]
     lines += _moves(book, "destination", results, store=True)
     return ["  " + line for line in lines]
@@ -128,8 +129,12 @@ def declarations(book: Rulebook, names: Iterable[str]) -> list[str]:
     return [f".reg .{kind.type} {letter}<{count}>;" for letter, count, kind in found if kind is not None]
 
 
-def _moves(book: Rulebook, base: str, names: Iterable[str], store: bool) -> list[str]:
-    """Loads or stores of registers, side by side in the thread's row, each at a multiple of its size."""
+def _moves(book: Rulebook, base: str, names: Iterable[str], store: bool, uniform: bool = False) -> list[str]:
+    """Loads or stores of registers, side by side in the thread's row, each at a multiple of its size.
+
+    Args:
+        uniform: all threads have the first row.
+    """
     lines: list[str] = []
     at = 0
     for name in names:
@@ -147,4 +152,6 @@ def _moves(book: Rulebook, base: str, names: Iterable[str], store: bool) -> list
     if not lines:
         return []
     row = -(-at // 16) * 16
+    if uniform:
+        return lines
     return [f"mad.wide.u32 {base}, thread, {row}, {base};", *lines]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tileproof.dialects.descriptors import atom_node, operand_of
-from tileproof.emit.sequence import Placed
+from tileproof.emission.sequence import Placed
 from tileproof.placements import BadOperand, Placement, placements
 from tileproof.rule import Rulebook, Scalar
 

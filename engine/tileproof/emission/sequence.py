@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from tileproof.evaluate import function
@@ -13,9 +13,9 @@ from tileproof.packing import pack
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.rule import Enumerated, Expression, Fact, Lookup, Rulebook, Scalar
 from tileproof.syntax import rules as syntax
-from tileproof.template import FUNCTIONS, INSTRUCTION, Line, Template, pieces
+from tileproof.template import FUNCTIONS, INSTRUCTION, PARTS, Line, Template, pieces
 
-_REGISTER = re.compile(r"\b([a-z])(\d+)\b", re.ASCII)
+_REGISTER = re.compile(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Sequence:
         made: operands that the lines themselves give their values.
         writes, updates: operands that hold a result; those that hold something before as well.
         parts: lines by part (``module``, ``entry``, ``setup``, ``emit``, ``finish``).
+        title: a comment above it.
+        uniform: whether what it reads is the same for all threads, as the barriers are that they wait on together.
     """
 
     instruction: str
@@ -43,6 +45,17 @@ class Sequence:
     writes: tuple[str, ...]
     updates: tuple[str, ...]
     parts: Mapping[str, tuple[str, ...]]
+    title: str = ""
+    uniform: bool = False
+
+    @classmethod
+    def note(cls, title: str) -> Sequence:
+        """A comment alone."""
+        return cls("", {}, frozenset(), (), (), dict.fromkeys(PARTS, ()), title)
+
+    def step(self, title: str) -> Sequence:
+        """The same as a step of a kernel's protocol, under a comment."""
+        return replace(self, title=title, uniform=True)
 
     def registers(self, *names: str) -> tuple[str, ...]:
         """The registers of some operands, in order; of all without a name."""
@@ -86,6 +99,22 @@ def sequence(
     )
 
 
+def lone(book: Rulebook, contract: str, schema: str, facts: Mapping[str, Scalar]) -> Sequence | None:
+    """The sequence of an atom that a template spells by itself, registers and all: the rules know no instruction of it.
+
+    None where no template of the schema, or no line of it, is for these facts.
+    """
+    template = template_for(book, contract, schema, "ptx", facts)
+    if template is None:
+        return None
+    filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
+    text = " ".join(parts["emit"])
+    registers = {match[0]: match[0] for match in _REGISTER.finditer(text)}
+    writes, updates = (tuple(filter(registers.get, names)) for names in (template.writes, template.updates))
+    return Sequence(text, registers, frozenset(), writes, updates, parts) if text else None
+
+
 def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The lines of a template that spells everything itself."""
     filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
@@ -95,7 +124,7 @@ def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[st
 def _filled(
     filler: Filler, lines: tuple[Line, ...], template: Template | None
 ) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...], dict[str, tuple[str, ...]]]:
-    parts = {part: tuple(filler.lines(lines, part)) for part in ("module", "entry", "setup", "emit", "finish")}
+    parts = {part: tuple(filler.lines(lines, part)) for part in PARTS}
     writes = template.writes if template is not None else ()
     updates = template.updates if template is not None else ()
     return frozenset(filler.used), writes, updates, parts
