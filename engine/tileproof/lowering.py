@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tileproof.evaluate import function, judge_for
+from tileproof.ptx.opcode import NONE
 from tileproof.ptx.spell import forms_of, operands_by_name, spell
-from tileproof.rule import Expression, Instruction, OperandForm, Rulebook, Scalar
+from tileproof.rule import EnumOrigin, Expression, Instruction, OperandForm, Rulebook, Scalar
 from tileproof.search import legal_configurations
 from tileproof.template import Lowering
 
@@ -146,6 +147,12 @@ def _legal_form(
         forms_of(declaration, fixed),
         key=lambda form: sum(schema.instance[name] != value for name, value in form.sets if name not in fixed),
     )
+    spelled = {
+        fact
+        for clause in declaration.modifiers
+        if clause.default is None and isinstance(clause.origin, EnumOrigin)
+        for fact in clause.facts
+    }
     # What is legal with a warning, such as a tuple that ptxas does not count, is for those who wrote it.
     for clean in (True, False):
         for form in usual_first:
@@ -156,7 +163,8 @@ def _legal_form(
                     options[fact] = (chosen[fact],)
                 else:
                     usual = schema.instance[fact]
-                    options[fact] = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
+                    values = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
+                    options[fact] = tuple(v for v in values if v != NONE) if fact in spelled else values
             found = next(legal_configurations(judge, options, clean), None)
             if found is not None:
                 try:
