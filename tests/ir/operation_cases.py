@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from math import prod
 from random import Random
 
 from partition_cases import Case
@@ -50,11 +51,21 @@ def _case(random: Random) -> Case:
     layout = f'!cute.layout<"{make.layout(random.choice([make.extent, make.small]))}">'
     kind = random.choice(["shape", "int_tuple"])
     match random.choice(
-        ["product", "product_each", "coord", "partition", "partition", "like", "filter", "index", "stencil"]
+        ["product", "product_each", "coord", "partition", "partition", "like", "filter", "index", "stencil", "reduce"]
     ):
         case "product" | "product_each" as name:
             operand = f'!cute.{kind}<"{make.shape(make.extent)}">'
             return Case(f"cute.tuple.{name}", (operand,), "", f'!cute.{kind}<"97">')
+        case "reduce":
+            shape = make.shape(make.small, rank=2)
+            count = prod(map(int, re.findall(r"\d+", shape))) * random.choice([1, 1, 1, 2])
+            element = random.choice(["f32", "f16", "i32"])
+            profile = random.choice([None, "_", "(_,1)", "(1,_)", "(0,0)", "((_,1),_)", "(_,_,1)", "(1,(1,_))"])
+            operands = (f"vector<{count}x{element}>", f'!cute.shape<"{shape}">', random.choice([element, "f32"]))
+            about = "reduction_op = #cute.reduction_op<ADD>"
+            if profile is not None:
+                about += f', reduction_profile = #cute.coord<"{profile}">'
+            return Case("cute.reduce", operands, f"{about}, operandSegmentSizes = array<i32: 1, 1, 1, 0>", "i7")
         case "coord":
             index = random.choice(["i32", "i64"])
             return Case("cute.get_integral_coord", (index, layout), "", '!cute.coord<"97">')

@@ -59,6 +59,7 @@ ATOMS = [
     "(2,1,1):(1,0,0)",
     "(2,4,1):(4,1,0)",
 ]
+MEMORY_OF_F32 = '!cute.memref<f32, rmem, "77:5">'
 SPACES = ["smem", "gmem", "rmem"]
 
 
@@ -317,6 +318,16 @@ def _descriptor_cases(random: Random) -> Iterator[Case]:
     )
 
 
+def _fragment_of_copy(random: Random) -> Iterator[Case]:
+    """``copy.make_fragment``."""
+    atom = f"!cute_nvgpu.atom.universal_copy<{random.choice(['f16', 'f32'])}>"
+    copy = f'!cute.tiled_copy<{atom}, layout_copy_tv = <"(128,8):(1,128)">, tiler_mn = <"[128:1;8:1]">>'
+    layout = random.choice(["((8,1),2,3):((1,0),16,8)", "((8,1),?,3):((2,0),?{div=4},80)"])
+    memory = f'!cute.memref<f16, {random.choice(SPACES)}, align<16>, "{layout}">'
+    operand_id = f"operand_id = {random.choice([0, 1])} : i32"
+    yield Case("cute.copy.make_fragment", (random.choice([copy, copy, atom]), memory), operand_id, MEMORY_OF_F32)
+
+
 FAMILIES = (
     _mma_cases,
     _copy_cases,
@@ -325,6 +336,7 @@ FAMILIES = (
     _tensor_memory_cases,
     _shape_cases,
     _descriptor_cases,
+    _fragment_of_copy,
 )
 
 

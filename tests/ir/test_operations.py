@@ -37,7 +37,7 @@ cute_nvgpu.get_tma_desc_addr cute_nvgpu.make_tma_desc_im2col cute_nvgpu.make_tma
 """
 """The dialect believes the declared result of these."""
 OPEN = """
-cute.copy.make_fragment cute.deref_desc_iter cute.reduce
+cute.deref_desc_iter
 cute_nvgpu.atom.make_non_exec_2d_gather4_tma_load cute_nvgpu.atom.make_non_exec_2d_scatter4_tma_store
 cute_nvgpu.atom.make_non_exec_im2col_tma_load cute_nvgpu.atom.make_non_exec_im2col_tma_store
 cute_nvgpu.atom.sm107.get_copy_s2t_smem_desc_view cute_nvgpu.get_grid_constant_pointer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import gcd
 
@@ -32,7 +33,7 @@ from tileproof.dialects.values import (
 )
 from tileproof.layout import LayoutError
 from tileproof.layout.leaves import divisor, integer, is_static, multiply_integers
-from tileproof.layout.tuples import leaves
+from tileproof.layout.tuples import leaves, product
 from tileproof.layout.unswizzle import bits_at, carries
 from tileproof.layout.values import (
     ComposedLayout,
@@ -314,6 +315,38 @@ def load_vec(call: Call) -> Results:
     if not isinstance(count, int):
         raise Unknown
     return (read_type(f"vector<{count}x{pointer.element}>"),)
+
+
+_VECTOR = re.compile(r"vector<(\d{1,9})x([\w.!<>]+)>")
+
+
+@infers("reduce")
+def reduce(call: Call) -> Results:
+    """One element; with a profile the modes that face its wildcards, as a vector and its shape."""
+    vector, shape, initial = operand(call, 0), tuple_operand(call, 1), operand(call, 2)
+    found = _VECTOR.fullmatch(str(vector))
+    if found is None:
+        raise Unknown
+    count, element = int(found[1]), found[2]
+    if str(initial) != element:
+        raise LayoutError("failed to verify that initial value type matchs input vector element type")
+    if product(shape) != count:
+        raise LayoutError(f"input vector '{vector}' size does not match input shape '{call.operands[1]}'")
+    profile = call.tuple_text("reduction_profile")
+    if profile is None:
+        return (read_type(element),)
+    if not isinstance(profile, tuple):
+        return (vector, Algebraic("shape", shape))
+    try:
+        kept = algebra.slice(shape, profile)
+    except LayoutError:
+        text = f'#cute.coord<"{show(profile)}">'
+        raise LayoutError(
+            f"reduction profile {text} is not weakly congruent with input shape '{call.operands[1]}'"
+        ) from None
+    if kept == ():
+        return (read_type(element),)
+    return (read_type(f"vector<{product(kept)}x{element}>"), Algebraic("shape", kept))  # type: ignore[arg-type]
 
 
 _ALLOCATED = ("generic", "rmem", "smem")

@@ -125,3 +125,12 @@ def retile(call: Call) -> Results:
         raise Unknown
     _, values = copy_side(copy, "S", call.book).atom_size
     return (Tensor(tensor.iterator, tiled.retile(tensor.layout, copy.thread_values, copy.tiler, values)),)
+
+
+@infers("copy.make_fragment")
+def make_fragment(call: Call) -> Results:
+    """A tiled copy takes the tensor as it is."""
+    copy, tensor = operand(call, 0), operand(call, 1)
+    if not isinstance(copy, TiledCopy) or not isinstance(tensor, Tensor):
+        raise Unknown
+    return (tensor,)
