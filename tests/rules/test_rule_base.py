@@ -12,7 +12,7 @@ from tileproof.rulecheck import check_files
 
 
 def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice():
-    outcome = check_files(default_files(), 20, os.cpu_count() or 1)
+    outcome = check_files(default_files(), 60, os.cpu_count() or 1)
     assert [str(fault) for fault in outcome.faults] == []
     assert [str(fault) for fault in outcome.unknown] == []
     assert outcome.configurations > 1_000_000
