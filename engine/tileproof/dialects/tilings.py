@@ -80,9 +80,9 @@ def partition_facts(operation: Operation, aliases: dict[str, Alias]) -> Facts | 
     values: dict[str, Scalar] = {"operand": f".{role.lower()}"}
     for name, extent, step in zip(("first", "second"), extents, steps, strict=True):
         if isinstance(extent, int):
-            if name == "first" and ctas == _PAIR and extent * _PAIR == step:
-                step = extent  # what one CTA of a pair has of a tile that the two share by rows
-            values |= {f"{name}.extent": extent, f"{name}.step": step, f"{name}.rest": min(extent % step, _MOST_REST)}
+            # What one CTA of a pair has of a tile that the two share by rows is a whole one, too.
+            mine = step // _PAIR if name == "first" and ctas == _PAIR and extent * _PAIR == step else step
+            values |= {f"{name}.extent": extent, f"{name}.step": step, f"{name}.rest": min(extent % mine, _MOST_REST)}
     span = operation.inputs[1].span
     return Facts("tiled.partition", values, {"operand": role}, dict.fromkeys(values, span), span)
 

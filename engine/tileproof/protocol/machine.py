@@ -17,7 +17,7 @@ from tileproof.rule import Rulebook
 _MOST_STEPS = 600_000
 _ROLES = 8  # values of an index that tell roles apart
 _PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
-_WAITS = ("wait", "peek", "block")
+_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
 
 BarrierKey = tuple[int, int, int]  # CTA, allocation, offset
 
@@ -88,12 +88,13 @@ class Machine:
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
-        cut: whether such a loop was left before its end.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
         slots, overwritten: the addresses of tensor memory in shared memory, and what wrote over them since.
         uses: the last use of each named barrier of a CTA.
         narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
             released its writes to the cluster.
+        letters: integers that threads wrote to shared memory for others, by CTA and allocation, then by their bytes.
+        guessed: where the number of turns of a loop was not known, the first such loop.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
 
@@ -118,11 +119,12 @@ class Machine:
     narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     wide: dict[int, int] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
+    letters: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
+    guessed: Operation | None = None
     now: int = 0
     steps: int = 0
     complete: bool = True
     tiles: int = 3
-    cut: bool = False
 
     # -- running
 
@@ -153,7 +155,7 @@ class Machine:
     def argument(self, slot: int, text: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if text in ("i32", "i64", "index") or text.startswith(("!cute.fast_divmod", "!cute.i32", "!cute.i64")):
-            return self.shape.extent
+            return self.shape.extents.argument
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
             return Address(Memory(f"argument {slot}", "gmem", -slot), 0, 8)
         return None
@@ -357,6 +359,8 @@ class Machine:
         high = self.uniform(strand, instruction.inputs[1])
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         known = isinstance(index, int) and high is not None
+        if not known and self.guessed is None:
+            self.guessed = instruction.operation
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         return strand.place + 1 if inside else instruction.target
 
@@ -365,7 +369,8 @@ class Machine:
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
-        self.cut |= value is not None and value != 0 and not inside
+        if self.guessed is None and (value is None or (value and not inside)):
+            self.guessed = instruction.operation
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
 from tileproof.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
-from tileproof.protocol.effects import effects, words
-from tileproof.protocol.folding import Shape
+from tileproof.protocol.effects import Step, effects, words
+from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.rule import Rulebook
 
+Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
+
+_TILES = 3  # turns of the loop over tiles
+_ELEMENTS = 64  # of the tile of a tensor
+_FEW = 2  # what a count is that the kernel gets as an argument
+_STUCK = {"PR122", "PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
@@ -35,6 +42,15 @@ class Outcome:
     faults: tuple[Fault, ...]
     unfollowed: tuple[Operation, str] | None
     steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a kernel: what was found, and where the machine had to stop."""
+
+    machine: Machine
+    faults: tuple[Fault, ...]
+    stopped: tuple[Operation, str] | None
 
 
 def relevant(text: str) -> bool:
@@ -58,29 +74,76 @@ def verify(
         inside = list(_inside(kernel))
         shape = launch(kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
-        program = compile_kernel(kernel, aliases, step, book, shape.extent)
-        if not any(instruction.kind == "effect" for instruction in program.code):
-            continue
-        state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
-        machine, stopped = _run(Machine(program, shape, book, dict(actions), state=dict(state)))
-        if stopped is None and machine.cut and any(s.blocked for s in machine.strands):
-            # Roles may count the same turns in loops of different kinds.
-            longer = Machine(program, shape, book, dict(actions), state=dict(state), tiles=4 * shape.extent)
-            machine, stopped = _run(longer)
-        if stopped is None:
-            stuck(machine)
-            leaked(machine)
-            overdrawn(machine)
-        yield Outcome(kernel, tuple(_each_once(machine.faults)), stopped, machine.steps)
+
+        def run(shape: Shape, tiles: int, kernel: Operation = kernel, step: Steps = step) -> Run | None:
+            program = compile_kernel(kernel, aliases, step, book, shape.extents)
+            if not any(instruction.kind == "effect" for instruction in program.code):
+                return None
+            state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
+            return _run(Machine(program, shape, book, dict(actions), state=state, tiles=tiles))
+
+        found = run(shape, _TILES)
+        if found is not None:
+            yield _outcome(kernel, found, _others(shape, run))
 
 
-def _run(machine: Machine) -> tuple[Machine, tuple[Operation, str] | None]:
-    """Run a machine; where it had to stop, and why."""
+def _others(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[Run]:
+    """The same kernel with other numbers of turns: more of the loops over tiles, and tensors of few large tiles.
+
+    Roles may count the same turns in loops of different kinds, or take turns with each other.
+    """
+    longer = run(shape, 4 * shape.extent)
+    if longer is not None:
+        yield longer
+    sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
+    sized = run(replace(shape, extents=sizes), 4 * shape.extent)
+    if sized is not None:
+        yield sized
+
+
+def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
+    """What is reported of a kernel: faults that do not hang on what the machine takes the extents to be.
+
+    A run without faults shows that the protocol holds; where each has some, those of the first are told if the others
+    agree in kind.
+    """
+    faults, stopped, steps = found.faults, found.stopped, found.machine.steps
+    too_long = stopped is not None and not found.machine.complete
+    if (faults and stopped is None) or too_long:
+        kinds = {_kind(fault) for fault in faults}
+        for other in others:
+            steps += other.machine.steps
+            if other.stopped is not None:
+                continue
+            if not other.faults or too_long:
+                return Outcome(kernel, other.faults, None, steps)
+            kinds &= {_kind(fault) for fault in other.faults}
+        if not kinds and not too_long:
+            place = found.machine.guessed or faults[0].operation
+            return Outcome(kernel, (), (place, "what goes wrong depends on how often loops go round"), steps)
+        faults = tuple(fault for fault in faults if _kind(fault) in kinds)
+    return Outcome(kernel, faults, stopped, steps)
+
+
+def _kind(fault: Fault) -> str:
+    """What a fault is an instance of: a barrier that is never passed shows itself in several ways."""
+    return "stuck" if fault.code in _STUCK else fault.code
+
+
+def _run(machine: Machine) -> Run:
+    """Run a machine: its faults, where it had to stop, and why."""
+    stopped = None
     try:
         machine.run()
     except Unfollowed as reason:
-        return machine, (reason.operation, reason.reason)
-    return machine, None if machine.complete else (machine.program.kernel, "it takes too many steps")
+        stopped = reason.operation, reason.reason
+    if stopped is None and not machine.complete:
+        stopped = machine.program.kernel, "it takes too many steps"
+    if stopped is None:
+        stuck(machine)
+        leaked(machine)
+        overdrawn(machine)
+    return Run(machine, tuple(_each_once(machine.faults)), stopped)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -152,7 +215,8 @@ def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
         if fields is not None:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
                 depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
-    return Shape(block, cluster, 2 * depth + 3)
+    turns = 2 * depth + 3
+    return Shape(block, cluster, turns, Extents(turns, turns))
 
 
 def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
