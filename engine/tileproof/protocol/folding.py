@@ -9,11 +9,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from tileproof.dialects.values import Algebraic, Descriptor, Pointer, Scalar, Tensor, TiledMma, Type, element_bits
+from tileproof.dialects.values import (
+    Algebraic,
+    Descriptor,
+    Pointer,
+    Scalar,
+    Tensor,
+    TiledCopy,
+    TiledMma,
+    Type,
+    element_bits,
+)
 from tileproof.ir import Operation
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
-from tileproof.layout.basics import get_shape, outer, size
+from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
 from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
 
@@ -305,8 +315,8 @@ def _algebra(
 def _divisors(kind: Type | None) -> tuple[int, ...]:
     """The sizes of the modes of a tile; empty where they are not all known."""
     held = kind.value if isinstance(kind, Algebraic) else None
-    modes = held.modes if isinstance(held, Tile) else (held,) if isinstance(held, Layout) else tuples.leaves(held)  # type: ignore[arg-type]
-    sizes = [size(mode) if isinstance(mode, Layout) else mode for mode in modes]
+    parts = held.modes if isinstance(held, Tile) else (held,) if isinstance(held, Layout) else tuples.leaves(held)  # type: ignore[arg-type]
+    sizes = [size(part) if isinstance(part, Layout) else part for part in parts]
     return tuple(one for one in sizes if isinstance(one, int) and one) if all(sizes) else ()
 
 
@@ -565,12 +575,18 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
     registers = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
     tiled = inputs[0] if inputs else None
     shared = operation.name == "cute.tiled.mma.partition" and isinstance(tiled, TiledMma) and size(tiled.atoms) != 1
+    sharers = 0
+    if isinstance(tiled, TiledCopy) and operation.name.startswith("cute.tiled.copy.partition"):
+        threads = size(modes(tiled.thread_values)[0])
+        sharers = threads if isinstance(threads, int) else 0
     fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
     def function(*operands: Value) -> Sequence[Value]:
         base = operands[at] if at < len(operands) else None
         if isinstance(base, Address) and shared:
             base = replace(base, vague=True)
+        if isinstance(base, Address) and sharers:
+            base = replace(base, sharers=sharers)
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
         return (view_at(base if isinstance(base, Address) else None, kind), *((None,) * (count - 1)))

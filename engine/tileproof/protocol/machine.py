@@ -291,9 +291,12 @@ class Machine:
             return None
         (first, mine), *others = groups.items()
         at = self.strands.index(strand) + 1
-        for meeting in strand.meetings:
-            meeting.dissolved = True
-        strand.meetings.clear()
+        if strand.meetings and len(strand.threads) < 32 * len(strand.warps):
+            strand.meetings[-1].missing += len(others)  # some lanes of warps, which go on with the other lanes
+        else:
+            for meeting in strand.meetings:
+                meeting.dissolved = True
+            strand.meetings.clear()
         for _, threads in others:
             part = strand.part(tuple(threads))
             self.strands.insert(at, part)

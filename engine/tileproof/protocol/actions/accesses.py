@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
@@ -44,6 +45,9 @@ def access(
     """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
     if where is None or where.offset is None or where.memory.space not in ("smem", "tmem"):
         return
+    if where.sharers > len(strand.threads):
+        where = replace(where, vague=True)  # which part of the tile is theirs is not known
+    assert where.offset is not None
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas if ctas is not None else machine.targets(strand, where):
         board = machine.board(cta, where.memory)

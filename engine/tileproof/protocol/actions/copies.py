@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
-from tileproof.dialects.values import Tensor, read_type
+from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.ir import Operation
-from tileproof.layout.basics import get_shape
+from tileproof.layout.basics import get_shape, size
+from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.tuples import leaves
+from tileproof.layout.values import Layout
 from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, memory_word, named_operand, registrar
@@ -175,6 +178,9 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
             "move it out of the region under nvvm.elect.sync",
         )
     receivers = [strand.cta]
+    shared = _sharing(words(operation), strand.cta, machine.shape.ctas)
+    if shared is not None:
+        mask = sum(1 << cta for cta in shared)
     if isinstance(mask, int):
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
         # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
@@ -214,6 +220,25 @@ def complete_on(
     barrier.copied += size_
     barrier.copying = operation
     settle(barrier)
+
+
+_MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
+
+
+@lru_cache(maxsize=4096)
+def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
+    """The CTAs that a copy of a whole block brings one tile to, each of them a part: those of one place in its layout.
+
+    The CTAs of a pair have halves of their own of what their MMA takes.
+    """
+    found = _MULTICAST.search(text)
+    kind = read_type(f"!cute.layout<{found[1]}>") if found is not None else None
+    layout = kind.value if isinstance(kind, Algebraic) else None
+    if not isinstance(layout, Layout) or size(layout) != ctas:
+        return None
+    pair = 2 if "use_2cta" in text else 1
+    mine = crd2idx(cta, layout)
+    return [one for one in range(ctas) if crd2idx(one, layout) == mine and one % pair == cta % pair]
 
 
 def _bytes(atom: str, text: str) -> int | None:
