@@ -93,7 +93,8 @@ class Machine:
         uses: the last use of each named barrier of a CTA.
         narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
             released its writes to the cluster.
-        letters: integers that threads wrote to shared memory for others, by CTA and allocation, then by their bytes.
+        letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
+            by their place.
         guessed: where the number of turns of a loop was not known, the first such loop.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
@@ -119,7 +120,7 @@ class Machine:
     narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     wide: dict[int, int] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
-    letters: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
+    letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
     guessed: Operation | None = None
     now: int = 0
     steps: int = 0

@@ -60,7 +60,7 @@ def access(
         if writes:
             letters = machine.letters.get((cta, where.memory.serial))
             if letters:
-                for place in [one for one in letters if low - 8 < one < high]:
+                for place in [one for one, (_, size) in letters.items() if low - size < one < high]:
                     del letters[place]
             for slot in machine.slots:
                 home, serial, offset = slot

@@ -95,7 +95,12 @@ def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int
                     [names.get(f"{one.operands[1]}.{part}") for part in "xyzw"[:count]] if count > 1 else [values[1]]
                 )
                 for i, part in enumerate(parts):
-                    post(machine, strand, replace(values[0], unit=8).moved(i * bits // 8), part)
+                    post(
+                        machine,
+                        strand,
+                        replace(replace(values[0], unit=8).moved(i * bits // 8), extent=bits // 8),
+                        part,
+                    )
         elif one.operands:
             names[one.operands[0]] = _computed(one.opcode, values[1:]) if straight else None
     for i, slot in enumerate(instruction.outputs):

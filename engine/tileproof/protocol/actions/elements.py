@@ -68,7 +68,8 @@ def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where:
     if held is not None or where.offset is None or not _SCALAR.fullmatch(type_of_result(machine, operation)):
         return held
     home = strand.cta if where.cta is None else where.cta
-    return machine.letters.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
+    found = machine.letters.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
+    return found[0] if found is not None else None
 
 
 def slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
@@ -107,4 +108,4 @@ def post(machine: Machine, strand: Strand, where: Address, value: Value) -> None
     if where.memory.space != "smem" or where.offset is None or not isinstance(value, int):
         return
     for cta in machine.targets(strand, where):
-        machine.letters.setdefault((cta, where.memory.serial), {})[where.offset] = value
+        machine.letters.setdefault((cta, where.memory.serial), {})[where.offset] = (value, where.extent or 4)
