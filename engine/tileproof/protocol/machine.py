@@ -41,6 +41,7 @@ class Barrier:
         phase: how many phases are complete.
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
         arrived, copied, expected: the operations and bytes of the present phase, for messages.
+        sources: what ever arrived at it, by ``id`` of the operations.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    sources: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Machine:
             released its writes to the cluster.
         letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
             by their place.
-        guessed: where the number of turns of a loop was not known, the first such loop.
+        executed: the steps that were executed, by ``id`` of their operations.
+        guessed: the steps in loops that were left without knowing that they end there, likewise.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
 
@@ -121,7 +124,8 @@ class Machine:
     wide: dict[int, int] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
-    guessed: Operation | None = None
+    executed: set[int] = field(default_factory=set)
+    guessed: set[int] = field(default_factory=set)
     now: int = 0
     steps: int = 0
     complete: bool = True
@@ -202,6 +206,7 @@ class Machine:
             return after
         if kind == "effect":
             assert instruction.effect is not None
+            self.executed.add(id(instruction.operation))
             if instruction.effect.name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
@@ -363,9 +368,9 @@ class Machine:
         high = self.uniform(strand, instruction.inputs[1])
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         known = isinstance(index, int) and high is not None
-        if not known and self.guessed is None:
-            self.guessed = instruction.operation
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
+        if not known and not inside:
+            self.guess(strand.place, instruction)
         return strand.place + 1 if inside else instruction.target
 
     def check(self, strand: Strand, instruction: Instruction) -> int:
@@ -373,11 +378,16 @@ class Machine:
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
-        if self.guessed is None and (value is None or (value and not inside)):
-            self.guessed = instruction.operation
+        if value is None and not inside:
+            self.guess(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target
+
+    def guess(self, place: int, instruction: Instruction) -> None:
+        """A loop is left, and whether it ends there is not known: what it would do in another turn is missing."""
+        body = self.program.code[place : instruction.target]
+        self.guessed.update(id(one.operation) for one in body if one.effect is not None and not one.effect.pure)
 
     # -- time and memory
 

@@ -88,17 +88,15 @@ def verify(
 
 
 def _others(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[Run]:
-    """The same kernel with other numbers of turns: more of the loops over tiles, and tensors of few large tiles.
+    """The same kernel with other numbers of turns: tensors of few large tiles, and more of the loops over tiles.
 
     Roles may count the same turns in loops of different kinds, or take turns with each other.
     """
-    longer = run(shape, 4 * shape.extent)
-    if longer is not None:
-        yield longer
     sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
-    sized = run(replace(shape, extents=sizes), 4 * shape.extent)
-    if sized is not None:
-        yield sized
+    for one in (replace(shape, extents=sizes), shape):
+        found = run(one, 4 * shape.extent)
+        if found is not None:
+            yield found
 
 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
@@ -113,16 +111,35 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
         kinds = {_kind(fault) for fault in faults}
         for other in others:
             steps += other.machine.steps
-            if other.stopped is not None:
-                continue
+            if other.stopped is not None or not other.machine.executed >= found.machine.executed:
+                continue  # it says nothing of what it does not come by
             if not other.faults or too_long:
                 return Outcome(kernel, other.faults, None, steps)
             kinds &= {_kind(fault) for fault in other.faults}
+            if "stuck" not in kinds:
+                break
+        if _left_alone(found.machine):
+            kinds.discard("stuck")
         if not kinds and not too_long:
-            place = found.machine.guessed or faults[0].operation
-            return Outcome(kernel, (), (place, "what goes wrong depends on how often loops go round"), steps)
+            reason = "what goes wrong depends on how often loops go round"
+            return Outcome(kernel, (), (faults[0].operation, reason), steps)
         faults = tuple(fault for fault in faults if _kind(fault) in kinds)
     return Outcome(kernel, faults, stopped, steps)
+
+
+def _left_alone(machine: Machine) -> bool:
+    """Whether a strand waits for what another one would do in a further turn of a loop that was left on a guess."""
+    for strand in machine.strands:
+        kind, what = strand.blocked or ("", None)
+        if (
+            kind == "barrier"
+            and isinstance(what, tuple)
+            and not machine.guessed.isdisjoint(machine.barriers[what].sources)
+        ):
+            return True
+        if kind == "threads" and id(machine.program.code[strand.place].operation) in machine.guessed:
+            return True
+    return False
 
 
 def _kind(fault: Fault) -> str:

@@ -219,6 +219,7 @@ def complete_on(
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
+    barrier.sources.add(id(operation))
     settle(barrier)
 
 
