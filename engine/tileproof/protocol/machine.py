@@ -98,7 +98,8 @@ class Machine:
         letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
             by their place.
         executed: the steps that were executed, by ``id`` of their operations.
-        guessed: the steps in loops that were left without knowing that they end there, likewise.
+        skipped: whether a loop that takes part in the protocol went round not once.
+        guessed: the steps in loops that were left where they may not end, likewise.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
 
@@ -126,6 +127,7 @@ class Machine:
     letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
+    skipped: bool = False
     now: int = 0
     steps: int = 0
     complete: bool = True
@@ -371,6 +373,9 @@ class Machine:
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if not known and not inside:
             self.guess(strand.place, instruction)
+        if turns == 1 and not inside and not self.skipped:
+            body = self.program.code[strand.place : instruction.target]
+            self.skipped = any(one.effect is not None and not one.effect.pure for one in body)
         return strand.place + 1 if inside else instruction.target
 
     def check(self, strand: Strand, instruction: Instruction) -> int:
@@ -378,14 +383,14 @@ class Machine:
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
-        if value is None and not inside:
+        if value != 0 and not inside:
             self.guess(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
-        """A loop is left, and whether it ends there is not known: what it would do in another turn is missing."""
+        """A loop is left that may not end there: what it would do in another turn is missing."""
         body = self.program.code[place : instruction.target]
         self.guessed.update(id(one.operation) for one in body if one.effect is not None and not one.effect.pure)
 

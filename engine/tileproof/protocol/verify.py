@@ -23,7 +23,8 @@ Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 _TILES = 3  # turns of the loop over tiles
 _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # what a count is that the kernel gets as an argument
-_STUCK = {"PR122", "PR124", "PR125", "PR126", "PR130", "PR133"}
+_ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "copy", "bulk_load", "raw_copy"}
+_HANGS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
@@ -88,13 +89,13 @@ def verify(
 
 
 def _others(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[Run]:
-    """The same kernel with other numbers of turns: tensors of few large tiles, and more of the loops over tiles.
+    """The same kernel with other numbers of turns: few large tiles, and more of the loops over tiles.
 
     Roles may count the same turns in loops of different kinds, or take turns with each other.
     """
     sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
     for one in (replace(shape, extents=sizes), shape):
-        found = run(one, 4 * shape.extent)
+        found = run(one, shape.extent + 1)
         if found is not None:
             yield found
 
@@ -102,49 +103,40 @@ def _others(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[R
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
     """What is reported of a kernel: faults that do not hang on what the machine takes the extents to be.
 
-    A run without faults shows that the protocol holds; where each has some, those of the first are told if the others
-    agree in kind.
+    Where a loop was left that may not end there, a strand may wait for what is missing; where a loop went round not
+    once, whatever it does is missing. Then a run without faults that goes further shows that the protocol holds.
     """
-    faults, stopped, steps = found.faults, found.stopped, found.machine.steps
-    too_long = stopped is not None and not found.machine.complete
-    if (faults and stopped is None) or too_long:
-        kinds = {_kind(fault) for fault in faults}
-        for other in others:
-            steps += other.machine.steps
-            if other.stopped is not None or not other.machine.executed >= found.machine.executed:
-                continue  # it says nothing of what it does not come by
-            if not other.faults or too_long:
-                return Outcome(kernel, other.faults, None, steps)
-            kinds &= {_kind(fault) for fault in other.faults}
-            if "stuck" not in kinds:
-                break
-        if _left_alone(found.machine):
-            kinds.discard("stuck")
-        if not kinds and not too_long:
-            reason = "what goes wrong depends on how often loops go round"
-            return Outcome(kernel, (), (faults[0].operation, reason), steps)
-        faults = tuple(fault for fault in faults if _kind(fault) in kinds)
-    return Outcome(kernel, faults, stopped, steps)
+    first, faults = found.machine, found.faults
+    if found.stopped is not None and first.complete:
+        return Outcome(kernel, faults, found.stopped, first.steps)
+    doubtful = [fault for fault in faults if first.skipped or (first.guessed and fault.code in _HANGS)]
+    if first.complete and (not faults or len(doubtful) < len(faults)):
+        return Outcome(kernel, faults, None, first.steps)
+    for other in others:
+        further = other.machine.executed >= first.executed and other.machine.steps >= first.steps
+        if other.stopped is None and not other.faults and (further or not first.complete):
+            return Outcome(kernel, (), None, other.machine.steps)
+    if first.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
+        reason = "what goes wrong depends on how often loops go round"
+        return Outcome(kernel, (), (faults[0].operation, reason), first.steps)
+    return Outcome(kernel, faults, found.stopped, first.steps)
 
 
 def _left_alone(machine: Machine) -> bool:
-    """Whether a strand waits for what another one would do in a further turn of a loop that was left on a guess."""
+    """Whether a strand waits for what another one would do in a further turn of a loop that was left too early."""
+    arrives = any(
+        one.effect is not None and one.effect.name in _ARRIVALS and id(one.operation) in machine.guessed
+        for one in machine.program.code
+    )
     for strand in machine.strands:
         kind, what = strand.blocked or ("", None)
-        if (
-            kind == "barrier"
-            and isinstance(what, tuple)
-            and not machine.guessed.isdisjoint(machine.barriers[what].sources)
-        ):
-            return True
+        if kind == "barrier" and isinstance(what, tuple):
+            sources = machine.barriers[what].sources
+            if not machine.guessed.isdisjoint(sources) or (arrives and not sources):
+                return True
         if kind == "threads" and id(machine.program.code[strand.place].operation) in machine.guessed:
             return True
     return False
-
-
-def _kind(fault: Fault) -> str:
-    """What a fault is an instance of: a barrier that is never passed shows itself in several ways."""
-    return "stuck" if fault.code in _STUCK else fault.code
 
 
 def _run(machine: Machine) -> Run:
