@@ -99,6 +99,7 @@ class Machine:
             by their place.
         executed: the steps that were executed, by ``id`` of their operations.
         skipped: whether a loop that takes part in the protocol went round not once.
+        unknown: whether only data tell of some loop how often it goes round.
         guessed: the steps in loops that were left where they may not end, likewise.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
@@ -128,6 +129,7 @@ class Machine:
     executed: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
+    unknown: bool = False
     now: int = 0
     steps: int = 0
     complete: bool = True
@@ -372,6 +374,7 @@ class Machine:
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if not known and not inside:
+            self.unknown = True
             self.guess(strand.place, instruction)
         if turns == 1 and not inside and not self.skipped:
             body = self.program.code[strand.place : instruction.target]
@@ -384,6 +387,7 @@ class Machine:
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
         if value != 0 and not inside:
+            self.unknown |= value is None
             self.guess(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0

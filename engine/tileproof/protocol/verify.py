@@ -116,10 +116,23 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
         further = other.machine.executed >= first.executed and other.machine.steps >= first.steps
         if other.stopped is None and not other.faults and (further or not first.complete):
             return Outcome(kernel, (), None, other.machine.steps)
+        counted = not first.unknown and not first.skipped and other.machine.shape == first.shape
+        if counted and _hanging(first) <= _hanging(other.machine):
+            return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
     if first.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
         reason = "what goes wrong depends on how often loops go round"
         return Outcome(kernel, (), (faults[0].operation, reason), first.steps)
     return Outcome(kernel, faults, found.stopped, first.steps)
+
+
+def _hanging(machine: Machine) -> set[tuple[int, int, int, int]]:
+    """Where strands wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
+    found = set()
+    for strand in machine.strands:
+        kind, what = strand.blocked or ("", None)
+        phase = machine.barriers[what].phase if kind == "barrier" and isinstance(what, tuple) else 0
+        found.add((strand.cta, strand.threads[0], strand.place, phase))
+    return found
 
 
 def _left_alone(machine: Machine) -> bool:
