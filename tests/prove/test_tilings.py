@@ -172,6 +172,17 @@ def test_bug_4_an_atom_that_does_not_divide_the_tile_of_a_warpgroup_is_told():
     assert rows[0] == "TL202"
 
 
+def test_what_one_cta_of_a_pair_has_of_a_tile_is_a_whole_tile():
+    atom = (
+        "!cute_nvgpu.sm100.mma<256x128x16, num_cta = 2, ab_major = (k, k), elem_type = (f16, f16, f32), "
+        "frag_kind = ss, c_scale_exp = 0>"
+    )
+    pair = tiled_mma("(1,1,1):(0,0,0)", atom=atom)
+    assert partitioned(pair, "(128,128):(128,1)", "C") == []
+    assert partitioned(pair, "(256,128):(128,1)", "C") == []
+    assert [code for code, _ in partitioned(pair, "(64,128):(128,1)", "C")] == ["TL202"]
+
+
 def test_a_tensor_of_dynamic_extents_or_of_coordinates_is_not_judged():
     mma = tiled_mma("(2,2,1):(1,2,0)", "[32:1;16:1;16:1]")
     assert partitioned(mma, "(?,?):(?,1)", "A") == []

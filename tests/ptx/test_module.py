@@ -109,3 +109,11 @@ def test_the_corpus_is_clean(path: Path):
 def test_a_damaged_module_ends_without_a_traceback(damage: str):
     for at in range(0, len(MODULE), 17):
         tileproof.check(MODULE[:at] + damage + MODULE[at:])
+
+
+def test_an_instruction_of_another_family_is_no_misspelling():
+    """barrier.arrive differs from mbarrier.arrive by one letter, and is an instruction of its own."""
+    head = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+    assert tileproof.check(head + "barrier.arrive 2, 416;\nret;\n}\n").diagnostics == ()
+    wrong = tileproof.check(head + "mbarier.arrive.shared.b64 %rd1, [%r1];\nret;\n}\n").diagnostics
+    assert [d.code for d in wrong] == ["PT002"]

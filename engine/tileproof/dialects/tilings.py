@@ -24,6 +24,7 @@ from tileproof.verdict import Refuted, Verdict
 PARTITION = "cute.tiled.mma.partition"
 _ROLE = re.compile(r"\s*([ABC])\b")
 _MOST_REST = 255
+_PAIR = 2  # an atom of two "threads" is one of two CTAs: no atom has two threads
 
 
 def tiled_facts(text: str, span: Span) -> Iterator[Facts]:
@@ -69,7 +70,8 @@ def partition_facts(operation: Operation, aliases: dict[str, Alias]) -> Facts | 
     if not isinstance(tensor.iterator, Pointer):
         return None  # the coordinates of a tensor map: what lies outside is not read
     try:
-        steps = tiled.tile_of(mma_operand(mma, role))
+        held = mma_operand(mma, role)
+        steps, ctas = tiled.tile_of(held), size(held.threads[0])
     except (NotKnown, LayoutError):
         return None
     extents = [size(mode) for mode in modes(outer_of(tensor.layout))[:2]]
@@ -78,7 +80,9 @@ def partition_facts(operation: Operation, aliases: dict[str, Alias]) -> Facts | 
     values: dict[str, Scalar] = {"operand": f".{role.lower()}"}
     for name, extent, step in zip(("first", "second"), extents, steps, strict=True):
         if isinstance(extent, int):
-            values |= {f"{name}.extent": extent, f"{name}.step": step, f"{name}.rest": min(extent % step, _MOST_REST)}
+            # What one CTA of a pair has of a tile that the two share by rows is a whole one, too.
+            mine = step // _PAIR if name == "first" and ctas == _PAIR and extent * _PAIR == step else step
+            values |= {f"{name}.extent": extent, f"{name}.step": step, f"{name}.rest": min(extent % mine, _MOST_REST)}
     span = operation.inputs[1].span
     return Facts("tiled.partition", values, {"operand": role}, dict.fromkeys(values, span), span)
 

@@ -20,7 +20,12 @@ one role. All CTAs of a cluster run, each with its strands.
 *Bounds.* What the stages and phases of a ring do depends on the count of the iteration modulo twice the depth of the
 ring, and on nothing else: the machine gives a loop of unknown length that many iterations and a few more, and the loop
 over tiles three. Extents that the kernel gets as arguments all count as that number, so that roles which compute the
-length of one loop in different ways agree on it. A look at a barrier that does not wait always comes too early.
+length of one loop in different ways agree on it. A look at a barrier that does not wait always comes too early. A
+kernel that hangs where loops were left before their end, or that passes a loop by, is run again with other extents: a
+run without faults that goes further clears it, and where nothing does, the hang is a note and no error.
+
+*Letters.* Integers that threads put into shared memory are kept, for roles tell each other so whether there is another
+tile. Inline assembly is read instruction by instruction (``actions/assembly.py``), by a table of rules/protocol.
 
 What cannot be followed is named (PR190), and nothing that depends on it is reported.
 

@@ -9,15 +9,41 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from tileproof.dialects.values import Algebraic, Descriptor, Pointer, Scalar, Tensor, TiledMma, Type, element_bits
+from tileproof.dialects.values import (
+    Algebraic,
+    Descriptor,
+    Pointer,
+    Scalar,
+    Tensor,
+    TiledCopy,
+    TiledMma,
+    Type,
+    element_bits,
+)
 from tileproof.ir import Operation
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
-from tileproof.layout.basics import get_shape, outer, size
-from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple, Wildcard
+from tileproof.layout.basics import get_shape, modes, outer, size
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
 from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """What the integers are that only the caller of a kernel knows.
+
+    Attributes:
+        tensor: the extents of tensors, and integers in global memory.
+        argument: integers that the kernel gets as arguments.
+        counted: whether the extent of a tensor already is its number of tiles: then all roles agree on it, in whatever
+            way they compute it. Else it counts elements, and is divided as the kernel divides it.
+    """
+
+    tensor: int
+    argument: int
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +52,14 @@ class Shape:
 
     Attributes:
         block, cluster: threads in a CTA and CTAs in a cluster, by x, y and z.
-        extent: what an extent is that only the caller of the kernel knows.
+        extent: how often a loop goes round of which nothing is known.
+        extents: what an extent is that only the caller of the kernel knows.
     """
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
     extent: int
+    extents: Extents
 
     @property
     def threads(self) -> int:
@@ -43,12 +71,12 @@ class Shape:
 
 
 def function_of(
-    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
 ) -> Function | None:
     """How the results follow from the operands; None where nothing is known of them.
 
     Args:
-        extent: what an extent is that is known only at run time.
+        extents: what an extent is that is known only at run time.
     """
     name = operation.name
     if name.startswith("arith."):
@@ -58,9 +86,9 @@ def function_of(
     if name in ("cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load") and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
-        return lambda *_operands: (extent if isinstance(outputs[0], Scalar) and not held else None,)
+        return lambda *_operands: (extents.tensor if isinstance(outputs[0], Scalar) and not held else None,)
     if name.startswith("cute."):
-        return _algebra(operation, inputs, outputs, extent)
+        return _algebra(operation, inputs, outputs, extents)
     if name.startswith("cute_nvgpu."):
         return _memory(operation, inputs, outputs)
     if name in ("llvm.getelementptr", "llvm.ptrtoint", "llvm.inttoptr", "llvm.addrspacecast", "llvm.bitcast"):
@@ -241,7 +269,7 @@ _PARTS = {"cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple", "cute.get_
 
 
 def _algebra(
-    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
 ) -> Function | None:
     name = operation.name
     count = sum(result.count for result in operation.results)
@@ -252,12 +280,15 @@ def _algebra(
         pairwise = _pairwise(_TUPLE_ARITHMETIC[name])
         return pairwise if len(operation.operands) == 2 else None
     if name == "cute.ceil_div":
-        counts = tuple(_extent(leaf, extent) for leaf in leaves_of(outputs[0] if outputs else None))
-        return lambda *_operands: (counts,)  # how many tiles there are is the extent that matters
+        counts = tuple(_extent(leaf, extents.tensor) for leaf in leaves_of(outputs[0] if outputs else None))
+        divisors = () if extents.counted else _divisors(inputs[1] if len(inputs) > 1 else None)
+        if not divisors or len(divisors) != len(counts):
+            return lambda *_operands: (counts,)  # how many tiles there are is the extent that matters
+        return lambda a, *_: (_rounded_up(integers(a), divisors, counts),)
     if name in _PARTS:
-        return _parts(count, inputs, outputs, extent)
+        return _parts(count, inputs, outputs, extents.tensor)
     if name == "cute.size":
-        return _size(operation, inputs, extent)
+        return _size(operation, inputs, extents.tensor)
     if name == "cute.fast_divmod.compute":
         quotient, remainder = lift(_quotient), lift(_remainder)
         return lambda a, d: (quotient(a, _one(d)), remainder(a, _one(d)))
@@ -279,6 +310,23 @@ def _algebra(
     if outputs and isinstance(outputs[0], Tensor):
         return _view(operation, inputs, outputs)
     return None
+
+
+def _divisors(kind: Type | None) -> tuple[int, ...]:
+    """The sizes of the modes of a tile; empty where they are not all known."""
+    held = kind.value if isinstance(kind, Algebraic) else None
+    parts = held.modes if isinstance(held, Tile) else (held,) if isinstance(held, Layout) else tuples.leaves(held)  # type: ignore[arg-type]
+    sizes = [size(part) if isinstance(part, Layout) else part for part in parts]
+    return tuple(one for one in sizes if isinstance(one, int) and one) if all(sizes) else ()
+
+
+def _rounded_up(values: Integers, divisors: Sequence[int], counts: Integers) -> Integers:
+    if len(values) != len(divisors):
+        return counts
+    return tuple(
+        -(-value // divisor) if isinstance(value, int) else count
+        for value, divisor, count in zip(values, divisors, counts, strict=True)
+    )
 
 
 def _one(value: Value) -> Value:
@@ -527,12 +575,18 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
     registers = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
     tiled = inputs[0] if inputs else None
     shared = operation.name == "cute.tiled.mma.partition" and isinstance(tiled, TiledMma) and size(tiled.atoms) != 1
+    sharers = 0
+    if isinstance(tiled, TiledCopy) and operation.name.startswith("cute.tiled.copy.partition"):
+        threads = size(modes(tiled.thread_values)[0])
+        sharers = threads if isinstance(threads, int) else 0
     fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
     def function(*operands: Value) -> Sequence[Value]:
         base = operands[at] if at < len(operands) else None
         if isinstance(base, Address) and shared:
             base = replace(base, vague=True)
+        if isinstance(base, Address) and sharers:
+            base = replace(base, sharers=sharers)
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
         return (view_at(base if isinstance(base, Address) else None, kind), *((None,) * (count - 1)))

@@ -18,7 +18,7 @@ from tileproof.rule import Rulebook
 _MOST_STEPS = 600_000
 _ROLES = 8  # values of an index that tell roles apart
 _PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
-_WAITS = ("wait", "peek", "block")
+_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
 
 BarrierKey = tuple[int, int, int]  # CTA, allocation, offset
 
@@ -42,6 +42,7 @@ class Barrier:
         phase: how many phases are complete.
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
         arrived, copied, expected: the operations and bytes of the present phase, for messages.
+        sources: what ever arrived at it, by ``id`` of the operations.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    sources: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,17 @@ class Machine:
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
-        cut: whether such a loop was left before its end.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
         slots, overwritten: the addresses of tensor memory in shared memory, and what wrote over them since.
         uses: the last use of each named barrier of a CTA.
         narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
             released its writes to the cluster.
+        letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
+            by their place.
+        executed: the steps that were executed, by ``id`` of their operations.
+        skipped: whether a loop that takes part in the protocol went round not once.
+        unknown: whether only data tell of some loop how often it goes round.
+        guessed: the steps in loops that were left where they may not end, likewise.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
     """
 
@@ -120,11 +127,15 @@ class Machine:
     narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     wide: dict[int, int] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
+    letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
+    executed: set[int] = field(default_factory=set)
+    guessed: set[int] = field(default_factory=set)
+    skipped: bool = False
+    unknown: bool = False
     now: int = 0
     steps: int = 0
     complete: bool = True
     tiles: int = 3
-    cut: bool = False
     history: list[Passed] | None = None  # what was done, in order, where somebody wants to know
     running: Strand | None = None
 
@@ -157,7 +168,7 @@ class Machine:
     def argument(self, slot: int, text: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if text in ("i32", "i64", "index") or text.startswith(("!cute.fast_divmod", "!cute.i32", "!cute.i64")):
-            return self.shape.extent
+            return self.shape.extents.argument
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
             return Address(Memory(f"argument {slot}", "gmem", -slot), 0, 8)
         return None
@@ -204,6 +215,7 @@ class Machine:
             return after
         if kind == "effect":
             assert instruction.effect is not None
+            self.executed.add(id(instruction.operation))
             if instruction.effect.name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
@@ -298,9 +310,12 @@ class Machine:
             return None
         (first, mine), *others = groups.items()
         at = self.strands.index(strand) + 1
-        for meeting in strand.meetings:
-            meeting.dissolved = True
-        strand.meetings.clear()
+        if strand.meetings and len(strand.threads) < 32 * len(strand.warps):
+            strand.meetings[-1].missing += len(others)  # some lanes of warps, which go on with the other lanes
+        else:
+            for meeting in strand.meetings:
+                meeting.dissolved = True
+            strand.meetings.clear()
         for _, threads in others:
             part = strand.part(tuple(threads))
             self.strands.insert(at, part)
@@ -367,6 +382,12 @@ class Machine:
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
+        if not known and not inside:
+            self.unknown = True
+            self.guess(strand.place, instruction)
+        if turns == 1 and not inside and not self.skipped:
+            body = self.program.code[strand.place : instruction.target]
+            self.skipped = any(one.effect is not None and not one.effect.pure for one in body)
         return strand.place + 1 if inside else instruction.target
 
     def check(self, strand: Strand, instruction: Instruction) -> int:
@@ -374,10 +395,17 @@ class Machine:
         turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
-        self.cut |= value is not None and value != 0 and not inside
+        if value != 0 and not inside:
+            self.unknown |= value is None
+            self.guess(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target
+
+    def guess(self, place: int, instruction: Instruction) -> None:
+        """A loop is left that may not end there: what it would do in another turn is missing."""
+        body = self.program.code[place : instruction.target]
+        self.guessed.update(id(one.operation) for one in body if one.effect is not None and not one.effect.pure)
 
     # -- time and memory
 

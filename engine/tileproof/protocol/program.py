@@ -15,7 +15,7 @@ from tileproof.dialects.signature import parameters, result_count, signature
 from tileproof.dialects.values import Type, read_type
 from tileproof.ir import Alias, Block, Operation
 from tileproof.protocol.effects import Step
-from tileproof.protocol.folding import Function, function_of
+from tileproof.protocol.folding import Extents, Function, function_of
 from tileproof.rule import Rulebook
 
 
@@ -117,15 +117,15 @@ def compile_kernel(
     aliases: dict[str, Alias],
     effects: Callable[[Operation, Sequence[str]], Step | None],
     book: Rulebook,
-    extent: int,
+    extents: Extents,
 ) -> Program:
     """The program of a kernel.
 
     Args:
         effects: what an operation with operands of these types does in the protocol; None for nothing.
-        extent: what an extent is that is known only at run time.
+        extents: what an extent is that is known only at run time.
     """
-    builder = _Builder(aliases, effects, book, extent)
+    builder = _Builder(aliases, effects, book, extents)
     entry = kernel.regions[0].blocks[0]
     scope: dict[str, int] = {}
     arguments = []
@@ -147,7 +147,7 @@ class _Builder:
     aliases: dict[str, Alias]
     effects: Callable[[Operation, Sequence[str]], Step | None]
     book: Rulebook
-    extent: int
+    extents: Extents
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
 
@@ -204,7 +204,7 @@ class _Builder:
         function = None
         if outputs and effect is None:
             kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
-            function = function_of(operation, kinds, [read_type(text) for text in results or ()], self.extent)
+            function = function_of(operation, kinds, [read_type(text) for text in results or ()], self.extents)
         return Leaf(operation, inputs, outputs, function, effect, texts)
 
     def branch(self, operation: Operation, scope: dict[str, int]) -> Branch:

@@ -56,6 +56,7 @@ class Address:
         cta: the rank of the CTA in the cluster, where it is not that of the thread.
         extent: how far what is accessed there reaches, in the units of the offset.
         vague: whether the part of a warpgroup lies somewhere behind it.
+        sharers: the threads of a tiled copy that divided it among themselves: it is the first one's part.
         leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in.
     """
 
@@ -66,6 +67,7 @@ class Address:
     extent: int | None = None
     leader: bool = False
     vague: bool = False
+    sharers: int = 0
 
     def moved(self, steps: int | None) -> Address:
         """The address ``steps`` elements further."""

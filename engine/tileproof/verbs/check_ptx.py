@@ -90,5 +90,7 @@ def _instructions(
 def _judged(book: Rulebook, opcode: str) -> bool:
     """Whether an opcode is of a family that the rules know, or misspells one."""
     words = opcode.split(".")
+    if words[0] in book.enums["unjudged_family"].by_spelling:
+        return False
     names = [".".join(words[:k]) for k in range(1, len(words) + 1)]
     return any(name in book.instructions or get_close_matches(name, book.instructions, 1, _ALIKE) for name in names)

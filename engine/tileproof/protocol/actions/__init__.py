@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileproof.protocol.actions import (
+    assembly,
     barriers,
     copies,
     elements,
@@ -16,7 +17,7 @@ from tileproof.protocol.actions import (
 from tileproof.protocol.actions.barriers import barrier_name
 from tileproof.protocol.actions.base import Action, limit
 
-_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, kernel)
+_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, kernel, assembly)
 ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
 
 __all__ = ["ACTIONS", "Action", "barrier_name", "limit"]

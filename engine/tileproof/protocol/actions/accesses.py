@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
 
+from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.ir import Operation
+from tileproof.layout import LayoutError
+from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.protocol.clock import Agent
 from tileproof.protocol.machine import Access, Machine
 from tileproof.protocol.strand import Strand
@@ -40,6 +45,9 @@ def access(
     """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
     if where is None or where.offset is None or where.memory.space not in ("smem", "tmem"):
         return
+    if where.sharers > len(strand.threads):
+        where = replace(where, vague=True)  # which part of the tile is theirs is not known
+    assert where.offset is not None
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas if ctas is not None else machine.targets(strand, where):
         board = machine.board(cta, where.memory)
@@ -50,6 +58,10 @@ def access(
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
         board.add(one, over if writes else set())
         if writes:
+            letters = machine.letters.get((cta, where.memory.serial))
+            if letters:
+                for place in [one for one, (_, size) in letters.items() if low - size < one < high]:
+                    del letters[place]
             for slot in machine.slots:
                 home, serial, offset = slot
                 if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
@@ -80,7 +92,10 @@ def _ordered(
         return False  # parts of one stage, which several copies fill
     if (old.vague or where.vague) and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, and which one is not known
-    alone = (shape != "" and shape == old.shape) or (old.kind in _OWN_LANES and kind in _OWN_LANES)
+    alike = shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
+    if alike and _apart(shape, (where.offset or 0) - old.low):
+        return False
+    alone = alike or (old.kind in _OWN_LANES and kind in _OWN_LANES)
     # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
@@ -149,6 +164,53 @@ def _thread_fenced(
             "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
             ((f"this is {_NAMED[old.kind]}", old.operation),),
         )
+
+
+_MOST_ELEMENTS = 4096  # of what one thread has of a tile
+
+
+@lru_cache(maxsize=4096)
+def _part(shape: str) -> tuple[int, str] | None:
+    """What a thread has of shared memory through a type: the bits of an element and where its elements lie.
+
+    Views of one part are written in many ways; the same bits at the same places make them one.
+    """
+    kind = read_type(shape)
+    if not isinstance(kind, Tensor) or not isinstance(kind.iterator, Pointer):
+        return None
+    bits, layout = element_bits(kind.iterator.element), outer(kind.layout)
+    if bits is None or not is_static_layout(layout):
+        return None
+    try:
+        return bits, str(coalesce(layout))
+    except LayoutError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _places(shape: str) -> frozenset[int]:
+    """The bits at which the elements of a part begin; none where they are too many or not known."""
+    kind, part = read_type(shape), _part(shape)
+    if part is None or not isinstance(kind, Tensor):
+        return frozenset()
+    found = {0}
+    for extent, stride in flat_modes(outer(kind.layout)):
+        if not isinstance(extent, int) or not isinstance(stride, int) or len(found) * extent > _MOST_ELEMENTS:
+            return frozenset()
+        found = {one + i * stride * part[0] for one in found for i in range(extent)}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _apart(shape: str, distance: int) -> bool:
+    """Whether two parts of one kind, which begin so many bytes apart, have no element in common.
+
+    Rows of a tile that are copied one by one interleave: each reaches over the others and touches none of them.
+    """
+    if not distance:
+        return False
+    mine = _places(shape)
+    return bool(mine) and mine.isdisjoint(one + 8 * distance for one in mine)
 
 
 _RELEASED = {".generic", ".async"}

@@ -112,6 +112,7 @@ def arrive(
         else:
             machine.narrow[strand.cta] = (machine.now, operation)
     barrier.arriving = operation
+    barrier.sources.add(id(operation))
     if count > barrier.pending:
         machine.fault(
             "PR122",

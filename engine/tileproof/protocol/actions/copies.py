@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
-from tileproof.dialects.values import Tensor, read_type
+from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.ir import Operation
-from tileproof.layout.basics import get_shape
+from tileproof.layout.basics import get_shape, size
+from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.tuples import leaves
+from tileproof.layout.values import Layout
 from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
-from tileproof.protocol.actions.base import Action, address, memory_word, named_operand, registrar
+from tileproof.protocol.actions.base import Action, address, integer, memory_word, named_operand, registrar
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
 from tileproof.protocol.effects import words
 from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
@@ -44,10 +47,14 @@ def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     assert instruction.effect is not None
     kind = instruction.effect.copy
     source, target = address(strand, instruction, 1), address(strand, instruction, 2)
-    if kind in ("tma_load", "bulk_load"):
+    if kind == "tma_load":
         _tma_load(machine, strand, instruction, target)
+    elif kind == "bulk_load":
+        fields = strand.values[instruction.inputs[0]]
+        barrier = fields.barrier if isinstance(fields, Fields) else None
+        bulk_load(machine, strand, operation, target, barrier, None if target is None else target.extent)
     elif kind in ("tma_store", "bulk_store"):
-        _bulk_read(machine, strand, operation, source)
+        bulk_read(machine, strand, operation, source)
     elif kind == "async":
         _async_load(machine, strand, operation, target, memory_word(instruction, 2))
     elif kind == "tmem_load":
@@ -65,7 +72,7 @@ def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     return strand.place + 1
 
 
-def _bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
+def bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
     queue = strand.queue("bulk")
     queue.add(operation, moment)
@@ -78,14 +85,76 @@ def _bulk_store(machine: Machine, strand: Strand, instruction: Instruction) -> i
     for place in range(len(instruction.inputs)):
         where = address(strand, instruction, place)
         if where is not None and where.memory.space == "smem":
-            _bulk_read(machine, strand, instruction.operation, where)
+            bulk_read(machine, strand, instruction.operation, where)
             break
     return strand.place + 1
 
 
 @action("raw_copy")
 def _raw_copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    raise Unfollowed(instruction.operation, "a bulk copy without a tensor map is not followed yet")
+    """A bulk copy without a tensor map: ``target, source, barrier, bytes`` into shared memory, no barrier out of it."""
+    operation = instruction.operation
+    target, source = address(strand, instruction, 0), address(strand, instruction, 1)
+    if operation.name.endswith("global.shared.cta"):
+        bulk_read(machine, strand, operation, sized(source, integer(machine, strand, instruction, 2)))
+        return strand.place + 1
+    if "multicast" in words(operation):
+        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+    barrier, size_ = address(strand, instruction, 2), integer(machine, strand, instruction, 3)
+    if operation.name.endswith("shared.cta"):
+        bulk_across(machine, strand, operation, target, source, barrier, size_)
+    else:
+        bulk_load(machine, strand, operation, target, barrier, size_)
+    return strand.place + 1
+
+
+def sized(where: Address | None, size_: int | None) -> Address | None:
+    return None if where is None else replace(where, extent=size_ or where.extent)
+
+
+def bulk_load(
+    machine: Machine,
+    strand: Strand,
+    operation: Operation,
+    target: Address | None,
+    barrier: Address | None,
+    size_: int | None,
+) -> None:
+    """A copy into shared memory, perhaps of another CTA, whose bytes complete on a barrier; one for each thread.
+
+    Args:
+        size_: the bytes that one thread's copy brings.
+    """
+    if barrier is None or barrier.offset is None or target is None:
+        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+    if size_ is None:
+        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
+    homes = machine.targets(strand, barrier)
+    for cta, threads in machine.targets(strand, target).items():
+        home = cta if cta in homes else next(iter(homes))
+        key = (home, barrier.memory.serial, barrier.offset)
+        complete_on(machine, strand, operation, key, size_ * threads, sized(target, size_), cta)
+
+
+def bulk_across(
+    machine: Machine,
+    strand: Strand,
+    operation: Operation,
+    target: Address | None,
+    source: Address | None,
+    barrier: Address | None,
+    size_: int | None,
+) -> None:
+    """A copy from shared memory into that of another CTA, which reads here until its bytes complete there."""
+    bulk_load(machine, strand, operation, target, barrier, size_)
+    if barrier is None or barrier.offset is None:
+        return
+    for home in machine.targets(strand, barrier):
+        key = (home, barrier.memory.serial, barrier.offset)
+        held = machine.barriers.get(key)
+        if held is not None:
+            agents = (barrier_agent(key),)
+            access(machine, strand, operation, sized(source, size_), ".tma", False, agents, held.phase + 1)
 
 
 def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target: Address | None) -> None:
@@ -109,6 +178,9 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
             "move it out of the region under nvvm.elect.sync",
         )
     receivers = [strand.cta]
+    shared = _sharing(words(operation), strand.cta, machine.shape.ctas)
+    if shared is not None:
+        mask = sum(1 << cta for cta in shared)
     if isinstance(mask, int):
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
         # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
@@ -147,7 +219,27 @@ def complete_on(
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
+    barrier.sources.add(id(operation))
     settle(barrier)
+
+
+_MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
+
+
+@lru_cache(maxsize=4096)
+def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
+    """The CTAs that a copy of a whole block brings one tile to, each of them a part: those of one place in its layout.
+
+    The CTAs of a pair have halves of their own of what their MMA takes.
+    """
+    found = _MULTICAST.search(text)
+    kind = read_type(f"!cute.layout<{found[1]}>") if found is not None else None
+    layout = kind.value if isinstance(kind, Algebraic) else None
+    if not isinstance(layout, Layout) or size(layout) != ctas:
+        return None
+    pair = 2 if "use_2cta" in text else 1
+    mine = crd2idx(cta, layout)
+    return [one for one in range(ctas) if crd2idx(one, layout) == mine and one % pair == cta % pair]
 
 
 def _bytes(atom: str, text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -9,7 +10,7 @@ from functools import lru_cache
 from tileproof.dialects.values import Tensor, read_type
 from tileproof.ir import Operation
 from tileproof.protocol.actions.accesses import generic
-from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result
+from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -18,6 +19,8 @@ from tileproof.protocol.values import Address, Lanes, Value
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+
+_SCALAR = re.compile(r"i\d+|index")
 
 
 def _element(strand: Strand, instruction: Instruction, place: int) -> Address | None:
@@ -57,11 +60,16 @@ def _read(machine: Machine, strand: Strand, instruction: Instruction) -> int:
 
 
 def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where: Address | None) -> Value:
-    """What a load gives: the address of tensor memory where it was put, nothing that is known otherwise."""
+    """What a load gives: the address of tensor memory where it was put, or an integer that threads put there."""
     if where is None or where.memory.space != "smem":
         return None
     slot_read(machine, strand, operation, where)
-    return machine.slots.get((strand.cta, where.memory.serial, where.offset))
+    held = machine.slots.get((strand.cta, where.memory.serial, where.offset))
+    if held is not None or where.offset is None or not _SCALAR.fullmatch(type_of_result(machine, operation)):
+        return held
+    home = strand.cta if where.cta is None else where.cta
+    found = machine.letters.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
+    return found[0] if found is not None else None
 
 
 def slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
@@ -83,12 +91,21 @@ def _write(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     candidates = [i for i in range(len(instruction.inputs)) if isinstance(operand(strand, instruction, i), Address)]
     if candidates and place not in candidates:
         place = candidates[-1]
-    generic(
-        machine,
-        strand,
-        instruction.operation,
-        _element(strand, instruction, place),
-        True,
-        memory_word(instruction, place),
-    )
+    where = _element(strand, instruction, place)
+    generic(machine, strand, instruction.operation, where, True, memory_word(instruction, place))
+    values = [
+        i for i in range(len(instruction.inputs)) if i not in candidates and _SCALAR.fullmatch(instruction.types[i])
+    ]
+    if where is not None and where.extent is not None and values:
+        post(machine, strand, where, operand(strand, instruction, values[-1]))
     return strand.place + 1
+
+
+def post(machine: Machine, strand: Strand, where: Address, value: Value) -> None:
+    """An integer lies in shared memory for others to read: the stage, the tile, or whether there is another tile."""
+    if isinstance(value, Lanes):
+        value = value.on(strand.threads)
+    if where.memory.space != "smem" or where.offset is None or not isinstance(value, int):
+        return
+    for cta in machine.targets(strand, where):
+        machine.letters.setdefault((cta, where.memory.serial), {})[where.offset] = (value, where.extent or 4)

@@ -1,14 +1,11 @@
-"""What concerns a kernel as a whole: register budgets, what cannot be seen, what is left in flight at its end."""
+"""What concerns a kernel as a whole: register budgets, and what is left in flight at its end."""
 
 from __future__ import annotations
 
-import re
-
-from tileproof.protocol.actions.barriers import proxy_fence
-from tileproof.protocol.actions.base import Action, limit, registrar, result
+from tileproof.protocol.actions.base import Action, limit, registrar
 from tileproof.protocol.actions.groups import uncommitted
-from tileproof.protocol.effects import number, words
-from tileproof.protocol.machine import Machine, Unfollowed
+from tileproof.protocol.effects import number
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.strand import Strand
 
@@ -30,17 +27,6 @@ def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) 
             )
         for warp in strand.warps:
             machine.budgets[strand.cta, warp] = (count, instruction.operation)
-    return strand.place + 1
-
-
-@action("opaque")
-def _opaque(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    text = words(instruction.operation)
-    if "fence.proxy.async" in text:
-        return proxy_fence(machine, strand, instruction)
-    if re.search(r"mbarrier|\bbar\.|barrier\.|cp\.async|wgmma|tcgen05", text):
-        raise Unfollowed(instruction.operation, "inline assembly synchronises here")
-    result(strand, instruction, None)
     return strand.place + 1
 
 

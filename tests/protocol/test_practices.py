@@ -1,0 +1,295 @@
+"""Practices of kernels in the field: each is clean as it is written, and found where one thing in it is wrong."""
+
+# ruff: noqa: E501  lines of IR
+# checklist: PRO01 PRO02 PRO05 PRO06
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+
+FRAME = """
+!map = !cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, f16, copy_bits = 65536, tma_gbasis = <"(64,64):(1@1,1@0)">, tma_format = F16_RN>
+!tma = !cute_nvgpu.atom.tma_load<f16, copy_bits = 65536, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(64,64):(1@1,1@0)">>
+!coords = !cute.coord_tensor<"(0,0)", "(((64,64),1),(1)):(((1@1,1@0),0),(0))">
+!tile = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "((4096,1),(1)):((1,0),(0))">
+!bulk = !cute_nvgpu.atom.bulk_copy_g2s<f32>
+!async = !cute_nvgpu.atom.simt_async_copy<f32, cache = always, 128 b>
+!plain = !cute_nvgpu.atom.universal_copy<f32, 128 b>
+gpu.module @kernels {
+  cuda.kernel @k(%map: !map, %from: !coords, %global: !cute.memref<f32, gmem, align<16>, "1024:1">,
+                 %part: !cute.memref<f32, gmem, align<16>, "((4,2),1):((1,512),0)">, %out: !llvm.ptr<1>, %tiles: i32)
+      attributes {gpu.kernel, nvvm.reqntid = array<i32: THREADS, 1, 1>, nvvm.cluster_dim = array<i32: CTAS, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c4 = arith.constant 4 : i32
+    %c9 = arith.constant 9 : i32
+    %c32 = arith.constant 32 : i32
+    %c128 = arith.constant 128 : i32
+    %c160 = arith.constant 160 : i32
+    %c4096 = arith.constant 4096 : i32
+    %true = arith.constant true
+    %long = arith.constant 10000000 : i32
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %lane = nvvm.read.ptx.sreg.laneid : i32
+    %warp_of = arith.divsi %tid, %c32 : i32
+    %warp = cute_nvgpu.arch.make_warp_uniform(%warp_of) : i32
+    %first = arith.cmpi eq, %warp, %c0 : i32
+    %store = cute.memref.alloca() {smem.struct_fields = ["data:8192:0", "mbar:16:8192", "word:16:8208"]} : !cute.memref<i8, smem, align<1024>, "8224:1">
+    %raw = cute.get_iter(%store) : !cute.memref<i8, smem, align<1024>, "8224:1">
+    %data = cute.recast_iter(%raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f32, smem, align<1024>>
+    %at_bars = cute.make_int_tuple() : () -> !cute.int_tuple<"8192">
+    %bars = cute.add_offset(%raw, %at_bars) : (!cute.ptr<i8, smem, align<1024>>, !cute.int_tuple<"8192">) -> !cute.ptr<i8, smem, align<1024>>
+    %full_iter = cute.recast_iter(%bars) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<i64, smem, align<1024>>
+    %full = builtin.unrealized_conversion_cast %full_iter : !cute.ptr<i64, smem, align<1024>> to !llvm.ptr<3>
+    %at_word = cute.make_int_tuple() : () -> !cute.int_tuple<"8208">
+    %word_raw = cute.add_offset(%raw, %at_word) : (!cute.ptr<i8, smem, align<1024>>, !cute.int_tuple<"8208">) -> !cute.ptr<i8, smem, align<16>>
+    %word_iter = cute.recast_iter(%word_raw) : !cute.ptr<i8, smem, align<16>> to !cute.ptr<i32, smem, align<16>>
+    %word_layout = cute.make_layout() : !cute.layout<"4:1">
+    %word = cute.make_view(%word_iter, %word_layout) : !cute.memref<i32, smem, align<16>, "4:1">
+    scf.if %first {
+      %one = nvvm.elect.sync -> i1
+      scf.if %one {
+        nvvm.mbarrier.init %full, %c1 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.fence.mbarrier.init
+    nvvm.cluster.arrive.relaxed
+    nvvm.cluster.wait
+BODY
+    return
+  }
+}
+"""
+
+# Each thread reads back what its own cp.async brought, through another view of its part: no barrier is needed.
+OWN_PART = """
+    %mine = cute.make_layout() : !cute.layout<"((4,2),1):((1,512),0)">
+    %dst = cute.make_view(%data, %mine) : !cute.memref<f32, smem, align<1024>, "((4,2),1):((1,512),0)">
+    %atom = cute.make_atom() : () -> !async
+    cute.copy(%atom, %part, %dst) : (!async, !cute.memref<f32, gmem, align<16>, "((4,2),1):((1,512),0)">, !cute.memref<f32, smem, align<1024>, "((4,2),1):((1,512),0)">)
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
+    %again = cute.make_layout() : !cute.layout<"(4,(2,1)):(1,(512,0))">
+    %src = cute.make_view(%data, %again) : !cute.memref<f32, smem, align<1024>, "(4,(2,1)):(1,(512,0))">
+    %kept = cute.memref.alloca() : !cute.memref<f32, rmem, align<16>, "(4,(2,1)):(1,(4,0))">
+    %copy = cute.make_atom() : () -> !plain
+    cute.copy(%copy, %src, %kept) : (!plain, !cute.memref<f32, smem, align<1024>, "(4,(2,1)):(1,(512,0))">, !cute.memref<f32, rmem, align<16>, "(4,(2,1)):(1,(4,0))">)
+"""
+
+# Rows of a tile that a thread copies one by one reach over each other and touch none of each other's elements.
+ROWS = """
+    %rows = cute.make_layout() : !cute.layout<"((4,2),1):((1,512),0)">
+    %next_at = cute.make_int_tuple() : () -> !cute.int_tuple<"128">
+    %next = cute.add_offset(%data, %next_at) : (!cute.ptr<f32, smem, align<1024>>, !cute.int_tuple<"128">) -> !cute.ptr<f32, smem, align<512>>
+    %dst = cute.make_view(%data, %rows) : !cute.memref<f32, smem, align<1024>, "((4,2),1):((1,512),0)">
+    %other = cute.make_view(%next, %rows) : !cute.memref<f32, smem, align<512>, "((4,2),1):((1,512),0)">
+    %atom = cute.make_atom() : () -> !async
+    cute.copy(%atom, %part, %dst) : (!async, !cute.memref<f32, gmem, align<16>, "((4,2),1):((1,512),0)">, !cute.memref<f32, smem, align<1024>, "((4,2),1):((1,512),0)">)
+    cute.copy(%atom, %part, %other) : (!async, !cute.memref<f32, gmem, align<16>, "((4,2),1):((1,512),0)">, !cute.memref<f32, smem, align<512>, "((4,2),1):((1,512),0)">)
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
+"""
+
+# The elected thread issues a bulk copy whose bytes are those of its view.
+BULK = """
+    %whole = cute.make_layout() : !cute.layout<"1024:1">
+    %dst = cute.make_view(%data, %whole) : !cute.memref<f32, smem, align<1024>, "1024:1">
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        %t = nvvm.mbarrier.arrive.expect_tx %full, %c4096 : !llvm.ptr<3>, i32 -> i64
+        %made = cute.make_atom() : () -> !bulk
+        %atom = cute_nvgpu.atom.set_value<tma_bar>(%made, %full_iter) : (!bulk, !cute.ptr<i64, smem, align<1024>>)
+        cute.copy(%atom, %global, %dst) : (!bulk, !cute.memref<f32, gmem, align<16>, "1024:1">, !cute.memref<f32, smem, align<1024>, "1024:1">)
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+    %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    %value = cute.memref.load(%dst, %at) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">) -> f32
+"""
+
+# A bulk reduction in inline assembly reads shared memory until its group is waited for.
+REDUCTION = """
+    %whole = cute.make_layout() : !cute.layout<"1024:1">
+    %view = cute.make_view(%data, %whole) : !cute.memref<f32, smem, align<1024>, "1024:1">
+    %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    %zero = arith.constant 0.0 : f32
+    cute.memref.store(%view, %at, %zero) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
+    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+    nvvm.barrier
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        %p = builtin.unrealized_conversion_cast %data : !cute.ptr<f32, smem, align<1024>> to !llvm.ptr<3>
+        nvvm.inline_ptx "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [{$r0}], [{$r1}], {$r2};" ro(%out, %p, %c4096 : !llvm.ptr<1>, !llvm.ptr<3>, i32)
+        nvvm.cp.async.bulk.commit.group
+        nvvm.cp.async.bulk.wait_group 0 {read}
+      }
+    }
+    nvvm.barrier
+    cute.memref.store(%view, %at, %zero) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
+"""
+
+# Lanes of a warp store into the shared memory of each CTA; the bytes complete on its barrier. The warp goes on as one.
+REMOTE = """
+    %two = arith.cmpi slt, %lane, %c2 : i32
+    %bytes = arith.constant 8 : i32
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        %t = nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32 -> i64
+      }
+      scf.if %two {
+        %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
+        %slot = cute.make_int_tuple(%rank) : (i32) -> !cute.int_tuple<"?">
+        %here = cute.add_offset(%word_iter, %slot) : (!cute.ptr<i32, smem, align<16>>, !cute.int_tuple<"?">) -> !cute.ptr<i32, smem>
+        %p = builtin.unrealized_conversion_cast %here : !cute.ptr<i32, smem> to !llvm.ptr<3>
+        %there = nvvm.mapa %p, %lane : !llvm.ptr<3> -> !llvm.ptr<7>
+        %a = llvm.ptrtoint %there : !llvm.ptr<7> to i32
+        %bar = nvvm.mapa %full, %lane : !llvm.ptr<3> -> !llvm.ptr<7>
+        %b = llvm.ptrtoint %bar : !llvm.ptr<7> to i32
+        nvvm.inline_ptx "st.async.shared::cluster.mbarrier::complete_tx::bytes.s32 [{$r0}], {$r1}, [{$r2}];" ro(%a, %c4, %b : i32, i32, i32)
+      }
+      %one3 = nvvm.elect.sync -> i1
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+"""
+
+# A warp tells the others through shared memory whether there is another tile: they go round as often as it says.
+LETTER = """
+    %stop = arith.constant 5 : i32
+    %at0 = cute.make_coord() : () -> !cute.coord<"0">
+    %last:2 = scf.while (%go = %true, %n = %c0) : (i1, i32) -> (i1, i32) {
+      scf.condition(%go) %go, %n : i1, i32
+    } do {
+    ^bb0(%go: i1, %n: i32):
+      %more = arith.addi %n, %c1 : i32
+      nvvm.barrier
+      scf.if %first {
+        %again = arith.cmpi slt, %more, %stop : i32
+        %flag = arith.extui %again : i1 to i32
+        %one2 = nvvm.elect.sync -> i1
+        scf.if %one2 {
+          cute.memref.store(%word, %at0, %flag) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">, i32) -> ()
+        }
+      }
+      nvvm.barrier
+      %read = cute.memref.load(%word, %at0) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">) -> i32
+      %goes = arith.cmpi ne, %read, %c0 : i32
+      scf.yield %goes, %more : i1, i32
+    }
+    %five = arith.cmpi eq, %last#1, %stop : i32
+    scf.if %five {
+      %one4 = nvvm.elect.sync -> i1
+      scf.if %one4 {
+        scf.if %first {
+          %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+        }
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+"""
+
+# Two warpgroups meet one warp each at a barrier of its own, whose number is computed.
+NUMBERED = """
+    %group = arith.divsi %tid, %c128 : i32
+    %computes = arith.cmpi slt, %group, %c2 : i32
+    scf.if %computes {
+      %number = arith.addi %group, %c9 : i32
+      nvvm.barrier id = %number number_of_threads = %c160
+    } else {
+      nvvm.barrier id = %c9 number_of_threads = %c160
+      %c10 = arith.constant 10 : i32
+      nvvm.barrier id = %c10 number_of_threads = %c160
+    }
+"""
+
+# A copy by the block is multicast to the CTAs that have one place in its layout: each fetches a part for both.
+BLOCK = """
+    %c8192 = arith.constant 8192 : i32
+    %swizzled = cute.recast_iter(%raw) : !cute.ptr<i8, smem, align<1024>> to !cute.ptr<f16, smem, align<1024>, S<3,4,3>>
+    %tile_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
+    %dst = cute.make_view(%swizzled, %tile_layout) : !tile
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        %t = nvvm.mbarrier.arrive.expect_tx %full, %c8192 : !llvm.ptr<3>, i32 -> i64
+      }
+      %exec = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
+      %atom = cute_nvgpu.atom.set_value<tma_bar>(%exec, %full_iter) : (!tma, !cute.ptr<i64, smem, align<1024>>)
+      cute.copy(%atom, %from, %dst) {from_block_api, multicast_layout = #cute.layout<"(1,2):(1,0)">} : (!tma, !coords, !tile)
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+"""
+
+
+def found(body: str, threads: int = 128, ctas: int = 1) -> tuple[set[str], str]:
+    """The codes that are reported for a kernel with this body, notes apart."""
+    text = FRAME.replace("BODY", body).replace("THREADS", str(threads)).replace("CTAS", str(ctas))
+    diagnostics = tileproof.check(text).diagnostics
+    return {d.code for d in diagnostics}, "\n".join(f"{d.code} {d.message}" for d in diagnostics)
+
+
+CASES = {
+    "own part of cp.async": (OWN_PART, 128, 1, "    nvvm.cp.async.wait.group 0\n", "", {"PR111"}),
+    "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
+    "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
+    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR106"}),
+    "stores to other CTAs": (REMOTE, 128, 2, "constant 8 :", "constant 12 :", {"PR124"}),
+    "a letter": (LETTER, 128, 1, "%last#1, %stop", "%last#1, %c4", {"PR126"}),
+    "numbered barriers": (NUMBERED, 288, 1, "constant 10 :", "constant 11 :", {"PR130"}),
+    "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_practice_is_clean_and_its_broken_twin_is_found(name):
+    body, threads, ctas, right, wrong, codes = CASES[name]
+    assert body.count(right) >= 1
+    clean, told = found(body, threads, ctas)
+    assert clean == set(), told
+    broken, told = found(body.replace(right, wrong), threads, ctas)
+    assert {code for code in broken if code.startswith("PR")} == codes, told
+
+
+def test_a_tile_that_no_cta_shares_is_whole_in_each():
+    assert found(BLOCK.replace('"(1,2):(1,0)"', '"(1,2):(0,1)"'), ctas=2)[0] == set()
+
+
+# A warp arrives as often as data tell, and the others wait for three of its arrivals.
+DATA = """
+    scf.if %first {
+      %left = scf.while (%go = %true) : (i1) -> (i1) {
+        scf.condition(%go) %go : i1
+      } do {
+      ^bb0(%go: i1):
+        %one2 = nvvm.elect.sync -> i1
+        scf.if %one2 {
+          %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+        }
+        %data_tell = llvm.inline_asm "unknown.pred $0, $1;", "=r,r" %tiles : (i32) -> i1
+        scf.yield %data_tell : i1
+      }
+    } else {
+      nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+      nvvm.mbarrier.try_wait.parity %full, %c1, %long : !llvm.ptr<3>, i32, i32
+      nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+    }
+"""
+
+
+def test_what_waits_for_a_loop_that_data_end_is_not_said_to_hang():
+    codes, told = found(DATA)
+    assert codes == {"PR190"}
+    assert "depends on how often loops go round" in told
+    counted = DATA.replace("scf.yield %data_tell", "scf.yield %no").replace(
+        "%one2 =", "%no = arith.constant false\n%one2 =", 1
+    )
+    assert found(counted)[0] == {"PR126"}
