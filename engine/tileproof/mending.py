@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tileproof.diagnostic import Severity
 from tileproof.dialects.types import Node
@@ -17,7 +18,7 @@ from tileproof.ptx.lower import Lowered, lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, operand_texts, spell
 from tileproof.rule import Atom, Instruction, OperandForm, Rule, Rulebook, Scalar
-from tileproof.smt import Answer, Encoder, Question, Wish, nearest
+from tileproof.smt import Answer, Encoder, Formula, Question, Wish, nearest
 
 _TARGET, _PTX, _OPCODE, _OPERAND, _OPEN = 200, 100, 8, 2, 1  # what a change costs
 
@@ -72,9 +73,7 @@ def repair_instruction(
     present: dict[str, Scalar] = {**lowered.values, **where}
     fields = book.schemas[declaration.schema].fields
     present = {name: value for name, value in present.items() if name in fields}
-    encoder = Encoder(book, contract, declaration.schema)
-    rules = _hard(book, contract, declaration.schema)
-    kept = [encoder.reading(rule).kept for rule in rules]
+    encoder, rules, kept = _readings(book, contract, declaration.schema)
     wishes = [Wish(name, value, _weight(declaration, name)) for name, value in present.items()]
     instance = book.schemas[declaration.schema].instance
     wishes += [Wish(name, value, _OPEN) for name, value in instance.items() if name not in present]
@@ -90,6 +89,14 @@ def repair_instruction(
         if name in shown and present.get(name) != solved.model[name]
     )
     return Repair(Answer.SATISFIABLE, _text(book, lowered, solved.model, form, changes), changes, conflict)
+
+
+@lru_cache(maxsize=32)
+def _readings(book: Rulebook, contract: str, schema: str) -> tuple[Encoder, tuple[Rule, ...], list[Formula]]:
+    """The formulas of the rules that a legal configuration keeps."""
+    encoder = Encoder(book, contract, schema)
+    rules = _hard(book, contract, schema)
+    return encoder, rules, [encoder.reading(rule).kept for rule in rules]
 
 
 def _hard(book: Rulebook, contract: str, schema: str) -> tuple[Rule, ...]:
@@ -150,10 +157,8 @@ def repair_atom(book: Rulebook, contract: str, atom: Atom, node: Node, text: str
         MalformedAtom: a parameter is missing or has no meaning.
     """
     facts = atom_facts(book, atom, node, 0)
-    encoder = Encoder(book, contract, atom.schema)
-    rules = _hard(book, contract, atom.schema)
+    encoder, rules, kept = _readings(book, contract, atom.schema)
     present = {name: value for name, value in facts.values.items() if name in encoder.variables}
-    kept = [encoder.reading(rule).kept for rule in rules]
     solved = nearest(encoder, kept, [Wish(name, value) for name, value in present.items()], seconds)
     conflict = least_conflict(encoder, rules, present, seconds)
     if solved.answer is not Answer.SATISFIABLE:

@@ -30,7 +30,7 @@ from tileproof.source import Source
 from tileproof.wordcheck import check_words
 
 LARGEST_LATTICE = 4_000_000
-ONE_QUESTION = 131_072  # configurations that one question to Z3 compares
+ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger ones may take it minutes
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ from tileproof.message import render
 from tileproof.protocol.verify import relevant
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.ptx.module import is_ptx
-from tileproof.rule import Rulebook, Scalar
+from tileproof.rule import Atom, Rulebook, Scalar
 from tileproof.scan import Scan, scan
 from tileproof.source import Source, Span
 from tileproof.spans import span_of
@@ -48,6 +48,7 @@ from tileproof.target import Target
 from tileproof.verbs.expectations import split, verify
 from tileproof.verbs.outcome import FileReport, Options, finding, finish
 
+_MOST_MENDED = 4  # illegal atoms of a file whose nearest legal form is looked for
 _ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 _ASSEMBLES = re.compile(r"nvvm\.tcgen05\.mma|tma_load|tma_store")  # else there is nothing to follow
@@ -111,6 +112,7 @@ class _Check:
         self.atoms: dict[str, _AtomUse] = {}
         self.illegal: set[str] = set()
         self.held: dict[str, tuple[str, _AtomUse] | None] = {}
+        self.mended = 0
 
     def report(self) -> FileReport:
         if not self.scan.holds_ir:
@@ -244,8 +246,24 @@ class _Check:
             self.find("IR004", fault.span, str(fault))
             self.illegal.add(text)
             return
+        before = len(self.diagnostics)
         if not self.judge(replace(facts, span=name)):
             self.illegal.add(text)
+            self.mend(before, text, declaration)
+
+    def mend(self, first: int, text: str, declaration: Atom) -> None:
+        """Tell the nearest legal form of an illegal atom, behind the hint of the first error about it."""
+        self.mended += 1
+        if self.mended > _MOST_MENDED:
+            return
+        from tileproof.mending import repair_atom  # noqa: PLC0415  the solver loads slowly, and most atoms are legal
+
+        repair = repair_atom(self.book, self.options.contract, declaration, type_tree(text), text)
+        at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
+        if repair.text:
+            found = self.diagnostics[at]
+            nearest = f"the nearest legal atom is {repair.text}"
+            self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
 
     @cached_property
     def operation_kinds(self) -> list[tuple[str, str]]:
