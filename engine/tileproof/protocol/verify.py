@@ -59,6 +59,13 @@ class Run:
         """Whether the kernel was followed to its end and nothing was found."""
         return not self.faults and self.stopped is None and self.machine.complete
 
+    @property
+    def certain(self) -> bool:
+        """Whether there are faults, and no loop was left, or passed by, where it may not be."""
+        machine = self.machine
+        doubtful = machine.guessed or machine.unknown or machine.skipped or not machine.complete
+        return bool(self.faults) and self.stopped is None and not doubtful
+
 
 def relevant(text: str) -> bool:
     """Whether a text can hold anything asynchronous."""
@@ -132,6 +139,7 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
     doubtful = [fault for fault in faults if first.skipped or (first.guessed and fault.code in _HANGS)]
     if first.complete and (not faults or len(doubtful) < len(faults)):
         return Outcome(kernel, faults, None, first.steps)
+    certain = []
     for other in others:
         further = other.machine.executed >= first.executed and other.machine.steps >= first.steps
         if other.stopped is None and not other.faults and (further or not first.complete):
@@ -139,6 +147,9 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
         counted = not first.unknown and not first.skipped and other.machine.shape == first.shape
         if counted and _hanging(first) <= _hanging(other.machine):
             return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
+        certain.append(other.certain)
+    if certain and all(certain):
+        return Outcome(kernel, faults, None, first.steps)  # it hangs as well where no loop was left on a guess
     if first.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
         reason = "what goes wrong depends on how often loops go round"
         return Outcome(kernel, (), (faults[0].operation, reason), first.steps)
