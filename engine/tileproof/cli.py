@@ -791,6 +791,7 @@ def prove_conflict_free(
 @click.option("--major", type=click.Choice(["k", "mn"]), default="k", show_default=True, help="For --copy.")
 @click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_rule_options
 def prove_fragment(
@@ -801,6 +802,7 @@ def prove_fragment(
     major: str,
     facts: tuple[str, ...],
     contract: str,
+    smt2: Path | None,
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
@@ -817,8 +819,14 @@ def prove_fragment(
     book, _ = _load(folders)
     try:
         answer = verb.fragment(book, atom, role, contract=contract, given=facts, layout=own, copy=copy, major=major)
+        if smt2 is not None:
+            if copy is not None or contract != "ptx":
+                fail("--smt2 does not go with --copy and --contract tileiras: no single question decides those")
+            smt2.write_text(verb.question(book, atom, role, given=facts, layout=own), encoding="utf-8")
     except BadQuestion as error:
         fail(str(error))
+    except OSError as error:
+        fail(f"{smt2}: {error.strerror or error}")
     click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
     sys.exit(verb.status(answer))
 

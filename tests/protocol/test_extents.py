@@ -6,7 +6,9 @@ from pathlib import Path
 
 import tileproof
 
-PARTS = (Path(__file__).parent / "bugs" / "18_released_before_wait.mlir").read_text(encoding="utf-8").split("// -----\n")
+PARTS = (
+    (Path(__file__).parent / "bugs" / "18_released_before_wait.mlir").read_text(encoding="utf-8").split("// -----\n")
+)
 ARGUMENT = "%k_tiles: i32)"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from tileproof.dialects.fragments import fragments
 from tileproof.dialects.values import Atom, TiledCopy, TiledMma, read_type
 from tileproof.facts import MalformedAtom, atom_facts
-from tileproof.held import Facts, Fragments, Missing, Operand, declared, fragments_of, operand
-from tileproof.layout import Layout, LayoutError
+from tileproof.held import Facts, Fragments, Missing, Operand, declared, flattened, fragments_of, operand
+from tileproof.layout import Layout, LayoutError, size
 from tileproof.layout.expression import evaluate
 from tileproof.prove import fragments as prove
 from tileproof.prove import tiled
@@ -91,6 +91,27 @@ def fragment(
         matrices = _matrices(book, copy, bits if isinstance(bits, int) else None)
         return Answer(prove.moves(matrices, true, major), about)
     return Answer(prove.covers(true), about)
+
+
+def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (), layout: str | None = None) -> str:
+    """What ``fragment`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+
+    Raises:
+        BadQuestion: there is no such atom, operand, fact or layout, or only part of the tile is held.
+    """
+    from tileproof.prove import questions  # noqa: PLC0415  a verdict needs none of it
+
+    if atom.startswith("!cute.tiled_"):
+        raise BadQuestion("--smt2 writes the question of an atom, not of a tiled one")
+    true = _operand(find(book, atom, "ptx", _given(given)), role)
+    if layout is not None:
+        own = flattened(_layout(layout), true.tile)
+        return questions.equivalent(str(own), str(true.flat)).script().text()
+    if true.partial:
+        raise BadQuestion(f"nobody holds some elements of {true.role}: there is no question of covering its tile")
+    if not true.tile:
+        return questions.covers(str(true.flat), (size(true.flat),), prove.broadcast(true) > 1).script().text()
+    return questions.covers(str(true.layout), true.tile, prove.broadcast(true) > 1).script().text()
 
 
 def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> Answer:
