@@ -22,7 +22,9 @@ def test_the_broken_hopper_gemm_has_exactly_one_error_at_its_atom():
     [diagnostic] = report.diagnostics
     assert report.exit_status() == 1
     assert diagnostic.code == "WG101"
-    assert diagnostic.hint == "nearest: N = 96 or 104"
+    rule_says, _, repaired = diagnostic.hint.partition("; the nearest legal atom is ")
+    assert rule_says == "nearest: N = 96 or 104"
+    assert repaired.startswith("!cute_nvgpu.sm90.mma<64x96x16, ")
     assert diagnostic.source.text[: diagnostic.span.start].endswith("!cute_nvgpu.sm90.mma<64x")
 
 
