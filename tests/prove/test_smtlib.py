@@ -181,18 +181,18 @@ def test_cvc5_repeats_the_cases(verdict, arguments, tmp_path):
     assert answer == ("unsat" if verdict == "proved" else "sat")
 
 
-MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-FRAGMENTS = [
-    *(["--atom", MMA, "--operand", role] for role in "ABC"),
+HALF_MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+HELD = [
+    *(["--atom", HALF_MMA, "--operand", role] for role in "ABC"),
     ["--atom", "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "--operand", "C"],
     ["--atom", "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16", "--operand", "A"],
-    ["--atom", MMA, "--operand", "C", "--layout", "((4,8),(2,2)):((32,1),(16,8))"],
-    ["--atom", MMA, "--operand", "C", "--layout", "((4,8),(2,2)):((16,1),(64,8))"],
+    ["--atom", HALF_MMA, "--operand", "C", "--layout", "((4,8),(2,2)):((32,1),(16,8))"],
+    ["--atom", HALF_MMA, "--operand", "C", "--layout", "((4,8),(2,2)):((16,1),(64,8))"],
     ["--atom", "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x2>", "--operand", "D"],
 ]
 
 
-@pytest.mark.parametrize("arguments", FRAGMENTS, ids=" ".join)
+@pytest.mark.parametrize("arguments", HELD, ids=" ".join)
 def test_cvc5_repeats_who_holds_what(arguments, tmp_path):
     file = tmp_path / "question.smt2"
     result = CliRunner().invoke(main, ["prove", "fragment", *arguments, "--smt2", str(file)])
