@@ -20,8 +20,8 @@ _NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
 _SIDE = {side: re.compile(rf"\b{side.upper()}\s*\[([^\]]*)\]") for side in "dab"}
 _WORD = re.compile(r"<\s*(\w+)\s*>")
 _MAJORS = {"a": {"row": ".k", "col": ".mn"}, "b": {"col": ".k", "row": ".mn"}}
-_COORDINATES, _MASK = 2, {"nvvm.cp.async.bulk.tensor.shared.cluster.global": 5}
-_MASK["nvvm.cp.async.bulk.shared.cluster.global"] = 4
+_COORDINATES = 2  # the segment of operands that holds them, and that of the mask of CTAs
+_MASK = {"nvvm.cp.async.bulk.tensor.shared.cluster.global": 5, "nvvm.cp.async.bulk.shared.cluster.global": 4}
 
 
 def is_raw(book: Rulebook, operation: Operation) -> bool:

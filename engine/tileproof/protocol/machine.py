@@ -111,11 +111,9 @@ class Machine:
     book: Rulebook
     actions: dict[str, Callable[[Machine, Strand, Instruction], int]]
     faults: list[Fault] = field(default_factory=list)
-    notes: list[tuple[Operation, str]] = field(default_factory=list)
     strands: list[Strand] = field(default_factory=list)
     barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
     rendezvous: dict[tuple[int, object], list[Strand]] = field(default_factory=dict)
-    passed: dict[int, int] = field(default_factory=dict)
     boards: dict[tuple[int, int], Board] = field(default_factory=dict)
     memories: dict[int, Memory] = field(default_factory=dict)
     tmem: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)

@@ -253,15 +253,16 @@ class _Check:
 
     def mend(self, first: int, text: str, declaration: Atom) -> None:
         """Tell the nearest legal form of an illegal atom, behind the hint of the first error about it."""
-        self.mended += 1
-        if self.mended > _MOST_MENDED:
+        at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
+        found = self.diagnostics[at]
+        shown = self.options.reports(found.code, found.name) and not self.options.verify
+        if not shown or not self.options.mend or self.mended == _MOST_MENDED:
             return
+        self.mended += 1
         from tileproof.mending import repair_atom  # noqa: PLC0415  the solver loads slowly, and most atoms are legal
 
         repair = repair_atom(self.book, self.options.contract, declaration, type_tree(text), text)
-        at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
         if repair.text:
-            found = self.diagnostics[at]
             nearest = f"the nearest legal atom is {repair.text}"
             self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
 

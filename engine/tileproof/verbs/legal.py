@@ -105,7 +105,7 @@ def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar
 
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
-    return check_ir(book, source, Options(contract, str(where["target"])[1:]))
+    return check_ir(book, source, Options(contract, str(where["target"])[1:], mend=False))
 
 
 def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:

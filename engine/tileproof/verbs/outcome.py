@@ -23,6 +23,7 @@ class Options:
         split: whether ``// -----`` separates texts that are checked each for itself.
         verify: whether comments in the text say what is expected; then only what differs from that is reported.
         explain_path: whether findings of the protocol show what the threads did on the way.
+        mend: whether hints tell the nearest legal form of an illegal atom, which Z3 looks for.
     """
 
     contract: str = "ptx"
@@ -32,6 +33,7 @@ class Options:
     split: bool = False
     verify: bool = False
     explain_path: bool = False
+    mend: bool = True
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""

@@ -157,4 +157,4 @@ def _integer(value: Value) -> int | None:
     return value if isinstance(value, int) else None
 
 
-__all__ = ["ACTIONS", "Statement", "post", "statements", "step_of"]
+__all__ = ["ACTIONS", "Statement", "statements", "step_of"]

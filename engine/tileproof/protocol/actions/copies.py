@@ -14,7 +14,7 @@ from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
 from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
-from tileproof.protocol.actions.base import Action, address, integer, memory_word, named_operand, registrar
+from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
 from tileproof.protocol.effects import words
 from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
@@ -296,19 +296,19 @@ def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> in
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
-            sized = replace(target, extent=target.extent or size_)
-            complete_on(machine, strand, operation, key, size_, sized, cta)
+            complete_on(machine, strand, operation, key, size_, replace(target, extent=target.extent or size_), cta)
     return strand.place + 1
 
 
 @action("cancel")
 def _cancel(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """An asynchronous question that answers with 16 bytes on a barrier, in all CTAs of the cluster where it says so."""
+    """An asynchronous question that answers on a barrier, in all CTAs of the cluster where it says so."""
     where, barrier = address(strand, instruction, 0), address(strand, instruction, 1)
     if barrier is None or barrier.offset is None:
         raise Unfollowed(instruction.operation, "the barrier of the answer is not known")
     every = "multicast" in words(instruction.operation)
+    size_ = limit(machine, "cancel_bytes")
     for cta in range(machine.shape.ctas) if every else (strand.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, strand, instruction.operation, key, 16, where, cta)
+        complete_on(machine, strand, instruction.operation, key, size_, where, cta)
     return strand.place + 1

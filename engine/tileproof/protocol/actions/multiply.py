@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tileproof.dialects.entities import memory as memory_kind
@@ -29,7 +28,7 @@ def _mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     kinds = [memory_kind(text) for text in instruction.types]
     spaces = [kind.space if kind is not None else "" for kind in kinds]
     operation = instruction.operation
-    if "tmem" in spaces[:2] or (len(spaces) > 1 and spaces[1] == "tmem"):
+    if "tmem" in spaces[:2]:
         _tensor_mma(machine, strand, instruction, spaces)
     elif "smem_desc_view" in spaces:
         _wgmma(machine, strand, instruction, spaces)
@@ -83,9 +82,6 @@ def _wgmma(machine: Machine, strand: Strand, instruction: Instruction, spaces: S
     queue.open.registers |= used
 
 
-_ATOM_CTAS = re.compile(r"cta_group = <?cta_2|num_cta = 2|, 2\s*>$|Sm100_2|cta_2")
-
-
 def _tensor_mma(machine: Machine, strand: Strand, instruction: Instruction, spaces: Sequence[str]) -> None:
     operation = instruction.operation
     moment = machine.tick()
@@ -112,8 +108,6 @@ def _mma_ctas(machine: Machine, strand: Strand, text: str) -> tuple[int, ...]:
             parameter = node.parameter("num_cta") or node.parameter("cta_group")
             numbers = [n.text for n in (parameter.walk() if parameter is not None else ()) if n.kind is Kind.NUMBER]
             if numbers == ["2"]:
-                return cta_pair(machine, strand, "cta_2")
-            if "num_cta = 2" in text:
                 return cta_pair(machine, strand, "cta_2")
     return cta_pair(machine, strand, text)
 

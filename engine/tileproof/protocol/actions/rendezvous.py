@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tileproof.protocol.actions.base import WAITS, Action, integer, registrar
+from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
 from tileproof.protocol.clock import Clock
 from tileproof.protocol.machine import Machine, Unfollowed, Use
 from tileproof.protocol.program import Instruction
@@ -95,8 +95,9 @@ def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[
             f"the barrier waits for {wanted} threads; a CTA has {every} and they come by warps of 32",
         )
         wanted = min(-(-wanted // 32) * 32, every)
-    if ident is not None and not 0 <= ident < 16:
-        machine.fault("PR132", operation, f"there is no named barrier {ident}: a CTA has those from 0 to 15")
+    count = limit(machine, "named_barriers")
+    if ident is not None and not 0 <= ident < count:
+        machine.fault("PR132", operation, f"there is no named barrier {ident}: a CTA has those from 0 to {count - 1}")
     return ident, wanted
 
 

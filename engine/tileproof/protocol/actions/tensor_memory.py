@@ -7,7 +7,7 @@ from dataclasses import replace
 from tileproof.dialects.values import Pointer, element_bits, read_type
 from tileproof.ir import Operation
 from tileproof.protocol.actions.accesses import access
-from tileproof.protocol.actions.base import Action, address, integer, registrar, result, retire, type_of_result
+from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
 from tileproof.protocol.actions.elements import slot_read
 from tileproof.protocol.effects import words
 from tileproof.protocol.machine import Machine
@@ -26,16 +26,19 @@ def _tmem_alloc(machine: Machine, strand: Strand, instruction: Instruction) -> i
     slot_place = instruction.effect.first
     columns = integer(machine, strand, instruction, 1 - slot_place)
     slot = address(strand, instruction, slot_place)
-    if columns is not None and (columns < 32 or columns > 512 or columns & (columns - 1)):
+    least, most = limit(machine, "least_columns"), limit(machine, "most_columns")
+    if columns is not None and (not least <= columns <= most or columns & (columns - 1)):
         machine.fault(
-            "PR150", operation, f"{columns} columns of tensor memory: an allocation has a power of two from 32 to 512"
+            "PR150",
+            operation,
+            f"{columns} columns of tensor memory: an allocation has a power of two from {least} to {most}",
         )
     if machine.state.get(("released", strand.cta)):
         machine.fault("PR151", operation, "tensor memory is allocated here after the permit to allocate was given up")
     held = machine.tmem.setdefault(strand.cta, [])
     taken = sum(n for _, n, _ in held)
-    if columns is not None and taken + columns > 512:
-        machine.fault("PR152", operation, f"{taken + columns} columns of tensor memory are allocated, there are 512")
+    if columns is not None and taken + columns > most:
+        machine.fault("PR152", operation, f"{taken + columns} columns of tensor memory are allocated, there are {most}")
     memory = machine.state.get("tmem")
     if not isinstance(memory, Memory):
         memory = Memory("tensor memory", "tmem", len(machine.memories) + 1)

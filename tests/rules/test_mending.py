@@ -1,0 +1,55 @@
+"""Hints of `check` tell the nearest legal atom; who does not ask for hints does not wait for the solver."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tileproof
+
+ATOM = "!cute_nvgpu.sm90.mma<64x{}x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>"
+USES = "\n".join(f'%{i} = "test.use"() : () -> {ATOM.format(n)}' for i, n in enumerate((100, 12, 257, 264, 300, 1)))
+
+
+def test_the_hint_holds_a_legal_atom():
+    (found,) = tileproof.check(f'%0 = "test.use"() : () -> {ATOM.format(100)}\n').diagnostics
+    nearest = found.hint.partition("the nearest legal atom is ")[2]
+    assert nearest == ATOM.format(96)
+    assert tileproof.legal(nearest, "sm_90a").legal
+
+
+def test_only_a_few_atoms_of_a_file_are_mended():
+    hints = [found.hint for found in tileproof.check(USES + "\n").diagnostics]
+    assert len(hints) == 6
+    assert ["nearest legal atom" in hint for hint in hints] == [True] * 4 + [False] * 2
+
+
+ASK = """
+import sys
+from tileproof.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print("z3" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "solver"),
+    [
+        (["legal", "--target", "sm_90a", ATOM.format(100)], "False"),
+        (["check", "--ignore", "WG101", "KERNEL"], "False"),
+        (["check", "--verify-diagnostics", "KERNEL"], "False"),
+        (["check", "KERNEL"], "True"),
+    ],
+    ids=["legal", "ignored", "verified", "shown"],
+)
+def test_the_solver_is_loaded_where_a_hint_is_shown(arguments: list[str], solver: str, tmp_path):
+    kernel = tmp_path / "kernel.mlir"
+    kernel.write_text(f'%0 = "test.use"() : () -> {ATOM.format(100)}\n', encoding="utf-8")
+    given = [str(kernel) if argument == "KERNEL" else argument for argument in arguments]
+    done = subprocess.run([sys.executable, "-c", ASK, *given], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == solver
