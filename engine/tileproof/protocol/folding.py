@@ -362,12 +362,8 @@ def _parts(count: int, inputs: Sequence[Type | None], outputs: Sequence[Type | N
 def _size(operation: Operation, inputs: Sequence[Type | None], extent: int) -> Function | None:
     kind = inputs[0] if inputs else None
     attribute = operation.attribute("mode")
-    path = tuple(
-        int(n)
-        for n in re.findall(
-            r"\d+", (attribute.text if attribute else "").partition(":")[2] or (attribute.text if attribute else "")
-        )
-    )
+    text = attribute.text if attribute is not None else ""
+    path = tuple(map(int, re.findall(r"\d+", text.partition(":")[2] or text)))
     match kind:
         case Algebraic(value=value):
             whole: Tuple = get_shape(value) if isinstance(value, Layout | ComposedLayout) else value  # type: ignore[assignment]

@@ -25,9 +25,20 @@ _NAMED = {
     ".load": "tcgen05.ld",
     ".store": "tcgen05.st",
 }
-
+_HINTS = {
+    ".tma": "wait for the phase of the mbarrier on which the copy completes",
+    ".async": "wait for the group of the copy, then cross a barrier",
+    ".wgmma": "wait for the group of the wgmma first",
+    ".mma": "commit the MMA to an mbarrier and wait for that",
+    ".s2t": "commit the copy to an mbarrier and wait for that",
+    ".load": "wait for the loads (tcgen05.wait::ld), or use what they load, before the memory is handed on",
+    ".store": "wait for the stores (tcgen05.wait::st) before the memory is handed on",
+}
 
 _PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
+_RELEASED = {".generic", ".async"}
+_TENSOR = {".mma", ".s2t", ".load", ".store"}
+_OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 
 def access(
@@ -60,7 +71,7 @@ def access(
         if writes:
             letters = machine.letters.get((cta, where.memory.serial))
             if letters:
-                for place in [one for one, (_, size) in letters.items() if low - size < one < high]:
+                for place in [at for at, (_, size) in letters.items() if low - size < at < high]:
                     del letters[place]
             for slot in machine.slots:
                 home, serial, offset = slot
@@ -211,26 +222,6 @@ def _apart(shape: str, distance: int) -> bool:
         return False
     mine = _places(shape)
     return bool(mine) and mine.isdisjoint(one + 8 * distance for one in mine)
-
-
-_RELEASED = {".generic", ".async"}
-
-
-_TENSOR = {".mma", ".s2t", ".load", ".store"}
-
-
-_OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
-
-
-_HINTS = {
-    ".tma": "wait for the phase of the mbarrier on which the copy completes",
-    ".async": "wait for the group of the copy, then cross a barrier",
-    ".wgmma": "wait for the group of the wgmma first",
-    ".mma": "commit the MMA to an mbarrier and wait for that",
-    ".s2t": "commit the copy to an mbarrier and wait for that",
-    ".load": "wait for the loads (tcgen05.wait::ld), or use what they load, before the memory is handed on",
-    ".store": "wait for the stores (tcgen05.wait::st) before the memory is handed on",
-}
 
 
 def _code(old: Access, kind: str, writes: bool) -> str:
