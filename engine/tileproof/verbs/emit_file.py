@@ -47,7 +47,6 @@ from tileproof.verbs.outcome import Options
 MMAS = ("cute.gemm", "cute.mma_atom_call")
 COPIES = ("cute.copy", "cute.copy_atom_call")
 _CHAIN = 64  # operations between a descriptor and its use
-_UNIT = (1 << 14) - 1  # the bits of a descriptor that hold an address
 _DISTANCE = 32 * ALIGNMENT  # bytes from A to B where a kernel made their descriptors by itself
 
 
@@ -215,16 +214,18 @@ class _Emitter:
         """The descriptors that the kernel assembles for an MMA; only the address in them may be unknown."""
         placed: dict[str, Placed] = {}
         missing: dict[str, str] = {}
-        first = 0 if operation.name.endswith("wgmma.mma_async") else 1
+        hopper = operation.name.endswith("wgmma.mma_async")
+        first, words = (0, "wgmma.descriptor") if hopper else (1, "tcgen05.descriptor")
+        address = next(f.mask for word in self.book.words[words, "ptx"] for f in word.fields if f.name == "start")
         for i, name in enumerate(("a", "b")):
             facts = lowered.spelled.facts
             if f"{name}.class" not in facts or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
                 continue
             known: Known = fold(operation.operands[first + i], scope, self.places)
-            if known.unknown & ~_UNIT:
+            if known.unknown & ~address:
                 missing[name] = "what its descriptor says is known only at run time"
             else:
-                placed[name] = Placed(i * _DISTANCE, known.ones & ~_UNIT)
+                placed[name] = Placed(i * _DISTANCE, known.ones & ~address)
         return placed, missing
 
     def with_shape(self, lowered: Lowered) -> Lowered:
