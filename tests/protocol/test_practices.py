@@ -17,6 +17,8 @@ FRAME = """
 !bulk = !cute_nvgpu.atom.bulk_copy_g2s<f32>
 !async = !cute_nvgpu.atom.simt_async_copy<f32, cache = always, 128 b>
 !plain = !cute_nvgpu.atom.universal_copy<f32, 128 b>
+!rows = !cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f32, 128 b>, layout_copy_tv = <"((4,32),4):((128,1),32)">, tiler_mn = <"[32:1;16:1]">>
+!columns = !cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f32, 32 b>, layout_copy_tv = <"((8,16),4):((4,32),1)">, tiler_mn = <"[32:1;16:1]">>
 gpu.module @kernels {
   cuda.kernel @k(%map: !map, %from: !coords, %global: !cute.memref<f32, gmem, align<16>, "1024:1">,
                  %part: !cute.memref<f32, gmem, align<16>, "((4,2),1):((1,512),0)">, %out: !llvm.ptr<1>, %tiles: i32)
@@ -229,6 +231,95 @@ BLOCK = """
     nvvm.cluster.wait
 """
 
+# Each thread reads what a thread of another warp wrote, and then writes its own element again.
+EXCHANGE = """
+    %whole = cute.make_layout() : !cute.layout<"1024:1">
+    %view = cute.make_view(%data, %whole) : !cute.memref<f32, smem, align<1024>, "1024:1">
+    %zero = arith.constant 0.0 : f32
+    %mine = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    %other = arith.xori %tid, %c32 : i32
+    %theirs = cute.make_coord(%other) : (i32) -> !cute.coord<"?">
+    cute.memref.store(%view, %mine, %zero) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
+    nvvm.barrier // behind the writes
+    %read = cute.memref.load(%view, %theirs) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">) -> f32
+    nvvm.barrier // behind the reads
+    cute.memref.store(%view, %mine, %read) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
+"""
+
+# Threads share a tile out by rows of 4 elements, write it, and read it by columns.
+TILES = """
+    %whole = cute.make_layout() : !cute.layout<"(32,16):(16,1)">
+    %view = cute.make_view(%data, %whole) : !cute.memref<f32, smem, align<1024>, "(32,16):(16,1)">
+    %rows_atom = cute.make_atom() : () -> !rows
+    %columns_atom = cute.make_atom() : () -> !columns
+    %thread = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    %row = cute.tiled.copy.partition_D(%rows_atom, %view, %thread) : (!rows, !cute.memref<f32, smem, align<1024>, "(32,16):(16,1)">, !cute.coord<"?">) -> !cute.memref<f32, smem, align<16>, "((4,1),1,1):((1,0),0,0)">
+    %column = cute.tiled.copy.partition_S(%columns_atom, %view, %thread) : (!columns, !cute.memref<f32, smem, align<1024>, "(32,16):(16,1)">, !cute.coord<"?">) -> !cute.memref<f32, smem, "((1,4),1,1):((0,16),0,0)">
+    %held = cute.memref.alloca() : !cute.memref<f32, rmem, align<16>, "((4,1),1,1):((1,0),0,0)">
+    %plain_atom = cute.make_atom() : () -> !plain
+    cute.copy(%plain_atom, %held, %row) : (!plain, !cute.memref<f32, rmem, align<16>, "((4,1),1,1):((1,0),0,0)">, !cute.memref<f32, smem, align<16>, "((4,1),1,1):((1,0),0,0)">)
+    nvvm.barrier
+    %one_atom = cute.make_atom() : () -> !cute_nvgpu.atom.universal_copy<f32, 32 b>
+    %columns_held = cute.memref.alloca() : !cute.memref<f32, rmem, align<16>, "((1,4),1,1):((0,1),0,0)">
+    cute.copy(%one_atom, %column, %columns_held) : (!cute_nvgpu.atom.universal_copy<f32, 32 b>, !cute.memref<f32, smem, "((1,4),1,1):((0,16),0,0)">, !cute.memref<f32, rmem, align<16>, "((1,4),1,1):((0,1),0,0)">)
+"""
+
+# Only a loop of three turns crosses a barrier: where there is none in one of two turns, nothing orders the tiles.
+LENGTH = EXCHANGE.replace(
+    "    nvvm.barrier // behind the writes\n",
+    """
+    scf.for %k = %c0 to %tiles step %c1 : i32 {
+      %late = arith.cmpi sge, %k, %c0 : i32
+      scf.if %late {
+        nvvm.barrier
+      }
+    }
+""",
+)
+
+# A barrier on which nobody waits gets all arrivals that it counts.
+PART_OF_A_PHASE = """
+    %one_on = cute.make_int_tuple() : () -> !cute.int_tuple<"1">
+    %more_iter = cute.add_offset(%full_iter, %one_on) : (!cute.ptr<i64, smem, align<1024>>, !cute.int_tuple<"1">) -> !cute.ptr<i64, smem>
+    %more = builtin.unrealized_conversion_cast %more_iter : !cute.ptr<i64, smem> to !llvm.ptr<3>
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        nvvm.mbarrier.init %more, %c128 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.fence.mbarrier.init
+    nvvm.barrier
+    %t = nvvm.mbarrier.arrive %more, %c1 : !llvm.ptr<3> -> i64
+"""
+
+CLUSTER = """
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+"""
+
+# A look at a barrier may come too early: then a loop waits.
+FALLBACK = """
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+      }
+    }
+    %done = nvvm.mbarrier.try_wait.parity.timelimit %full, %c0, %long : !llvm.ptr<3>, i32, i32 -> i1
+    scf.if %done {
+    } else {
+      %last = scf.while (%ready = %done) : (i1) -> (i1) {
+        %waits = arith.xori %ready, %true : i1
+        scf.condition(%waits) %ready : i1
+      } do {
+      ^bb0(%ready: i1):
+        %now = nvvm.mbarrier.try_wait.parity.timelimit %full, %c0, %c9 : !llvm.ptr<3>, i32, i32 -> i1
+        scf.yield %now : i1
+      }
+    }
+"""
+
 
 def found(body: str, threads: int = 128, ctas: int = 1) -> tuple[set[str], str]:
     """The codes that are reported for a kernel with this body, notes apart."""
@@ -245,6 +336,21 @@ CASES = {
     "stores to other CTAs": (REMOTE, 128, 2, "constant 8 :", "constant 12 :", {"PR124"}),
     "a letter": (LETTER, 128, 1, "%last#1, %stop", "%last#1, %c4", {"PR126"}),
     "numbered barriers": (NUMBERED, 288, 1, "constant 10 :", "constant 11 :", {"PR130"}),
+    "elements of other warps": (EXCHANGE, 128, 1, "nvvm.barrier // behind the writes", "", {"PR116"}),
+    "elements that others read": (EXCHANGE, 128, 1, "nvvm.barrier // behind the reads", "", {"PR116"}),
+    "elements of the own warp": (
+        EXCHANGE.replace("%c32 :", "%c1 :").replace("nvvm.barrier", "//"),
+        128,
+        1,
+        "%tid, %c1 :",
+        "%tid, %c32 :",
+        {"PR116"},
+    ),
+    "rows and columns of a tile": (TILES, 128, 1, "    nvvm.barrier\n", "", {"PR116"}),
+    "an order by length": (LENGTH, 128, 1, "%k, %c0", "%k, %c2", {"PR117"}),
+    "part of a phase": (PART_OF_A_PHASE, 128, 1, "%more, %c128", "%more, %c160", {"PR128"}),
+    "a barrier of the cluster": (CLUSTER, 128, 2, "    nvvm.cluster.wait\n", "", {"PR134"}),
+    "a wait behind a look": (FALLBACK, 128, 1, "%full, %c0, %c9", "%full, %c1, %c9", {"PR126"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 import tileproof
 from conftest import SHARED, corpus, corpus_files
-from protocol.planted import OPERATORS, mutants
+from protocol.planted import OPERATORS, harmless, mutants
 from tileproof.diagnostic import Severity
 from tileproof.protocol.verify import verify
 from tileproof.scan import scan
@@ -19,11 +19,13 @@ from tileproof.source import Source
 
 BOOK = tileproof.load_rules()
 
-# Practices of the kernels themselves that end a kernel while a bulk store may still read.
+# Practices of the kernels themselves: some end while a bulk store may still read.
 WARNED = {
     "sm_100a/tut_tma_v0__default.mlir": {"PR107"},
     # Threads cross a barrier between tcgen05.st and the MMA without the fences around it.
     "sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default.mlir": {"PR115"},
+    # Its epilogue has one barrier a store: what orders a stage's next use is the ring of the main loop.
+    "sm_120a/dense_gemm__default.mlir": {"PR117"},
     "sm_90a/fmha__default.mlir": {"PR106"},
     "sm_90a/fmha__default.generic.mlir": {"PR106"},
 }
@@ -89,11 +91,15 @@ def planted(seed: int, each: int, share: float) -> dict[str, list[tuple[str, int
 
 
 def judged(results: dict[str, list[tuple[str, int, bool]]]) -> tuple[float, dict[str, float], str]:
-    """The share that was caught of all, of each operator, and what was missed."""
-    everything = [one for ones in results.values() for one in ones]
-    each = {name: sum(caught for _, _, caught in ones) / len(ones) for name, ones in results.items()}
-    missed = [f"{name} {where}:{line}" for name, ones in results.items() for where, line, caught in ones if not caught]
-    return sum(caught for _, _, caught in everything) / len(everything), each, "\n".join(missed)
+    """The share of the faults that was found, of all and of each operator, and where they were missed."""
+    faults = {
+        name: [(where, line, caught) for where, line, caught in ones if not harmless(name, where, line)]
+        for name, ones in results.items()
+    }
+    everything = [one for ones in faults.values() for one in ones]
+    each = {name: sum(caught for *_, caught in ones) / len(ones) for name, ones in faults.items() if ones}
+    missed = [f"{name} {where}:{line}" for name, ones in faults.items() for where, line, caught in ones if not caught]
+    return sum(caught for *_, caught in everything) / len(everything), each, "\n".join(missed)
 
 
 needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
@@ -102,13 +108,22 @@ needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared besid
 @needs_corpus
 def test_what_is_planted_is_found_in_a_sample():
     total, _, missed = judged(planted(seed=1, each=1, share=0.15))
-    assert total >= 0.9, missed
+    assert total >= 0.95, missed
 
 
 @needs_corpus
 @pytest.mark.long
 def test_what_is_planted_is_found():
-    total, each, missed = judged(planted(seed=1, each=2, share=1.0))
+    """With the harmless places counted as missed the share of all was 0.94."""
+    results = planted(seed=1, each=2, share=1.0)
+    total, each, missed = judged(results)
     assert len(each) >= 40
-    assert total >= 0.9, missed
-    assert min(each.values()) >= 0.5, each  # a barrier that is crossed twice in a row protects nothing
+    assert total >= 0.95, missed
+    assert min(each.values()) >= 0.8, missed
+    found_in_vain = [
+        (name, where, line)
+        for name, ones in results.items()
+        for where, line, caught in ones
+        if caught and harmless(name, where, line)
+    ]
+    assert found_in_vain == []  # else it is no harmless place

@@ -17,20 +17,26 @@ clock has a second half for that: up to which moment the writes of a warp are fe
 threads splits a strand; where its parts meet again they are one. So a CTA of 512 threads is five or six strands, each
 one role. All CTAs of a cluster run, each with its strands.
 
+*Footprints.* Where threads share a tile out among themselves, each warp touches bytes of its own (``footprint.py``):
+threads race only where one touches what another warp wrote or reads. Where a part is not known, nothing is said of it.
+
 *Bounds.* What the stages and phases of a ring do depends on the count of the iteration modulo twice the depth of the
 ring, and on nothing else: the machine gives a loop of unknown length that many iterations and a few more, and the loop
 over tiles three. Extents that the kernel gets as arguments all count as that number, so that roles which compute the
 length of one loop in different ways agree on it. A look at a barrier that does not wait always comes too early. A
 kernel that hangs where loops were left before their end, or that passes a loop by, is run again with other extents: a
-run without faults that goes further clears it, and where nothing does, the hang is a note and no error.
+run without faults that goes further clears it, and where nothing does, the hang is a note and no error. A ring that goes
+round in a long loop orders more than the kernel's author may know of, so a kernel without faults runs once more, with
+short loops and as many tiles as the deepest ring has stages: what is missing only there is a warning.
 
 *Letters.* Integers that threads put into shared memory are kept, for roles tell each other so whether there is another
 tile. Inline assembly is read instruction by instruction (``actions/assembly.py``), by a table of rules/protocol.
 
 What cannot be followed is named (PR190), and nothing that depends on it is reported.
 
-Modules, from low to high: ``values`` and ``folding`` compute integers and addresses; ``effects`` reads which operation
-is which step from rules/protocol; ``program`` turns a kernel into a list of instructions without what does not matter;
+Modules, from low to high: ``values``, ``footprint`` and ``folding`` compute integers and addresses; ``effects`` reads
+which operation is which step from rules/protocol; ``program`` turns a kernel into a list of instructions without what
+does not matter;
 ``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step does; ``verify``
 asks for all kernels of a module.
 """

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.dialects.signature import parameters
 from tileproof.dialects.values import (
     Algebraic,
     Descriptor,
@@ -25,6 +26,7 @@ from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
+from tileproof.protocol.footprint import distances, part_of
 from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
@@ -83,7 +85,7 @@ def function_of(
         return _arithmetic(operation)
     if name in _SAME:
         return lambda *operands: (operands[0] if operands else None,)
-    if name in ("cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load") and outputs:
+    if name in _LOADS and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
         return lambda *_operands: (extents.tensor if isinstance(outputs[0], Scalar) and not held else None,)
@@ -100,6 +102,7 @@ def function_of(
     return None
 
 
+_LOADS = {"cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load"}
 _SAME = {
     "builtin.unrealized_conversion_cast",
     "cute_nvgpu.arch.make_warp_uniform",
@@ -167,6 +170,10 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         lifted = lift(binary)
         if name in ("andi", "and", "muli", "mul"):
             return lambda a, b: (_with_zeros(lifted, a, b),)
+        if name in _SUMS:
+            return lambda a, b: (_with_address(lifted, a, b),)
+        if name in _SHIFTS:
+            return lambda a, b: (0 if _in_tensor_memory(a) and b == _LANE else lifted(a, b),)
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
         return lambda a: (a,)
@@ -192,11 +199,41 @@ def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if a == 0 or b == 0:
         return 0
     if isinstance(a, Address):
+        if _in_tensor_memory(a) and b == _COLUMN:
+            return a
         return replace(a, leader=True) if b == _SAME_CTA_PAIR else None
     known = a if isinstance(a, Lanes) else b
     if isinstance(known, Lanes) and (a is None or b is None):
         return Lanes(tuple(0 if one == 0 else None for one in known.each))
     return lifted(a, b)
+
+
+_SUMS = {"addi", "add", "ori", "or"}
+_SHIFTS = {"shrsi", "shrui", "lshr"}
+_COLUMN = 0xFFFF  # of an address of tensor memory; what is above it is the lane, 0 where an allocation starts
+_LANE = 16  # where the lane begins
+
+
+def _in_tensor_memory(value: Value) -> bool:
+    return isinstance(value, Address) and value.memory.space == "tmem"
+
+
+def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+    """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
+
+    Lanes and columns are put together by a bitwise or as well.
+    """
+    base, distance = (a, b) if isinstance(a, Address) else (b, a)
+    if not isinstance(base, Address):
+        return lifted(a, b)
+    tensor = base.memory.space == "tmem"
+    if isinstance(distance, Lanes) and tensor:
+        columns = {None if one is None else one & _COLUMN for one in distance.each}
+        distance = columns.pop() if len(columns) == 1 else None
+    if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
+        return None
+    moved = replace(base, unit=32 if tensor else 8).moved(distance)
+    return replace(moved, unit=base.unit)
 
 
 def _select(condition: Value, yes: Value, no: Value) -> Value:
@@ -266,6 +303,7 @@ _TUPLE_ARITHMETIC = {
 }
 _MAKERS = {"cute.make_int_tuple", "cute.make_coord", "cute.make_shape", "cute.make_stride"}
 _PARTS = {"cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple", "cute.get_shape"}
+BY_EXTENTS = frozenset({*_LOADS, *_PARTS, "cute.ceil_div", "cute.size"})  # operations whose function depends on extents
 
 
 def _algebra(
@@ -337,7 +375,7 @@ def _one(value: Value) -> Value:
 def _moved(base: Value, steps: Value) -> Value:
     if not isinstance(base, Address):
         return None
-    return base.moved(steps if isinstance(steps, int) else None)
+    return base.moved(steps if isinstance(steps, int | Lanes) else None)
 
 
 def _parts(count: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int) -> Function:
@@ -542,11 +580,18 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     assert isinstance(coord_kind, Algebraic)
     profile: Tuple = coord_kind.value  # type: ignore[assignment]
 
+    def at(coord: Value) -> int | Lanes | None:
+        leaves = integers(coord)
+        lanes = [len(leaf.each) for leaf in leaves if isinstance(leaf, Lanes)]
+        if not lanes:
+            return _start(layout, profile, leaves)
+        rows = zip(*(leaf.each if isinstance(leaf, Lanes) else (leaf,) * lanes[0] for leaf in leaves), strict=True)
+        return Lanes(tuple(_start(layout, profile, row) for row in rows))
+
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):
             return (None,)
-        given = tuple(leaf if isinstance(leaf, int) else None for leaf in integers(coord))
-        return (view_at(view.moved(_start(layout, profile, given)), result),)
+        return (view_at(replace(view.moved(at(coord)), origin=""), result),)
 
     return function
 
@@ -560,6 +605,16 @@ _BASE = {
     "cute.mma.make_fragment": 1,
     "cute_nvgpu.atom.tma_partition": 3,
 }
+
+
+def _role(operation: Operation) -> str:
+    """Which side of a copy, or operand of an MMA, a partition is of; empty for what is no partition."""
+    if operation.name.startswith("cute.tiled.copy.partition_"):
+        return operation.name[-1]
+    if operation.name != "cute.tiled.mma.partition":
+        return ""
+    index = re.match(r"[012]\b", dict(parameters(operation)).get("operand_id", ""))
+    return "ABC"[int(index[0])] if index is not None else ""
 
 
 def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
@@ -577,12 +632,23 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
         sharers = threads if isinstance(threads, int) else 0
     fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
+    role = _role(operation)
+    parted = inputs[at] if at < len(inputs) else None
+    cut = not role and any(isinstance(one, Algebraic) and one.kind == "coord" for one in inputs)
+
     def function(*operands: Value) -> Sequence[Value]:
         base = operands[at] if at < len(operands) else None
         if isinstance(base, Address) and shared:
             base = replace(base, vague=True)
         if isinstance(base, Address) and sharers:
             base = replace(base, sharers=sharers)
+        if isinstance(base, Address) and cut:
+            base = replace(base, loose=True)
+        if role and isinstance(base, Address) and base.memory.space == "smem" and len(operands) > at + 1:
+            thread = _one(operands[at + 1])
+            if isinstance(thread, Lanes) and isinstance(tiled, TiledCopy | TiledMma) and isinstance(parted, Tensor):
+                apart = base.shared_out(distances(tiled, role, parted, thread.each))
+                base = replace(apart, origin=part_of(tiled, role, parted))
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
         return (view_at(base if isinstance(base, Address) else None, kind), *((None,) * (count - 1)))
@@ -642,7 +708,7 @@ def _pointers(operation: Operation) -> Function | None:
         if not isinstance(base, Address):
             return (None,)
         step = steps[0] if steps else constant
-        moved = replace(base, unit=bits).moved(step if isinstance(step, int) else None)
+        moved = replace(base, unit=bits).moved(step if isinstance(step, int | Lanes) else None)
         return (moved,)
 
     return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tileproof.ir import Operation
@@ -43,6 +43,8 @@ class Barrier:
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
         arrived, copied, expected: the operations and bytes of the present phase, for messages.
         sources: what ever arrived at it, by ``id`` of the operations.
+        seen: how many phases were complete when somebody last waited for one.
+        overrun: whether it went round all parities between two waits.
     """
 
     name: str
@@ -62,6 +64,8 @@ class Barrier:
     copying: Operation | None = None
     announced: int = 0
     sources: set[int] = field(default_factory=set)
+    seen: int = 0
+    overrun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class Machine:
         letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
             by their place.
         executed: the steps that were executed, by ``id`` of their operations.
-        skipped: whether a loop that takes part in the protocol went round not once.
+        skipped: whether a counted loop that takes part in the protocol went round not once.
+        passed_by: the same of a loop with a condition.
         unknown: whether only data tell of some loop how often it goes round.
         guessed: the steps in loops that were left where they may not end, likewise.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
@@ -129,6 +134,7 @@ class Machine:
     executed: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
+    passed_by: bool = False
     unknown: bool = False
     now: int = 0
     steps: int = 0
@@ -257,9 +263,12 @@ class Machine:
         return strand.place
 
     def common(self, strand: Strand, value: Lanes, place: bool) -> int | Lanes | None:
-        """The integer that the threads of a strand have; where they differ over a place, the strand is split."""
+        """The integer that the threads of a strand have; roles that differ over a place are split."""
         found = value.on(strand.threads)
-        return self.scatter(strand, found) if place and isinstance(found, Lanes) else found
+        if not place or not isinstance(found, Lanes):
+            return found
+        mine = self.scatter(strand, found)
+        return found if mine is None else mine
 
     def uniform(self, strand: Strand, slot: int) -> int | None:
         """The integer that the threads of a strand have in common; that of the first one where they differ."""
@@ -383,9 +392,7 @@ class Machine:
         if not known and not inside:
             self.unknown = True
             self.guess(strand.place, instruction)
-        if turns == 1 and not inside and not self.skipped:
-            body = self.program.code[strand.place : instruction.target]
-            self.skipped = any(one.effect is not None and not one.effect.pure for one in body)
+        self.skipped |= turns == 1 and not inside and self.acts(strand.place, instruction)
         return strand.place + 1 if inside else instruction.target
 
     def check(self, strand: Strand, instruction: Instruction) -> int:
@@ -396,14 +403,23 @@ class Machine:
         if value != 0 and not inside:
             self.unknown |= value is None
             self.guess(strand.place, instruction)
+        self.passed_by |= turns == 1 and not inside and self.acts(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
         """A loop is left that may not end there: what it would do in another turn is missing."""
+        self.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
+
+    def acts(self, place: int, instruction: Instruction) -> bool:
+        """Whether a loop takes part in the protocol."""
+        return any(True for _ in self.steps_of(place, instruction))
+
+    def steps_of(self, place: int, instruction: Instruction) -> Iterator[Instruction]:
+        """What a loop does in a turn; ``place`` is that of its test."""
         body = self.program.code[place : instruction.target]
-        self.guessed.update(id(one.operation) for one in body if one.effect is not None and not one.effect.pure)
+        return (one for one in body if one.effect is not None and not one.effect.pure)
 
     # -- time and memory
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent
+from tileproof.protocol.footprint import Footprint
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class Access:
         kind: what makes it, a row of the table ``protocol_access``: ``.generic``, ``.tma``, ``.mma`` and so on.
         shape: the type through which threads share the piece out; two accesses through one type are by one thread each.
         vague: whether it is the part of a warpgroup, somewhere behind ``low``.
+        prints: which bytes each warp touches, where that is known.
     """
 
     low: int
@@ -31,6 +33,7 @@ class Access:
     operation: Operation
     shape: str = ""
     vague: bool = False
+    prints: Footprint | None = None
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ out: of a kernel of ten thousand operations a few hundred stay. Then the tree is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.infer import Refusal, infer
@@ -15,7 +15,7 @@ from tileproof.dialects.signature import parameters, result_count, signature
 from tileproof.dialects.values import Type, read_type
 from tileproof.ir import Alias, Block, Operation
 from tileproof.protocol.effects import Step
-from tileproof.protocol.folding import Extents, Function, function_of
+from tileproof.protocol.folding import BY_EXTENTS, Extents, Function, function_of
 from tileproof.rule import Rulebook
 
 
@@ -29,6 +29,7 @@ class Leaf:
     function: Function | None
     effect: Step | None = None
     types: tuple[str, ...] = ()
+    remake: Callable[[Extents], Function | None] | None = None
 
 
 @dataclass(slots=True)
@@ -99,6 +100,7 @@ class Instruction:
         kind: ``compute``, ``effect``, ``move``, ``branch``, ``meet``, ``jump``, ``enter`` and ``test`` of a counted
             loop, ``check`` of a loop with a condition, ``end``.
         target, other: where it goes on; of a ``check`` how many loops it is in.
+        remake: the function with other extents, where it depends on them.
     """
 
     kind: str
@@ -110,6 +112,7 @@ class Instruction:
     target: int = 0
     other: int = 0
     types: tuple[str, ...] = ()
+    remake: Callable[[Extents], Function | None] | None = None
 
 
 def compile_kernel(
@@ -138,6 +141,12 @@ def compile_kernel(
     layout.sequence(nodes)
     layout.code.append(Instruction("end", kernel))
     return Program(layout.code, builder.count, tuple(arguments), kernel)
+
+
+def with_extents(program: Program, extents: Extents) -> Program:
+    """The same program where extents are others that are known only at run time."""
+    code = [one if one.remake is None else replace(one, function=one.remake(extents)) for one in program.code]
+    return replace(program, code=code)
 
 
 @dataclass(slots=True)
@@ -201,11 +210,13 @@ class _Builder:
                 results = tuple(map(str, outcome))
         effect = self.effects(operation, texts)
         outputs = self.results(operation, scope, results or ())
-        function = None
-        if outputs and effect is None:
-            kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
-            function = function_of(operation, kinds, [read_type(text) for text in results or ()], self.extents)
-        return Leaf(operation, inputs, outputs, function, effect, texts)
+        if not outputs or effect is not None:
+            return Leaf(operation, inputs, outputs, None, effect, texts)
+        kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
+        found = [read_type(text) for text in results or ()]
+        remake = (lambda e: function_of(operation, kinds, found, e)) if operation.name in BY_EXTENTS else None
+        function = function_of(operation, kinds, found, self.extents)
+        return Leaf(operation, inputs, outputs, function, effect, texts, remake)
 
     def branch(self, operation: Operation, scope: dict[str, int]) -> Branch:
         condition = scope.get(operation.operands[0], 0) if operation.operands else 0
@@ -258,7 +269,35 @@ class _Builder:
         yields = self.operands(last, deep)
         outputs = self.results(operation, scope, [self.types[slot] for slot in passed])
         chosen = tested[0] if tested else 0
+        _spin([*before, *body])
         return While(operation, initial, arguments, before, chosen, passed, received, body, yields, outputs)
+
+
+_LOOKS = ("peek", "block")
+
+
+def _spin(nodes: list[Node]) -> None:
+    """In a loop that does nothing but look at a barrier, looking is waiting."""
+    looks = [leaf for leaf in _leaves(nodes) if _pinned(leaf)]
+    if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
+        for leaf in looks:
+            assert leaf.effect is not None
+            leaf.effect = replace(leaf.effect, name="wait")
+
+
+def _leaves(nodes: Sequence[Node]) -> Iterator[Leaf]:
+    for node in nodes:
+        match node:
+            case Leaf():
+                yield node
+            case Branch():
+                yield from _leaves(node.bodies[0])
+                yield from _leaves(node.bodies[1])
+            case Loop():
+                yield from _leaves(node.body)
+            case While():
+                yield from _leaves(node.before)
+                yield from _leaves(node.body)
 
 
 # -------------------------------------------------------------------------------------------------------- liveness
@@ -362,7 +401,9 @@ class _Layout:
                 Instruction("effect", node.operation, node.inputs, node.outputs, effect=node.effect, types=node.types)
             )
         elif node.effect is None and any(slot in self.live for slot in node.outputs):
-            self.emit(Instruction("compute", node.operation, node.inputs, node.outputs, node.function))
+            self.emit(
+                Instruction("compute", node.operation, node.inputs, node.outputs, node.function, remake=node.remake)
+            )
 
     def branch(self, node: Branch) -> None:
         if node.condition not in self.live:

@@ -70,6 +70,8 @@ class Strand:
         own: what each warp knows of itself alone: the moments of its asynchronous operations that are over.
         turns: how often each loop without a known end was entered.
         version: counts what it learned; where it differs between two parts, they do not become one again.
+        arrived: its arrival at the barrier of the cluster, for the end of which it did not wait yet.
+        passed: the barrier of threads at which it waited and that all the others have reached since.
     """
 
     cta: int
@@ -85,9 +87,11 @@ class Strand:
     fenced: bool = False
     stored: Operation | None = None  # tcgen05.st without a wait
     version: int = 0
+    arrived: Operation | None = None
     parked: bool = False
     finished: bool = False
     blocked: tuple[str, object] | None = None
+    passed: tuple[int, object] | None = None
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
@@ -112,6 +116,7 @@ class Strand:
             self.fenced,
             self.stored,
             self.version,
+            self.arrived,
         )
         other.keep(threads)
         return other
@@ -146,6 +151,7 @@ class Strand:
             if self.own.get(agent, -1) < moment:
                 self.own[agent] = moment
         self.touched.update(other.touched)
+        self.arrived = self.arrived and other.arrived
         self.fenced = self.fenced and other.fenced
         self.stored = self.stored or other.stored
         for kind, queue in other.queues.items():

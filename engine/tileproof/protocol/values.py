@@ -58,6 +58,9 @@ class Address:
         vague: whether the part of a warpgroup lies somewhere behind it.
         sharers: the threads of a tiled copy that divided it among themselves: it is the first one's part.
         leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in.
+        parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
+        origin: the type of a thread's part where the tile was shared out, before the swizzle.
+        loose: whether it is cut from a larger part at a coordinate that was not followed.
     """
 
     memory: Memory
@@ -68,10 +71,28 @@ class Address:
     leader: bool = False
     vague: bool = False
     sharers: int = 0
+    parts: tuple[int | None, ...] = ()
+    origin: str = ""
+    loose: bool = False
 
-    def moved(self, steps: int | None) -> Address:
+    def shared_out(self, distances: Sequence[int | None]) -> Address:
+        """The same with the part of each thread so many bytes further; the offset stays."""
+        starts = self.parts or (self.offset,) * len(distances)
+        both = zip(starts, distances, strict=True)
+        return replace(self, parts=tuple(None if a is None or b is None else a + b for a, b in both))
+
+    def moved(self, steps: int | Lanes | None) -> Address:
         """The address ``steps`` elements further."""
-        if steps is None or self.offset is None:
+        if isinstance(steps, Lanes) and self.memory.space == "smem" and self.unit % 8 == 0:
+            apart = self.shared_out([None if one is None else one * self.unit // 8 for one in steps.each])
+            return replace(apart, offset=None, extent=None)
+        if not isinstance(steps, int):
+            return replace(self, offset=None, extent=None, parts=())
+        if self.memory.space == "smem" and self.parts:
+            step = steps * self.unit // 8
+            offset = None if self.offset is None else self.offset + step
+            return replace(self.shared_out((step,) * len(self.parts)), offset=offset, extent=None)
+        if self.offset is None:
             return replace(self, offset=None, extent=None)
         if self.memory.space == "tmem":
             steps = (steps & 0xFFFF) * min(self.unit, 32) // 32

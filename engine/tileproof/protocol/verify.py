@@ -16,7 +16,7 @@ from tileproof.protocol.effects import Step, effects, words
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.path import Passed
-from tileproof.protocol.program import Program, compile_kernel
+from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.rule import Rulebook
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
@@ -24,7 +24,9 @@ Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 _TILES = 3  # turns of the loop over tiles
 _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # what a count is that the kernel gets as an argument
-_ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "copy", "bulk_load", "raw_copy"}
+_ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "bulk_load", "raw_copy", "cancel"}
+_ARRIVING_COPIES = {"tma_load", "bulk_load"}
+_ORDERS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
 _HANGS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 _ASYNCHRONOUS = re.compile(
@@ -60,6 +62,12 @@ class Run:
         return not self.faults and self.stopped is None and self.machine.complete
 
     @property
+    def calm(self) -> bool:
+        """Whether it was followed to its end, and what was found is neither an order that is missing nor a hang."""
+        serious = any(fault.code in _ORDERS or fault.code in _HANGS for fault in self.faults)
+        return not serious and self.stopped is None and self.machine.complete
+
+    @property
     def certain(self) -> bool:
         """Whether there are faults, and no loop was left, or passed by, where it may not be."""
         machine = self.machine
@@ -91,41 +99,60 @@ def verify(
         shape = launch(kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
-        def run(shape: Shape, tiles: int, kernel: Operation = kernel, step: Steps = step) -> Run | None:
-            program = compile_kernel(kernel, aliases, step, book, shape.extents)
-            if not any(instruction.kind == "effect" for instruction in program.code):
-                return None
-            state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": _boxes(kernel, program, maps)}
+        compiled = compile_kernel(kernel, aliases, step, book, shape.extents)
+        if not any(instruction.kind == "effect" for instruction in compiled.code):
+            continue
+        boxes = _boxes(kernel, compiled, maps)
+
+        def run(shape: Shape, tiles: int, compiled: Program = compiled, boxes: dict[int, int] = boxes) -> Run:
+            program = with_extents(compiled, shape.extents)
+            state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": boxes}
             history: list[Passed] | None = [] if explain else None
             return _run(Machine(program, shape, book, dict(actions), state=state, tiles=tiles, history=history))
 
         found = run(shape, _TILES)
-        if found is not None and found.clean and found.machine.skipped:
+        if found.clean and found.machine.skipped:
             larger = (one for one in _larger(shape, run) if one.machine.complete and not one.machine.skipped)
             found = next(larger, found)
-        if found is not None:
-            yield _outcome(kernel, found, _others(shape, run))
+        outcome = _outcome(kernel, found, _others(shape, run))
+        if found.calm and outcome.faults == found.faults:
+            outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, run)))
+        yield outcome
 
 
-def _larger(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[Run]:
+def _larger(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
     """The same kernel with arguments, and then tensors too, of many tiles: a loop that was passed by may go round."""
     elements = _ELEMENTS * shape.extent
     for extents in (Extents(shape.extent, elements), Extents(elements, elements, counted=False)):
-        found = run(replace(shape, extents=extents), _TILES)
-        if found is not None:
-            yield found
+        yield run(replace(shape, extents=extents), _TILES)
 
 
-def _others(shape: Shape, run: Callable[[Shape, int], Run | None]) -> Iterator[Run]:
+def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
     """The same kernel with other numbers of turns: few large tiles, and more of the loops over tiles.
 
     Roles may count the same turns in loops of different kinds, or take turns with each other.
     """
     sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
     for one in (replace(shape, extents=sizes), shape):
-        found = run(one, shape.extent + 1)
-        if found is not None:
-            yield found
+        yield run(one, shape.extent + 1)
+
+
+def _in_short_loops(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Fault]:
+    """What many tiles of few turns show: an order that exists only where a loop goes round its whole ring of stages.
+
+    Tiles are so many that they go round the deepest ring. What also many tiles of many turns show hangs on no length.
+    """
+    tiles = shape.extent // 2 + 1
+    hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), tiles)
+    if hurried.stopped is not None or any(fault.code in _HANGS for fault in hurried.faults):
+        return
+    faults = [fault for fault in hurried.faults if fault.code in _ORDERS]
+    anyway = {(fault.code, fault.operation.span) for fault in run(shape, tiles).faults} if faults else set()
+    for fault in faults:
+        if (fault.code, fault.operation.span) in anyway:
+            yield fault
+        else:
+            yield replace(fault, code="PR117", message=f"{fault.message}, where the loops are short")
 
 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
@@ -169,19 +196,23 @@ def _hanging(machine: Machine) -> set[tuple[int, int, int, int]]:
 
 def _left_alone(machine: Machine) -> bool:
     """Whether a strand waits for what another one would do in a further turn of a loop that was left too early."""
-    arrives = any(
-        one.effect is not None and one.effect.name in _ARRIVALS and id(one.operation) in machine.guessed
-        for one in machine.program.code
-    )
+    arrives = any(_arrives(one.effect) and id(one.operation) in machine.guessed for one in machine.program.code)
     for strand in machine.strands:
         kind, what = strand.blocked or ("", None)
         if kind == "barrier" and isinstance(what, tuple):
+            if machine.barriers[what].overrun:
+                continue  # no further turn brings back a phase that nobody waited for
             sources = machine.barriers[what].sources
             if not machine.guessed.isdisjoint(sources) or (arrives and not sources):
                 return True
         if kind == "threads" and id(machine.program.code[strand.place].operation) in machine.guessed:
             return True
     return False
+
+
+def _arrives(step: Step | None) -> bool:
+    """Whether a step completes phases of mbarriers."""
+    return step is not None and (step.name in _ARRIVALS or step.copy in _ARRIVING_COPIES)
 
 
 def _run(machine: Machine) -> Run:
@@ -196,6 +227,7 @@ def _run(machine: Machine) -> Run:
     if stopped is None:
         stuck(machine)
         leaked(machine)
+        begun(machine)
         overdrawn(machine)
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
 
@@ -345,6 +377,25 @@ def leaked(machine: Machine) -> None:
     for held in machine.tmem.values():
         for _, columns, operation in held:
             machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+
+
+def begun(machine: Machine) -> None:
+    """Phases of mbarriers to which some of the arrivals came, but not all: nobody waits for them, or it would hang.
+
+    Roles may leave loops whose turns only data tell after different numbers of them, or pass them by.
+    """
+    if machine.unknown or machine.skipped or machine.passed_by or any(strand.blocked for strand in machine.strands):
+        return
+    for key, barrier in sorted(machine.barriers.items()):
+        came = barrier.count - barrier.pending
+        if came and barrier.arriving is not None:
+            machine.fault(
+                "PR128",
+                barrier.arriving,
+                f"{came} of {barrier.count} arrivals have come in a phase of the barrier {barrier_name(machine, key)} "
+                "when the kernel ends",
+                trace=(("it is initialised here", barrier.operation),),
+            )
 
 
 def overdrawn(machine: Machine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,6 +11,7 @@ from tileproof.ir import Operation
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.protocol.clock import Agent
+from tileproof.protocol.footprint import Footprint, footprint
 from tileproof.protocol.machine import Access, Machine
 from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address
@@ -54,19 +55,25 @@ def access(
     ctas: Iterable[int] | None = None,
 ) -> None:
     """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
-    if where is None or where.offset is None or where.memory.space not in ("smem", "tmem"):
+    if where is None or where.memory.space not in ("smem", "tmem"):
         return
-    if where.sharers > len(strand.threads):
+    prints = None
+    if where.parts and kind in _RELEASED and not where.loose:
+        prints = footprint(shape, where.parts, strand.threads, where.origin)
+    if prints is not None:
+        where = replace(where, offset=prints.start, extent=prints.end - prints.start, vague=False)
+    elif where.sharers > len(strand.threads):
         where = replace(where, vague=True)  # which part of the tile is theirs is not known
-    assert where.offset is not None
+    if where.offset is None:
+        return
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas if ctas is not None else machine.targets(strand, where):
         board = machine.board(cta, where.memory)
         over = set()
         for old in board.overlapping(low, high):
-            if _ordered(machine, strand, old, kind, writes, agents, shape, operation, where, moment):
+            if _ordered(machine, strand, old, kind, writes, agents, shape, operation, where, moment, prints):
                 over.add(id(old))
-        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague)
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, prints)
         board.add(one, over if writes else set())
         if writes:
             letters = machine.letters.get((cta, where.memory.serial))
@@ -90,26 +97,37 @@ def _ordered(
     operation: Operation,
     where: Address,
     moment: int,
+    prints: Footprint | None,
 ) -> bool:
     if not writes and not old.writes:
         return False
-    if old.kind in _RELEASED and old.writes and not writes:
+    if old.kind in _RELEASED and kind in _RELEASED and old.writes and not writes:
         _scoped(machine, strand, old, operation)
+    shared = None
+    if prints is not None and old.prints is not None and prints.swizzle == old.prints.swizzle:
+        shared = old.prints.clashes(prints)
+        if not shared:
+            return False
     if old.kind == kind == ".generic":
+        if shared is not None and not (writes and old.writes):
+            return _raced(machine, strand, old, shared, writes, operation, where)
         return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
     if old.agents == agents and (old.kind, kind) in _pipelined(machine):
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
-    if (old.vague or where.vague) and ".generic" in (old.kind, kind):
+    if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, and which one is not known
-    alike = shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
+    alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
     alone = alike or (old.kind in _OWN_LANES and kind in _OWN_LANES)
     # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
-    known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
+    if shared is None:
+        known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
+    else:
+        known = _known(machine, strand, old, shared)
     place = where.memory.field_at(where.offset or 0)
     verb, past = ("writes" if writes else "reads"), ("written" if old.writes else "read")
     trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
@@ -136,6 +154,46 @@ def _ordered(
         )
     if old.kind in _OWN_LANES and kind in _TENSOR:
         _thread_fenced(machine, strand, old, kind, verb, place, operation)
+    return True
+
+
+def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, set[int]]) -> bool:
+    """Whether each warp knows of the warps that accessed bytes of its own; of itself it knows more than others do.
+
+    Args:
+        shared: for each warp of the old access the warps of this one that touch bytes of it.
+    """
+    return all(
+        machine.knows(strand, agent, old.moment, alone=shared[warp] <= {warp})
+        for agent in old.agents
+        if isinstance(warp := agent[-1], int) and warp in shared
+    )
+
+
+def _raced(
+    machine: Machine,
+    strand: Strand,
+    old: Access,
+    shared: Mapping[int, set[int]],
+    writes: bool,
+    operation: Operation,
+    where: Address,
+) -> bool:
+    """An access of threads after one of other threads to the same bytes."""
+    for agent in old.agents:
+        home, warp = agent
+        others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
+        if home == strand.cta and others and not machine.knows(strand, agent, old.moment):
+            place = where.memory.field_at(where.offset or 0)
+            machine.fault(
+                "PR116",
+                operation,
+                f"threads {'write' if writes else 'read'} '{place}' here, and no barrier orders this after other "
+                f"threads {'read' if writes else 'wrote'} it",
+                "put a barrier between the two that all these threads cross",
+                ((f"it is {'read' if writes else 'written'} here", old.operation),),
+            )
+            break
     return True
 
 

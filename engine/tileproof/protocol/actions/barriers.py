@@ -183,6 +183,9 @@ def _expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     return strand.place + 1
 
 
+_ROUND = 2  # after so many phases a parity comes again
+
+
 def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[BarrierKey, Barrier, bool] | None:
     keys = barrier_keys(machine, strand, instruction, 0)
     if len(keys) != 1:
@@ -199,6 +202,8 @@ def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[
 
 def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier) -> None:
     """The strand has seen the end of a phase: it learns what those knew who made it end."""
+    barrier.overrun |= barrier.phase - barrier.seen > _ROUND
+    barrier.seen = barrier.phase
     strand.clock.join(barrier.done)
     strand.clock.learn(barrier_agent(key), barrier.phase)
     strand.version += 1
@@ -218,14 +223,17 @@ def _wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     return strand.place + 1
 
 
-ACTIONS["block"] = _wait
-
-
 @action("peek")
 def _peek(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """A look that does not wait: what follows waits, or does not need to."""
+    """A look: one that tries does not wait."""
     if "try" not in words(instruction.operation):
         return _wait(machine, strand, instruction)
+    return _look(machine, strand, instruction)
+
+
+@action("block")
+def _look(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    """A wait that gives up after a time: what follows waits, or does not need to."""
     if _waits(machine, strand, instruction) is not None:
         result(strand, instruction, 0)  # the look may come too early: what follows has to wait then
     return strand.place + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent
@@ -45,8 +46,13 @@ def integer(machine: Machine, strand: Strand, instruction: Instruction, place: i
 
 
 def address(strand: Strand, instruction: Instruction, place: int) -> Address | None:
+    """An address; where the threads of the strand have one part in common, that."""
     value = operand(strand, instruction, place)
-    return value if isinstance(value, Address) else None
+    if not isinstance(value, Address) or not value.parts:
+        return value if isinstance(value, Address) else None
+    starts = {value.parts[thread] for thread in strand.threads}
+    start = starts.pop()
+    return value if starts or start is None else replace(value, offset=start, parts=())
 
 
 def result(strand: Strand, instruction: Instruction, value: Value) -> None:

@@ -12,6 +12,7 @@ from tileproof.ir import Operation
 from tileproof.protocol.actions.accesses import generic
 from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import index_of
+from tileproof.protocol.footprint import element_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.strand import Strand
@@ -23,25 +24,27 @@ action = registrar(ACTIONS)
 _SCALAR = re.compile(r"i\d+|index")
 
 
-def _element(strand: Strand, instruction: Instruction, place: int) -> Address | None:
-    """What an access with a coordinate reaches: the elements from the lowest to the highest of the threads."""
+def _element(strand: Strand, instruction: Instruction, place: int) -> tuple[Address | None, str]:
+    """What an access with a coordinate reaches, the elements from the lowest to the highest of the threads; as what."""
     where = address(strand, instruction, place)
     coord = operand(strand, instruction, place + 1)
+    shape = memory_word(instruction, place)
     if where is None or where.memory.space != "smem" or not isinstance(coord, tuple):
-        return where
+        return where, shape
     index = _indexing(*instruction.types[place : place + 2])
     found = None if index is None else index(coord)
     if isinstance(found, Lanes):
         each = [one for thread in strand.threads if (one := found.each[thread]) is not None]
         if len(each) < len(strand.threads):
-            return where
+            return replace(where, loose=True), shape
         first, last = min(each), max(each)
     elif isinstance(found, int):
         first = last = found
     else:
-        return where
-    moved = where.moved(first)
-    return replace(moved, extent=max((last - first + 1) * where.unit // 8, 1))
+        return replace(where, loose=True), shape
+    moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
+    parts = where.moved(found).parts
+    return (replace(moved, parts=parts), element_of(shape)) if parts else (moved, shape)
 
 
 @lru_cache(maxsize=4096)
@@ -53,8 +56,8 @@ def _indexing(view: str, coord: str) -> Callable[[Value], Value] | None:
 @action("read")
 def _read(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
-    where = _element(strand, instruction, place)
-    generic(machine, strand, instruction.operation, where, False, memory_word(instruction, place))
+    where, shape = _element(strand, instruction, place)
+    generic(machine, strand, instruction.operation, where, False, shape)
     result(strand, instruction, _loaded_value(machine, strand, instruction.operation, where))
     return strand.place + 1
 
@@ -73,7 +76,20 @@ def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where:
 
 
 def slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
-    """The address of tensor memory is read: nothing else may have been written where it lies."""
+    """The address of tensor memory is read: behind its allocation, and nothing else was written where it lies."""
+    slot = ("slot", strand.cta, where.memory.serial, where.offset)
+    written = machine.state.get(slot)
+    if isinstance(written, tuple):
+        agents, moment, allocation = written
+        if not all(machine.knows(strand, agent, moment) for agent in agents):
+            machine.fault(
+                "PR153",
+                operation,
+                "the address of tensor memory is read here, and nothing orders this after its allocation",
+                "cross a barrier between the two",
+                (("it is allocated here", allocation),),
+            )
+            machine.state[slot] = ((), 0, allocation)
     over = machine.overwritten.pop((strand.cta, where.memory.serial, where.offset), None)
     if over is not None:
         machine.fault(
@@ -91,8 +107,8 @@ def _write(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     candidates = [i for i in range(len(instruction.inputs)) if isinstance(operand(strand, instruction, i), Address)]
     if candidates and place not in candidates:
         place = candidates[-1]
-    where = _element(strand, instruction, place)
-    generic(machine, strand, instruction.operation, where, True, memory_word(instruction, place))
+    where, shape = _element(strand, instruction, place)
+    generic(machine, strand, instruction.operation, where, True, shape)
     values = [
         i for i in range(len(instruction.inputs)) if i not in candidates and _SCALAR.fullmatch(instruction.types[i])
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileproof.protocol.actions.base import Action, limit, registrar
 from tileproof.protocol.actions.groups import uncommitted
+from tileproof.protocol.actions.rendezvous import unwaited
 from tileproof.protocol.effects import number
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -63,4 +64,6 @@ def _finish(machine: Machine, strand: Strand, instruction: Instruction) -> int:
                 "the kernel ends while this bulk store may still read its shared memory",
                 "wait for its group: nvvm.cp.async.bulk.wait_group",
             )
+    if strand.arrived is not None:
+        unwaited(machine, strand.arrived)
     return strand.place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tileproof.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
 from tileproof.protocol.clock import Clock
 from tileproof.protocol.machine import Machine, Unfollowed, Use
@@ -16,9 +17,8 @@ action = registrar(ACTIONS)
 
 def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arriving: int, wanted: int) -> int:
     """Wait until as many threads are at one barrier as it takes."""
-    passed = machine.state.get((name, id(strand)))
-    if passed:
-        machine.state.pop((name, id(strand)))
+    if strand.passed == name:
+        strand.passed = None
         return strand.place + 1
     there = machine.rendezvous.setdefault(name, [])
     if strand not in there:
@@ -30,7 +30,7 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
     machine.meet_all(there)
     for other in there:
         if other is not strand:
-            machine.state[name, id(other)] = True
+            other.passed = name
     machine.rendezvous[name] = []
     machine.uses[name].complete = machine.now
     return strand.place + 1
@@ -113,7 +113,7 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
     if sum(32 * len(s.warps) for s in there) >= wanted:
         machine.meet_all(there)
         for other in there:
-            machine.state[name, id(other)] = True
+            other.passed = name
         machine.rendezvous[name] = []
         machine.uses[name].complete = machine.now
     return strand.place + 1
@@ -138,13 +138,19 @@ def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) 
     assert isinstance(held, dict)
     held["clock"].join(machine.arriving(strand))
     held["threads"] += len(strand.threads)
-    machine.state["arrived", id(strand)] = held["phase"]
+    if strand.arrived is not None:
+        unwaited(machine, strand.arrived)
+    strand.arrived = instruction.operation
     strand.values[0] = held["phase"]
     if held["threads"] >= machine.shape.threads * machine.shape.ctas:
         held["phase"] += 1
         held["done"].join(held["clock"])
         held["clock"], held["threads"] = Clock(), 0
     return strand.place + 1
+
+
+def unwaited(machine: Machine, arrival: Operation) -> None:
+    machine.fault("PR134", arrival, "these threads arrive at the barrier of the cluster and do not wait for its end")
 
 
 @action("cluster_wait")
@@ -158,4 +164,5 @@ def _cluster_wait(machine: Machine, strand: Strand, instruction: Instruction) ->
         return WAITS
     strand.clock.join(held["done"])
     strand.version += 1
+    strand.arrived = None
     return strand.place + 1

@@ -91,9 +91,9 @@ _SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
 def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     """Every run of an allocation gives the same memory; registers belong to a strand, which is why they need no CTA."""
     operation = instruction.operation
-    key = ("memory", id(operation))
+    key: tuple[str, int | str] = ("memory", id(operation))
     if operation.name == "llvm.mlir.addressof":
-        key = ("global", hash(operation.pieces[0].partition("@")[2].partition(" ")[0]))
+        key = ("global", operation.pieces[0].partition("@")[2].partition(" ")[0])
     kind = type_of_result(machine, operation)
     memory = machine.state.get(key)
     if not isinstance(memory, Memory):

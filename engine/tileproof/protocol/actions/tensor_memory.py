@@ -60,7 +60,6 @@ def _tmem_address(machine: Machine, strand: Strand, instruction: Instruction) ->
     value: Value = None
     if slot is not None:
         value = machine.slots.get((strand.cta, slot.memory.serial, slot.offset))
-        written = machine.state.get(("slot", strand.cta, slot.memory.serial, slot.offset))
         if value is None and machine.now > 0:
             memory = machine.state.get("tmem")
             value = Address(memory, None, 32) if isinstance(memory, Memory) else None
@@ -70,17 +69,6 @@ def _tmem_address(machine: Machine, strand: Strand, instruction: Instruction) ->
                 "the address of tensor memory is read here before any allocation wrote it",
                 "allocate, then cross a barrier, then read the address",
             )
-        elif isinstance(written, tuple):
-            agents, moment, operation = written
-            if not all(machine.knows(strand, agent, moment) for agent in agents):
-                machine.fault(
-                    "PR153",
-                    instruction.operation,
-                    "the address of tensor memory is read here, and nothing orders this after its allocation",
-                    "cross a barrier between the two",
-                    (("it is allocated here", operation),),
-                )
-                machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = ((), 0, operation)
     if slot is not None:
         slot_read(machine, strand, instruction.operation, slot)
     if isinstance(value, Address):
