@@ -9,12 +9,12 @@ fastest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof import evaluate
 from tileproof.fragment import Applies, Fragment, Modes, Row, Step, ThreadValues
 from tileproof.layout import Basis, Layout, LayoutError, Tuple, upcast
+from tileproof.records import dataclass
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Rulebook, Scalar
 
 Facts = Mapping[str, Scalar]

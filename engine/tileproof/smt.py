@@ -8,13 +8,13 @@ right side only where the left one leaves the question open, as Python does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
 import z3
 
+from tileproof.records import dataclass
 from tileproof.rule import (
     Arithmetic,
     Bounded,

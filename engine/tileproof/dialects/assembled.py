@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from tileproof import packing
@@ -21,6 +21,7 @@ from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation
 from tileproof.layout import crd2idx, size
 from tileproof.layout.values import Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Lookup, Number, Rulebook, Scalar
 from tileproof.words import Word
 

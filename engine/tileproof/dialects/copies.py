@@ -6,7 +6,7 @@ multicast mask and the cache policy to it, each time as a new value. ``Definitio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.dialects.entities import field_set, resolve
 from tileproof.dialects.values import CoordIterator, Descriptor, Pointer, Tensor, element_bits, read_type
@@ -14,6 +14,7 @@ from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation, TypeUse
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 
 SIDES = ("source", "destination")

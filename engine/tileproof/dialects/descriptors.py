@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tileproof.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.entities import resolve
@@ -20,6 +20,7 @@ from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
 from tileproof.layout import crd2idx, is_static_layout, size
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.scopes import Scope
@@ -19,6 +19,7 @@ from tileproof.ir import Alias, Operation
 from tileproof.layout import LayoutError, cosize, crd2idx, is_static_layout
 from tileproof.layout.tuples import is_static_tuple, leaves
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tuple
+from tileproof.records import dataclass
 
 _DEEPEST = 256  # definitions that a value is followed through
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
 from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
+from tileproof.records import dataclass
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 

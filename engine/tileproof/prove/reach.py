@@ -8,7 +8,7 @@ its own inverse, so it never makes two values one; it keeps ``[0, n)`` where ``n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from math import prod
 from typing import Any
@@ -22,6 +22,7 @@ from tileproof.prove.places import coordinate, offset
 from tileproof.prove.sameness import on_axes
 from tileproof.prove.script import Script, Term, all_of, any_of, differs, equals, literal
 from tileproof.prove.symbols import Facts, Number, Polynomial, Values, content, product_of, times, total, whole
+from tileproof.records import dataclass
 from tileproof.verdict import Proved, Refuted, Verdict
 
 MANY_DYNAMIC = 5

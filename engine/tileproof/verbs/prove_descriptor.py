@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from tileproof.canonical import (
 from tileproof.dialects.descriptors import atom_node, operand_of
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.verbs.prove import BadQuestion

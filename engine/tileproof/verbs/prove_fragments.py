@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tileproof.dialects.fragments import fragments
@@ -16,6 +16,7 @@ from tileproof.layout.expression import evaluate
 from tileproof.prove import fragments as prove
 from tileproof.prove import tiled
 from tileproof.ptx.opcode import read_opcode
+from tileproof.records import dataclass
 from tileproof.rule import Bounded, Rulebook, Scalar
 from tileproof.syntax import SyntaxFault
 from tileproof.verbs.prove import BadQuestion, table
