@@ -57,6 +57,8 @@ class Reaches:
     def statement(self) -> str:
         if self.box is None:
             return f"{self.text} is injective: {self.how.value}"
+        if self.how is How.AT_MOST_ONCE:
+            return f"{self.text} stays within {self.name}, and {self.how.value}"
         return f"{self.text} reaches each element of {self.name} {self.how.value}"
 
     @property
@@ -151,9 +153,9 @@ class Reaches:
         for column, extent in zip(columns[1:], box, strict=False):
             running *= extent
             linear = _plus(linear, column, running)
-        if self.how is How.ONCE and (twice := _twice(linear)):
+        if self.how is not How.AT_LEAST_ONCE and (twice := _twice(linear)):
             return self._twice(*twice, "enumeration")
-        missing = _missing(linear, prod(box))
+        missing = _missing(linear, prod(box)) if self.how is not How.AT_MOST_ONCE else -1
         return Proved("enumeration", self.statement, {}) if missing < 0 else self._missing(missing, "enumeration")
 
     def _value(self, index: int) -> tuple[int, ...]:
@@ -194,22 +196,24 @@ class Reaches:
 
     def script(self) -> Script:
         script = Script(self.facts, (self.statement, "satisfiable: it does not"))
-        places = script.coordinates("a", self.what)
-        value = script.value("u", self.what, places)
+        script.require(self.fails(script))
+        return script
+
+    def fails(self, script: Script, prefix: str = "") -> str:
+        """The condition under which it does not, for a question whose names with this prefix are free."""
+        places = script.coordinates(f"{prefix}a", self.what)
+        value = script.value(f"{prefix}u", self.what, places)
         if self.how is How.AT_LEAST_ONCE:
-            script.require(any_of([self._out(script, value), self._unreached(script)]))
-            return script
-        others = script.coordinates("b", self.what)
-        other = script.value("v", self.what, others)
+            return any_of([self._out(script, value), self._unreached(script)])
+        others = script.coordinates(f"{prefix}b", self.what)
+        other = script.value(f"{prefix}v", self.what, others)
         apart = any_of(differs(a, b) for a, b in zip(places, others, strict=True) if a != b)
-        collide = all_of([apart, *(equals(a, b) for a, b in zip(value, other, strict=True))])
-        faults = [collide]
+        faults = [all_of([apart, *(equals(a, b) for a, b in zip(value, other, strict=True))])]
         if self.box is not None:
             faults.append(self._out(script, value))
-            if not self.facts.zero(total(self.size, times(self._targets, -1))):
-                faults.append(differs(script.number(self.size), script.number(self._targets)))
-        script.require(any_of(faults))
-        return script
+        if self.how is How.ONCE and not self.facts.zero(total(self.size, times(self._targets, -1))):
+            faults.append(differs(script.number(self.size), script.number(self._targets)))
+        return any_of(faults)
 
     def _out(self, script: Script, value: list[Term]) -> str:
         zero = literal(0).text
