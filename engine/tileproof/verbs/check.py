@@ -305,7 +305,7 @@ class _Check:
         """The operands in shared memory that descriptors are made of: one question a kind of memory."""
         asked: set[object] = set()
         for one in made(self.book, self.scan.module.operations, self.aliases):
-            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout, one.mismatch)
+            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.book, self.options.contract, one))
