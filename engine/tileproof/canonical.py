@@ -434,6 +434,8 @@ def operand(
             f"{inner or swizzle} on {where} is no swizzle of the tensor core; on byte addresses these are {known}"
         )
     parts = modes(plain)
+    if not parts:
+        raise NoTiles(f"{plain} has no modes")
     first = parts[0]
     if len(modes(first)) == 2 and isinstance(first.shape, tuple) and tuple(map(size, modes(first))) == extents:
         rest = parts[1:]

@@ -369,7 +369,9 @@ def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, di
     result = solver.check()
     if result == z3.sat:
         model = solver.model()
-        found = {constant.name(): model[constant].as_long() for constant in model.decls() if constant.arity() == 0}
+        # Names that the script defines stand in the model too, by their definitions.
+        values = {constant.name(): model[constant] for constant in model.decls() if constant.arity() == 0}
+        found = {name: value.as_long() for name, value in values.items() if isinstance(value, z3.BitVecNumRef)}
         return Answer.SATISFIABLE, {name: found.get(name, 0) for name in names}, ""
     if result == z3.unsat:
         return Answer.UNSATISFIABLE, {}, ""

@@ -160,6 +160,7 @@ HARD = (
     ["bijective", "(8,?m):(?m,1)"],
     ["bijective", "(4,?m,8):(1,4,?d)"],
     ["injective", "(8,?n):(1,?d)"],
+    ["injective", "(16,?a):(65,72)"],
     ["conflict-free", "(?m{div=8},?k{div=64}):(?d{div=8},1)"],
     ["conflict-free", "(32,32):(?d,1)"],
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from tileproof.layout import LayoutError, Swizzle
@@ -73,7 +73,14 @@ class Reaches:
         if self._by_algebra():
             return Proved("algebra", self.statement + for_all(self.facts), {})
         static = self.what.static and not any(isinstance(extent, Polynomial) for extent in self.box or ())
-        return self._by_enumeration() if static else None
+        if not static:
+            return None
+        try:
+            return self._by_enumeration()
+        except TooLarge:
+            if self.how is How.ONCE and self.size != self._targets:
+                return self._of_sizes("algebra")
+            raise
 
     def _by_algebra(self) -> bool:
         swizzles = [stage for stage in self.what.stages if isinstance(stage, Swizzle)]
@@ -90,7 +97,9 @@ class Reaches:
             step = leaf.steps[moved[0]]
             groups[moved[0]].append((leaf.extent, abs(step) if isinstance(step, int) and self.box is None else step))
         if self.box is None:
-            return all(self._nests(group, 0) or self._nests_above_static(group) for group in groups)
+            return all(
+                self._nests(group, 0) or self._nests_above_static(group) or _never_meet(group) for group in groups
+            )
         if any(start != 0 for start in self.what.start):
             return False
         if any(content(self._targets) % window(swizzle) for swizzle in swizzles):
@@ -258,6 +267,16 @@ class Reaches:
         if self.box is not None and self.size != self._targets:
             return self._of_sizes("z3")
         return None
+
+
+def _never_meet(group: list[tuple[Number, Number]]) -> bool:
+    """Is one of two leaves, the other dynamic, too short? Multiples of ``s`` and ``t`` meet after ``t / gcd`` steps."""
+    if len(group) != 2 or all(map(_is_static, group)):
+        return False
+    (one, s), (other, t) = group
+    if not isinstance(s, int) or not isinstance(t, int) or s < 1 or t < 1:
+        return False
+    return any(isinstance(extent, int) and extent <= step // gcd(s, t) for extent, step in ((one, t), (other, s)))
 
 
 def _is_static(leaf: tuple[Number, Number]) -> bool:

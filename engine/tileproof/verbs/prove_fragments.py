@@ -109,6 +109,8 @@ def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (),
         own = flattened(_layout(layout), true.tile)
     except Missing:
         raise BadQuestion(f"'{layout}' names a mode that {true.role} does not have") from None
+    except LayoutError as fault:
+        raise BadQuestion(str(fault)) from None
     return holding.agreeing(own, true).text()
 
 
