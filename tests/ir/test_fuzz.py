@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -81,3 +82,14 @@ def test_what_was_read_of_an_edited_kernel_survives_printing(text: str):
         again = tileproof.parse(print_module(scan.module))
         assert again.faults == ()
         assert again.module == scan.module
+
+
+@pytest.mark.parametrize("name", ["arith.constant", "arith.cmpi", "arith.addi", "arith.extui", "arith.select"])
+@pytest.mark.parametrize("operands", ["", "%c10000000_i32, ", "%c10000000_i32, %c10000000_i32, "])
+def test_arithmetic_with_a_wrong_number_of_operands(name: str, operands: str):
+    """The protocol folds what it can, in the whole kernel: nothing of what cannot be."""
+    line = "%c10000000_i32 = arith.constant 10000000 : i32\n"
+    assert line in KERNEL
+    edited = line + f"      %edited = {name} {operands}10000000 : i32\n"
+    waits = KERNEL.replace("%c10000000_i32 : !llvm.ptr<3>", "%edited : !llvm.ptr<3>")
+    tileproof.check(waits.replace(line, edited))

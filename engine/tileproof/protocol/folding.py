@@ -155,8 +155,8 @@ _CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\
 
 
 def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | None:
-    name = operation.name.removeprefix(dialect)
-    if name in ("constant", "mlir.constant"):
+    name, operands = operation.name.removeprefix(dialect), len(operation.operands)
+    if operands == 0 and name in ("constant", "mlir.constant"):
         attribute = operation.attribute("value")
         found = _CONSTANT.search(f"value = {attribute.text}" if attribute is not None else operation.pieces[0])
         if found is None:
@@ -164,17 +164,20 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         value = {"true": 1, "false": 0}.get(found[1])
         constant = int(found[1]) if value is None else value
         return lambda: (constant,)
-    if (binary := _BINARY.get(name)) is not None:
+    if operands == 2 and (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary)
         if name in ("andi", "and", "muli", "mul"):
             return lambda a, b: (_with_zeros(lifted, a, b),)
         return lambda a, b: (lifted(a, b),)
-    if name in _UNARY:
+    if operands == 1 and name in _UNARY:
         return lambda a: (a,)
-    if name in ("cmpi", "icmp"):
+    if operands == 2 and name in ("cmpi", "icmp"):
         attribute = operation.attribute("predicate")
         if attribute is not None:
-            index = int(attribute.text.split()[0])
+            number = attribute.text.partition(" ")[0]
+            index = int(number) if number.isdecimal() else len(_PREDICATES)
+            if index >= len(_PREDICATES):
+                return None
         else:
             word = re.search(r"(?:cmpi|icmp)\s+\"?(\w+)", operation.pieces[0])
             if word is None or word[1] not in _NAMES:
@@ -183,7 +186,7 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         compare = _PREDICATES[index]
         lifted = lift(lambda a, b: int(compare(a, b)))
         return lambda a, b: (lifted(a, b),)
-    if name == "select":
+    if operands == 3 and name == "select":
         return lambda c, a, b: (_select(c, a, b),)
     return None
 
