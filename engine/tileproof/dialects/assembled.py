@@ -85,6 +85,8 @@ class _Run:
 
     def written(self, operation: Operation, scope: Scope) -> None:
         """A bulk tensor copy into shared memory."""
+        if len(operation.operands) < 2:
+            return
         place = self.places.of(operation.operands[0], scope)
         if place is not None:
             box = _Box(place.allocation, place.start, self.tensor_map(operation.operands[1], scope))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from inspect import CO_VARARGS
+from types import FunctionType
 from typing import TypeAlias
 
 from tileproof.dialects.values import (
@@ -79,6 +81,21 @@ def function_of(
     Args:
         extents: what an extent is that is known only at run time.
     """
+    found = _function(operation, inputs, outputs, extents)
+    return found if found is None or _takes(found, len(inputs)) else None
+
+
+def _takes(function: Function, count: int) -> bool:
+    """Whether a function has so many arguments: a malformed operation has other operands."""
+    assert isinstance(function, FunctionType)
+    code, most = function.__code__, function.__code__.co_argcount
+    least = most - len(function.__defaults__ or ())
+    return least <= count and (count <= most or bool(code.co_flags & CO_VARARGS))
+
+
+def _function(
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
+) -> Function | None:
     name = operation.name
     if name.startswith("arith."):
         return _arithmetic(operation)
@@ -155,8 +172,8 @@ _CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\
 
 
 def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | None:
-    name, operands = operation.name.removeprefix(dialect), len(operation.operands)
-    if operands == 0 and name in ("constant", "mlir.constant"):
+    name = operation.name.removeprefix(dialect)
+    if name in ("constant", "mlir.constant"):
         attribute = operation.attribute("value")
         found = _CONSTANT.search(f"value = {attribute.text}" if attribute is not None else operation.pieces[0])
         if found is None:
@@ -164,14 +181,14 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         value = {"true": 1, "false": 0}.get(found[1])
         constant = int(found[1]) if value is None else value
         return lambda: (constant,)
-    if operands == 2 and (binary := _BINARY.get(name)) is not None:
+    if (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary)
         if name in ("andi", "and", "muli", "mul"):
             return lambda a, b: (_with_zeros(lifted, a, b),)
         return lambda a, b: (lifted(a, b),)
-    if operands == 1 and name in _UNARY:
+    if name in _UNARY:
         return lambda a: (a,)
-    if operands == 2 and name in ("cmpi", "icmp"):
+    if name in ("cmpi", "icmp"):
         attribute = operation.attribute("predicate")
         if attribute is not None:
             number = attribute.text.partition(" ")[0]
@@ -186,7 +203,7 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         compare = _PREDICATES[index]
         lifted = lift(lambda a, b: int(compare(a, b)))
         return lambda a, b: (lifted(a, b),)
-    if operands == 3 and name == "select":
+    if name == "select":
         return lambda c, a, b: (_select(c, a, b),)
     return None
 
@@ -568,6 +585,8 @@ _BASE = {
 
 def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
     """A tensor that is made of another tensor or a pointer: the same place, seen otherwise."""
+    if not outputs:
+        return None
     at = _BASE.get(operation.name, 0)
     kind = outputs[0]
     count = len(outputs)
@@ -604,6 +623,8 @@ def _memory(operation: Operation, inputs: Sequence[Type | None], outputs: Sequen
         return lambda *operands: (operands[0] if operands and isinstance(operands[0], Fields) else Fields(),)
     if name in ("cute_nvgpu.make_umma_smem_desc", "cute_nvgpu.atom.get_copy_s2t_smem_desc_view"):
         at = 1 if name.endswith("view") else 0
+        if len(inputs) <= at:
+            return None
         return lambda *operands: (
             replace(base, unit=128, extent=1) if isinstance(base := operands[at], Address) else None,
         )
