@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tileproof.records import dataclass
 from tileproof.report.values import Report, Unread
 from tileproof.rule import Rulebook
 from tileproof.rulebook import default_files, load, rule_files

@@ -13,10 +13,9 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from tileproof import __version__
 
@@ -54,17 +53,6 @@ def entry(kind: str, content: Iterable[str]) -> Path | None:
     return home / f"{kind}-{digest.hexdigest()[:32]}.pickle"
 
 
-class _Pickler(pickle.Pickler):
-    """Frozen values as calls of their class: a rulebook has ten thousand, and dataclasses restore theirs slowly."""
-
-    def reducer_override(self, value: object) -> Any:
-        """The class and its arguments; whatever is no frozen value without a ``__dict__`` is pickled as ever."""
-        kind = type(value)
-        if not is_dataclass(kind) or hasattr(value, "__dict__") or not all(one.init for one in fields(kind)):
-            return NotImplemented
-        return kind, tuple(getattr(value, one.name) for one in fields(kind))
-
-
 def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
     """What ``make`` makes, from the cache if it is there."""
     path = entry(kind, content)
@@ -78,7 +66,7 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
     value = make()
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+            pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
         Path(file.name).replace(path)
     except OSError:
         pass

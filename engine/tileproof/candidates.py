@@ -13,7 +13,6 @@ M, N and K among the candidates, so that they compare; an instruction that it do
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -22,6 +21,7 @@ from tileproof.evaluate import judge_for
 from tileproof.fragment import Step
 from tileproof.lowering import instruction_schemas, instructions_on, legal_form, lower_atom
 from tileproof.mending import ir_spelling
+from tileproof.records import dataclass
 from tileproof.rule import Atom, Instruction, Number, Rulebook, Scalar
 from tileproof.search import legal_configurations
 

@@ -19,7 +19,7 @@ the same where the bases differ by log2 of the bytes of an element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tileproof import packing
 from tileproof.fragment import Modes, Step
@@ -36,6 +36,7 @@ from tileproof.layout import (
 )
 from tileproof.layout.basics import coalesce_layout, modes
 from tileproof.layout.values import Dynamic, Tuple
+from tileproof.records import dataclass
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Rulebook, Scalar
 from tileproof.words import Form
 
@@ -433,6 +434,8 @@ def operand(
             f"{inner or swizzle} on {where} is no swizzle of the tensor core; on byte addresses these are {known}"
         )
     parts = modes(plain)
+    if not parts:
+        raise NoTiles(f"{plain} has no modes")
     first = parts[0]
     if len(modes(first)) == 2 and isinstance(first.shape, tuple) and tuple(map(size, modes(first))) == extents:
         rest = parts[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github")
 FEW_RULES = 20  # that one process checks as fast as several
 PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
+
+atexit.register(gc.freeze)  # the interpreter looks for cycles once more when it ends; nobody needs the memory then
 
 
 def fail(message: str) -> NoReturn:
@@ -59,7 +62,8 @@ def _load(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
             if not folder.is_dir():
                 fail(f"{folder}: no such folder of rules")
             files += rule_files(folder)
-        return load(files), files
+        with _no_garbage_collection():
+            return load(files), files
     except RuleError as error:
         for fault in error.faults:
             click.echo(f"{fault.place}: error: {fault.message}", err=True)
@@ -148,7 +152,7 @@ def check(
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Reading IR makes many small values and no cycles: looking for cycles takes a third of the time and finds none."""
+    """Reading IR and rules makes many small values and no cycles: to look for cycles takes a third of the time."""
     gc.disable()
     try:
         yield
@@ -835,10 +839,16 @@ def prove_fragment(
 @click.argument("layouts", nargs=-1, metavar="[A B D]")
 @click.option("--atom", help="A type of the IR or a PTX opcode, instead of three layouts.")
 @click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @_rule_options
 def prove_gemm(
-    layouts: tuple[str, ...], atom: str | None, facts: tuple[str, ...], form: str, folders: tuple[Path, ...]
+    layouts: tuple[str, ...],
+    atom: str | None,
+    facts: tuple[str, ...],
+    smt2: Path | None,
+    form: str,
+    folders: tuple[Path, ...],
 ) -> None:
     """Do A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
     from tileproof.verbs import prove_fragments as verb  # noqa: PLC0415
@@ -849,8 +859,13 @@ def prove_gemm(
     book, _ = _load(folders)
     try:
         answer = verb.gemm_of_layouts(*layouts) if atom is None else verb.gemm(book, atom, facts)
+        if smt2 is not None:
+            asked = verb.gemm_of_layouts_question(*layouts) if atom is None else verb.gemm_question(book, atom, facts)
+            smt2.write_text(asked, encoding="utf-8")
     except BadQuestion as error:
         fail(str(error))
+    except OSError as error:
+        fail(f"{smt2}: {error.strerror or error}")
     click.echo(verb.as_json(answer) if form == "json" else "\n".join(verb.as_text(answer)))
     sys.exit(verb.status(answer))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tileproof.records import dataclass
 
 LISTS = ("select", "ignore", "rules")
 WORDS = ("target", "contract", "fail-on")

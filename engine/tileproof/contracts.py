@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from tileproof.diagnostic import Severity
+from tileproof.records import dataclass
 from tileproof.rule import Bounded, Lookup, Rule, Rulebook, Scalar, walk
 from tileproof.smt import Answer, Encoder, Formula, Question
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.dialects.entities import static_size
 from tileproof.dialects.types import Kind, Node
 from tileproof.dialects.values import element_bits
 from tileproof.layout.values import Layout
+from tileproof.records import dataclass
 from tileproof.rule import Atom, Binding, Bounded, Enumerated, Rulebook, Scalar
 from tileproof.source import Span
 from tileproof.syntax import MAX_DIGITS, SyntaxFault

@@ -10,9 +10,10 @@ has the abstract syntax; ``held`` finds the layouts, ``dialects.fragments`` thos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from tileproof.records import dataclass
 from tileproof.rule import Bounded, Domain, Enumerated, Expression, Place, Scalar, Schema
 
 INTEGER, BITS = "integer", "bits"

@@ -9,12 +9,12 @@ fastest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof import evaluate
 from tileproof.fragment import Applies, Fragment, Modes, Row, Step, ThreadValues
-from tileproof.layout import Basis, Layout, LayoutError, Tuple, upcast
+from tileproof.layout import Basis, Layout, LayoutError, Tuple, is_static_layout, upcast
+from tileproof.records import dataclass
 from tileproof.rule import Arithmetic, Expression, Fact, Number, Rulebook, Scalar
 
 Facts = Mapping[str, Scalar]
@@ -158,7 +158,10 @@ def flattened(layout: Layout, tile: tuple[int, ...]) -> Layout:
 
     Raises:
         Missing: the tile has no such mode.
+        LayoutError: the layout is not static.
     """
+    if not is_static_layout(layout):
+        raise LayoutError(f"{layout} has dynamic leaves")
 
     def leaf(stride: object) -> int:
         if isinstance(stride, Basis):
@@ -168,7 +171,8 @@ def flattened(layout: Layout, tile: tuple[int, ...]) -> Layout:
             for extent in tile[: stride.path[0]]:
                 step *= extent
             return int(stride.value) * step  # type: ignore[arg-type]
-        assert isinstance(stride, int)
+        if not isinstance(stride, int):
+            raise LayoutError(f"the step {stride} falls between elements")
         return stride
 
     def each(stride: Tuple) -> Tuple:

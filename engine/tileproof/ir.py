@@ -10,8 +10,9 @@ Values compare by content and ignore places, so that ``parse(print(parse(text)))
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 
 _NOWHERE = Span(0, 0)

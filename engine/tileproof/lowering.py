@@ -7,12 +7,12 @@ mask) is chosen by ``search``: the first legal choice, the values of the schema'
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tileproof.evaluate import function, judge_for
 from tileproof.ptx.opcode import NONE
 from tileproof.ptx.spell import forms_of, operands_by_name, spell
+from tileproof.records import dataclass
 from tileproof.rule import EnumOrigin, Expression, Instruction, OperandForm, Rulebook, Scalar
 from tileproof.search import legal_configurations
 from tileproof.template import Lowering

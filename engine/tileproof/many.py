@@ -8,13 +8,13 @@ rows. With numpy the spreading is done by numpy; without, by a dictionary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import Check, Judge
+from tileproof.records import dataclass
 from tileproof.rule import Bounded, Scalar
 
 _DENSE = 1 << 20  # combinations up to which a table of all is cheaper than looking for those that occur

@@ -8,7 +8,6 @@ from the opcode. The other half is the least set of facts and rules that cannot 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.diagnostic import Severity
@@ -17,6 +16,7 @@ from tileproof.facts import Facts, atom_facts
 from tileproof.ptx.lower import Lowered, lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, operand_texts, spell
+from tileproof.records import dataclass
 from tileproof.rule import Atom, Instruction, OperandForm, Rule, Rulebook, Scalar
 from tileproof.smt import Answer, Encoder, Formula, Question, Wish, nearest
 

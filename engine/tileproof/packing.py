@@ -13,10 +13,10 @@ what was packed gives the facts back, for all facts that the rules of the schema
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.evaluate import function
+from tileproof.records import dataclass
 from tileproof.rule import Arithmetic, Expression, Fact, Lookup, Number, Rulebook, Scalar, Value, facts_of
 from tileproof.words import BitField, Word
 

@@ -9,7 +9,6 @@ in the order in which the operand's rows run).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 from tileproof.canonical import NoDescriptor, OperandDescriptor, canonical_forms, describe, operand, spelled
@@ -20,6 +19,7 @@ from tileproof.many import legal_many
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
 from tileproof.prove.hardware import element_bits
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.syntax import SyntaxFault
 from tileproof.verdict import Proved, Refuted

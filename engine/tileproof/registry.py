@@ -7,8 +7,8 @@ Generic code asks for interfaces and never compares mnemonics. ``AtomContract`` 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Table, Value
 
 

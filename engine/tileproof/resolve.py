@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from tileproof.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
+from tileproof.records import dataclass
 from tileproof.rule import (
     CONTRACTS,
     Arithmetic,

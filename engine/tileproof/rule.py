@@ -11,12 +11,13 @@ to such a configuration, or nobody does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum as PythonEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.diagnostic import Severity
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 
 if TYPE_CHECKING:

@@ -80,7 +80,7 @@ def load(files: tuple[Source, ...]) -> Rulebook:
         RuleError: with every fault found, each at its line and column.
     """
     modules = [
-        *("rule.py", "fragment.py", "words.py", "template.py"),
+        *("records.py", "rule.py", "fragment.py", "words.py", "template.py"),
         *("syntax/rules.py", "syntax/fragments.py", "syntax/words.py", "syntax/templates.py"),
     ]
     readers = [(resources.PACKAGE / name).read_text(encoding="utf-8") for name in modules]

@@ -16,12 +16,13 @@ And for every table that rules read: each of its rows can be asked for. For ever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 
 from tileproof.diagnostic import Severity
 from tileproof.evaluate import Check, Judge, function
+from tileproof.records import dataclass
 from tileproof.resolve import RuleFault
 from tileproof.rule import CONTRACTS, Lookup, Rule, Rulebook, Scalar, facts_of, walk
 from tileproof.rulebook import load

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tileproof.ir import Alias, Argument, Attribute, Block, Module, Operation, Region, Result, TypeUse
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 from tileproof.tokens import (
     ATTRIBUTE,

@@ -8,13 +8,13 @@ right side only where the left one leaves the question open, as Python does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
 import z3
 
+from tileproof.records import dataclass
 from tileproof.rule import (
     Arithmetic,
     Bounded,
@@ -369,7 +369,9 @@ def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, di
     result = solver.check()
     if result == z3.sat:
         model = solver.model()
-        found = {constant.name(): model[constant].as_long() for constant in model.decls() if constant.arity() == 0}
+        # Names that the script defines stand in the model too, by their definitions.
+        values = {constant.name(): model[constant] for constant in model.decls() if constant.arity() == 0}
+        found = {name: value.as_long() for name, value in values.items() if isinstance(value, z3.BitVecNumRef)}
         return Answer.SATISFIABLE, {name: found.get(name, 0) for name in names}, ""
     if result == z3.unsat:
         return Answer.UNSATISFIABLE, {}, ""

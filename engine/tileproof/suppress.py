@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tileproof.diagnostic import Diagnostic
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 
 _COMMENT = re.compile(r"//\s*tileproof:\s*ignore\s*\[([^\]\n]*)\]")

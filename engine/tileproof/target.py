@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tileproof.evaluate import Judge
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.source import Source
 

@@ -7,8 +7,9 @@ part of: fences, commits and waits, memory that it needs. This module has the ab
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tileproof.records import dataclass
 from tileproof.rule import Expression, Place, Scalar
 
 FORMS = ("ptx", "inline_asm", "nvvm", "llvm")

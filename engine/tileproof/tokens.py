@@ -9,8 +9,9 @@ new statement starts at a line whose first token can start one, unless the line 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tileproof.records import dataclass
 from tileproof.source import Span
 
 _STRING = r'"(?>[^"\\\n]|\\.)*+"'

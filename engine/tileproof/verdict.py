@@ -7,8 +7,9 @@ refutation always carries such values; `unknown` always says why, and never coun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from tileproof.records import dataclass
 
 Known: TypeAlias = "int | str | bool | tuple[Known, ...]"
 

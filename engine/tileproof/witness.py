@@ -15,7 +15,7 @@ S<1,3,3> o 0 o (64,16):(16,1)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tileproof.dialects.descriptors import atom_node
@@ -26,6 +26,7 @@ from tileproof.emission.placing import place, smem_bits
 from tileproof.emission.sequence import Placed, Sequence
 from tileproof.layout import ComposedLayout, Layout, crd2idx, size
 from tileproof.placements import Placement
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout

@@ -11,9 +11,9 @@ Together: what is unpacked are the facts that were packed, and no two legal sets
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tileproof.diagnostic import Severity
+from tileproof.records import dataclass
 from tileproof.rule import (
     CONTRACTS,
     Arithmetic,

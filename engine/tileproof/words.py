@@ -9,9 +9,10 @@ shared memory that the tensor core reads by itself, with two strides, LBO and SB
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.fragment import ThreadValues
+from tileproof.records import dataclass
 from tileproof.rule import Arithmetic, Expression, Fact, Lookup, Number, Place, Scalar
 
 # What the extents and strides of a form are made of.

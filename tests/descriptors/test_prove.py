@@ -249,3 +249,12 @@ def test_smt2_is_written(tmp_path):
     assert about(KK, "S<3,3,3> o 0 o (128,64):(64,1)", "--smt2", str(path))[0] == 0
     assert "(check-sat)" in path.read_text()
     assert about(KK, "S<3,3,3> o 0 o (128,64):(64,1)", "--smt2", str(tmp_path / "no" / "x"))[0] == 2
+
+
+def test_degenerate_layouts():
+    given = ("--atom", KK, "--operand", "A", "--element", "f16")
+    for more in ((), ("--solve",), ("--value", "0x4000004000010000")):
+        assert about(KK, "():()", *more)[0] == 1
+        result = CliRunner().invoke(main, ["prove", "descriptor", *given, "--layout", "(_,8):(1,1)", *more])
+        assert result.exit_code == 2
+        assert "is no layout: expects positive shape mode" in result.output

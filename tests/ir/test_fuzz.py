@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -81,3 +82,24 @@ def test_what_was_read_of_an_edited_kernel_survives_printing(text: str):
         again = tileproof.parse(print_module(scan.module))
         assert again.faults == ()
         assert again.module == scan.module
+
+
+FOLDED = [
+    *("arith.constant", "arith.cmpi", "arith.addi", "arith.extui", "arith.select", "cute.get_leaves", "cute.get_shape"),
+    *("cute.get_iter", "cute.add_offset", "cute.recast_iter", "cute.fast_divmod.compute", "llvm.getelementptr"),
+    *("llvm.inttoptr", "cute_nvgpu.atom.set_value", "cute_nvgpu.atom.tma_partition", "cute_nvgpu.make_umma_smem_desc"),
+    *("cute_nvgpu.atom.get_copy_s2t_smem_desc_view", "nvvm.cp.async.bulk.tensor.shared.cluster.global"),
+]
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_operations_with_a_wrong_number_of_operands(name: str):
+    """The protocol folds what it can, in the whole kernel: nothing of what cannot be."""
+    value = "%c10000000_i32"
+    line = f"{value} = arith.constant 10000000 : i32\n"
+    assert line in KERNEL
+    waits = KERNEL.replace(f"{value} : !llvm.ptr<3>", "%edited : !llvm.ptr<3>")
+    for operands in ([], [value], [value] * 2, [value] * 4):
+        named, types = ", ".join(operands), ", ".join(["i32"] * len(operands))
+        for edit in (f'%edited = "{name}"({named}) : ({types}) -> i32', f"%edited = {name} {named} : i32"):
+            tileproof.check(waits.replace(line, f"{line}      {edit}\n"))

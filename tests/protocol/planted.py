@@ -170,8 +170,8 @@ OPERATORS: tuple[Operator, ...] = (
 )
 
 
-# Where an operator plants no fault, by the operator, the reason and the kernel: the lines. Each was read by hand, those of
-# phases by following the value to the waits. What is missed and does not stand here is a fault that is not found.
+# Where an operator plants no fault, by the operator, the reason and the kernel: the lines. Each was read by hand, those
+# of phases by following the value to the waits. What is missed and does not stand here is a fault that is not found.
 HARMLESS: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {
     "phase-never-flips": {
         "no wait has this phase: it is that of releases": {

@@ -62,6 +62,7 @@ EQUIVALENT = [
 ]
 
 INJECTIVE = [
+    (PROVED, "algebra", ["(16,?a):(65,72)"], {}),  # multiples of 65 and 72 meet after 72 steps of 65
     (PROVED, "algebra", ["(4,8):(8,1)"], {}),
     (PROVED, "algebra", ["(4,8):(-8,1)"], {}),
     (PROVED, "enumeration", ["(3,2):(2,3)"], {}),
@@ -116,6 +117,7 @@ BIJECTIVE = [
 ]
 
 COVERS = [
+    (REFUTED, "algebra", ["(1000000,1000000):(1000000,1)", "64"], {"size": 10**12, "elements": 64}),
     (PROVED, "algebra", [ACCUMULATOR, "(16,8)"], {}),
     (PROVED, "algebra", ["(32,4):(1,32)", "(16,8)"], {}),
     (PROVED, "algebra", ["S<1,1,1> o 0 o (4,2):(2,1)", "(2,4)"], {}),

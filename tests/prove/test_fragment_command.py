@@ -114,3 +114,10 @@ def test_a_tiled_mma_is_asked_about_like_an_atom():
     assert answer("gemm", "--atom", tiled)[0] == 0
     shared = tiled.replace("(2,1,1):(1,0,0)", "(2,1,1):(0,0,0)")
     assert answer("gemm", "--atom", shared)[1]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize("own", ["?:?", "(?,?):(?,?)", "(32,8):(?,1)", "(8,64):(64,1/2)"])
+def test_a_layout_that_is_no_map_of_threads_and_values_is_unknown(own: str):
+    status, found = answer("fragment", "--atom", MMA, "--operand", "A", "--layout", own)
+    assert (status, found["verdict"]) == (1, "unknown")
+    assert prove("fragment", "--atom", MMA, "--layout", own, "--smt2", "/dev/null").exit_code == 2

@@ -245,3 +245,10 @@ def test_what_does_not_follow(relations, claim):
     known, named = facts(*relations, a=0, b=0, c=0, d=0, m=1, n=1, ld=0)
     assert not known.nonnegative(number(claim, named))
     assert any(assumption(claim, named).holds(values) is False for values in known.some(2000))
+
+
+def test_z3_names_the_definitions_of_a_quantified_question():
+    """They stand in its model beside the values; only the values are read."""
+    result = run("covers", "(1000000,1000000):(1000000,1)", "64", "--at-least-once")
+    assert result.exit_code == 1
+    assert "outside 64" in result.stdout

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -16,7 +18,8 @@ from tileproof.layout import Layout, size
 from tileproof.layout.tuples import leaves
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
-from tileproof.prove.fragments import covers
+from tileproof.prove.fragments import covers, gemm
+from tileproof.prove.holding import multiplying
 from tileproof.verbs.prove_fragments import find
 from tileproof.verdict import Proved, Refuted, Unknown
 
@@ -157,6 +160,7 @@ HARD = (
     ["bijective", "(8,?m):(?m,1)"],
     ["bijective", "(4,?m,8):(1,4,?d)"],
     ["injective", "(8,?n):(1,?d)"],
+    ["injective", "(16,?a):(65,72)"],
     ["conflict-free", "(?m{div=8},?k{div=64}):(?d{div=8},1)"],
     ["conflict-free", "(32,32):(?d,1)"],
 )
@@ -198,3 +202,43 @@ def test_cvc5_repeats_who_holds_what(arguments, tmp_path):
     result = CliRunner().invoke(main, ["prove", "fragment", *arguments, "--smt2", str(file)])
     assert result.exit_code in (0, 1), result.output
     assert repeat(file.read_text()) == ("unsat" if result.exit_code == 0 else "sat")
+
+
+SPARSE = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
+SCALED = "mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0"
+MULTIPLIED = [
+    (["--atom", HALF_MMA], "proved"),
+    (["--atom", SPARSE], "proved"),
+    (["--atom", SCALED], "proved"),
+    (["--atom", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"], None),
+    (["(1,2,4):(0,1,2)", "(1,3,4):(0,1,3)", "(4,2,3):(1,4,8)"], "proved"),
+    (["(1,2,4):(0,1,2)", "(1,3,5):(0,1,3)", "(4,2,3):(1,4,8)"], "refuted"),
+    (["(2,4):(1,2)", "(1,3,4):(0,1,3)", "(4,2,3):(1,4,8)"], "refuted"),
+    (["(?,4):(4,1)", "(8,4):(4,1)", "(?,8):(8,1)"], "proved"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "wanted"), MULTIPLIED, ids=str)
+def test_cvc5_repeats_whether_three_operands_multiply(arguments, wanted, tmp_path):
+    file = tmp_path / "question.smt2"
+    result = CliRunner().invoke(main, ["prove", "gemm", *arguments, "--format", "json", "--smt2", str(file)])
+    verdict = json.loads(result.output)["verdict"]
+    assert wanted in (None, verdict), result.output
+    assert repeat(file.read_text()) == ("unsat" if verdict == "proved" else "sat")
+
+
+BROKEN = {
+    "A": Layout((32, 8), (8, 1)),  # transposed, but every element once
+    "B": Layout((32, 4), (4, 3)),  # some elements twice
+    "C": Layout((32, 4), (4, 2)),  # outside the tile
+}
+
+
+@pytest.mark.parametrize("role", BROKEN)
+def test_cvc5_repeats_that_broken_operands_do_not_multiply(role):
+    found = find(tileproof.load_rules(), HALF_MMA, "ptx", {}).fragments
+    operand = replace(found.operands[role], layout=BROKEN[role])
+    broken = replace(found, operands={**found.operands, role: operand})
+    agrees(gemm(broken), repeat(multiplying(broken).text()))
+    wider = replace(found, operands={**found.operands, role: replace(found.operands[role], tile=(64, 8))})
+    agrees(gemm(wider), repeat(multiplying(wider).text()))

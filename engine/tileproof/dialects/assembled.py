@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from tileproof import packing
@@ -21,6 +21,7 @@ from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation
 from tileproof.layout import crd2idx, size
 from tileproof.layout.values import Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Lookup, Number, Rulebook, Scalar
 from tileproof.words import Word
 
@@ -84,6 +85,8 @@ class _Run:
 
     def written(self, operation: Operation, scope: Scope) -> None:
         """A bulk tensor copy into shared memory."""
+        if len(operation.operands) < 2:
+            return
         place = self.places.of(operation.operands[0], scope)
         if place is not None:
             box = _Box(place.allocation, place.start, self.tensor_map(operation.operands[1], scope))

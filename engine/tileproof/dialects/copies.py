@@ -6,14 +6,16 @@ multicast mask and the cache policy to it, each time as a new value. ``Definitio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.dialects.entities import field_set, resolve
+from tileproof.dialects.places import byte_swizzle
 from tileproof.dialects.values import CoordIterator, Descriptor, Pointer, Tensor, element_bits, read_type
 from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation, TypeUse
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 
 SIDES = ("source", "destination")
@@ -98,6 +100,8 @@ class Copy:
             if bits is not None:
                 values[f"{side}.bits"] = bits
             runs.append(run)
+            if (unsplit := _unsplit(text)) is not None:
+                values["unsplit"] = unsplit
         known = [run for run in runs if run is not None]
         if len(known) == len(runs):
             values["run"] = min(known)
@@ -132,6 +136,15 @@ def _side(text: str) -> tuple[str, int | None, int | None]:
             bits = element_bits(element)
             return space, bits, None if bits is None else _run(layout, bits)
     return "", None, None
+
+
+def _unsplit(text: str) -> int | None:
+    """The bytes at consecutive addresses that the swizzle of shared memory leaves side by side, 32 at most."""
+    match read_type(text):
+        case Tensor(Pointer(space="smem")) as memory:
+            swizzle = byte_swizzle(memory)
+            return 32 if swizzle is None else 1 << min(max(swizzle.base, 0), 5)
+    return None
 
 
 def _run(layout: Layout | ComposedLayout, bits: int) -> int | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tileproof.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.entities import resolve
+from tileproof.dialects.places import Places
 from tileproof.dialects.scopes import walk
 from tileproof.dialects.signature import parameters, signature
 from tileproof.dialects.types import Node
@@ -20,6 +21,7 @@ from tileproof.facts import Facts, MalformedAtom, atom_facts
 from tileproof.ir import Alias, Operation
 from tileproof.layout import crd2idx, is_static_layout, size
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.source import Span
 from tileproof.syntax import SyntaxFault
@@ -40,6 +42,7 @@ class Made:
         layout: of the memory, in elements.
         view: the layout of the descriptors as declared, in units of 16 bytes.
         absolute: whether LBO is an address instead of a distance.
+        whole: the alignment in bytes of the view that the operand is a part of, or its own: where its swizzle begins.
         mismatch: how the atom that reads it reads something else; None where it does not.
         span: the type of the memory.
     """
@@ -55,6 +58,7 @@ class Made:
     view: Layout | None
     absolute: bool
     span: Span
+    whole: int
     mismatch: str | None = None
 
     @property
@@ -75,7 +79,8 @@ def made(book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Ali
         operations: of the module, at the top level.
     """
     readers: dict[int, tuple[str, str]] | None = None
-    for operation in (inner for outer in operations for inner in outer.walk()):
+    places = Places(aliases)
+    for operation, scope in walk(operations):
         if operation.name == "cute.mma.make_fragment":
             found = _fragment(book, operation, aliases)
         elif operation.name == _AT_POINTER:
@@ -85,7 +90,9 @@ def made(book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Ali
         else:
             continue
         if found is not None:
-            yield found
+            memory = places.of(operation.operands[0 if found.view is None else 1], scope)
+            view = memory.view if memory is not None and memory.swizzle == found.swizzle else None
+            yield found if view is None else replace(found, whole=max(view.alignment, found.whole))
 
 
 def _readers(operations: Sequence[Operation], aliases: dict[str, Alias]) -> dict[int, tuple[str, str]]:
@@ -130,7 +137,8 @@ def _fragment(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) -
                 return None
             word, major, extents = known
             span, text = written.operands[1].span, resolve(written.operands[0].text, aliases)
-            return Made(operation, text, role, word, major, extents, pointer, layout, view, absolute=False, span=span)
+            whole = pointer.alignment // 8
+            return Made(operation, text, role, word, major, extents, pointer, layout, view, False, span, whole)
     return None
 
 
@@ -201,6 +209,7 @@ def _at_pointer(
         None,
         absolute=len(uses) > 1,
         span=span,
+        whole=pointer.alignment // 8,
     )
     return found if reader is None else replace(found, mismatch=_mismatch(book, found, *reader))
 
@@ -234,7 +243,8 @@ def _operand_bits(book: Rulebook, atom: Node, role: str) -> int | None:
 def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
     """What the rules on operands in shared memory judge."""
     generation = "." + one.word.partition(".")[0]
-    values: dict[str, Scalar] = {"generation": generation, "major": one.major, "alignment": one.pointer.alignment // 8}
+    values: dict[str, Scalar] = {"generation": generation, "major": one.major}
+    values |= {"alignment": one.pointer.alignment // 8, "whole_alignment": one.whole}
     values["operand"] = f".{one.operand.lower()}" if one.operand else ".unnamed"
     spelled: dict[str, str] = {}
     if one.mismatch is not None:

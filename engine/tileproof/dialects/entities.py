@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tileproof.dialects.values import Descriptor, Pointer, Tensor, read_type
 from tileproof.ir import Alias, Operation
 from tileproof.layout.values import ComposedLayout, Layout, Tuple
+from tileproof.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ on, so that one cause gives one conflict.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.dialects.entities import resolve
@@ -20,6 +19,7 @@ from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.ir import Block, Module, Operation, TypeUse
 from tileproof.layout import LayoutError, equivalent
 from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.source import Span
 

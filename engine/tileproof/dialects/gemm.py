@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from tileproof.dialects.entities import Memory, memory, resolve, static_size
 from tileproof.facts import Facts
@@ -14,6 +13,7 @@ from tileproof.ir import Alias, Operation, TypeUse
 from tileproof.layout.basics import has_scaled_basis, is_static_layout
 from tileproof.layout.tuples import compact, is_static_tuple
 from tileproof.layout.values import ComposedLayout, Layout, Tuple
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 
 ROLES = ("d", "a", "b", "c")  # in the order of the operands, after the atom

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tileproof.dialects.places import Places
 from tileproof.dialects.scopes import Origin, Scope
 from tileproof.ir import Operation
+from tileproof.records import dataclass
 
 _DEEPEST = 64  # definitions that a value is followed through
 _ADDRESSES = 1 << 18  # what an address in shared memory is less than, as descriptors count them

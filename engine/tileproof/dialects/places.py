@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.scopes import Scope
@@ -19,6 +19,7 @@ from tileproof.ir import Alias, Operation
 from tileproof.layout import LayoutError, cosize, crd2idx, is_static_layout
 from tileproof.layout.tuples import is_static_tuple, leaves
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tuple
+from tileproof.records import dataclass
 
 _DEEPEST = 256  # definitions that a value is followed through
 
@@ -31,6 +32,7 @@ class View:
         start: bytes from the start of the allocation; None where only the kernel knows.
         size: bytes that it spans; None where that is not static.
         swizzle: of byte addresses; one that swizzles nothing is None.
+        alignment: of its first address, in bytes, as its type promises.
     """
 
     layout: Layout | ComposedLayout
@@ -38,6 +40,7 @@ class View:
     start: int | None
     size: int | None
     swizzle: Swizzle | None
+    alignment: int
 
     def overlaps(self, other: View) -> bool | None:
         """Whether two views of one allocation have a byte in common; None where that is not known."""
@@ -175,7 +178,10 @@ class Places:
         swizzle = byte_swizzle(tensor)
         offset = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
         start = before.start + offset * bits // 8 if before.start is not None and isinstance(offset, int) else None
-        view = View(tensor.layout, bits, start, _size(tensor.layout, bits), swizzle)
+        alignment = tensor.iterator.alignment // 8
+        if before.view is not None:  # begins where this one does
+            alignment = max(alignment, before.view.alignment)
+        view = View(tensor.layout, bits, start, _size(tensor.layout, bits), swizzle, alignment)
         return replace(before, start=start, swizzle=swizzle, view=view)
 
     def _sliced(self, operation: Operation, before: Place, result: Layout | ComposedLayout) -> int | None:

@@ -7,9 +7,9 @@ carries what is visible, and forgets a region's names when it leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tileproof.ir import Operation
+from tileproof.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ wrong only where *nobody* writes its memory as it reads it, and two operands onl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from tileproof.dialects.descriptors import MMAS
@@ -18,6 +18,7 @@ from tileproof.facts import Facts
 from tileproof.ir import Alias, Operation
 from tileproof.layout import Layout, Swizzle, idx2crd, is_static_layout
 from tileproof.layout.values import ComposedLayout, show
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.source import Span
 

@@ -7,9 +7,9 @@ prints its result's type, ``cute.slice`` those of its operands. A form that is n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tileproof.ir import Operation, TypeUse
+from tileproof.records import dataclass
 
 # Custom forms whose only list of types is that of the results although they have operands.
 _RESULTS_ONLY = {

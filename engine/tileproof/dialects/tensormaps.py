@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.knownbits import fold, origin_of
@@ -12,6 +11,7 @@ from tileproof.dialects.scopes import Origin, Scope, walk
 from tileproof.dialects.values import Algebraic, read_type
 from tileproof.ir import Alias, Operation
 from tileproof.layout.values import ComposedLayout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 

@@ -6,8 +6,10 @@ Offsets count from the start of the type's text, so that a diagnostic can point 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from tileproof.records import dataclass
 
 
 class Kind(Enum):

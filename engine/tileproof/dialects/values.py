@@ -8,13 +8,14 @@ work on the two parts, so that is how the types are taken apart here. Each type 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.dialects.types import Kind, Node
 from tileproof.dialects.wellformed import malformed
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
+from tileproof.records import dataclass
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree

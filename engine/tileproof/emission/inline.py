@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tileproof.emission.kernel import Register, register
 from tileproof.emission.sequence import Sequence
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 _NAME = re.compile(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)

@@ -6,11 +6,11 @@ Both are arrays in global memory in which each thread has a row: what it reads, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.emission.sequence import Sequence
 from tileproof.ptx.registers import by_letter
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from tileproof.evaluate import function
 from tileproof.lowering import Lowered, holds
 from tileproof.packing import pack
 from tileproof.ptx.opcode import ptx_spellings
+from tileproof.records import dataclass
 from tileproof.rule import Enumerated, Expression, Fact, Lookup, Rulebook, Scalar
 from tileproof.syntax import rules as syntax
 from tileproof.template import FUNCTIONS, INSTRUCTION, PARTS, Line, Template, pieces
@@ -130,7 +131,7 @@ def _filled(
     return frozenset(filler.used), writes, updates, parts
 
 
-@dataclass
+@dataclass()
 class Filler:
     """Fills the placeholders of one sequence's lines.
 

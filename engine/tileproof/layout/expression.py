@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -35,6 +34,7 @@ from tileproof.layout.values import (
     Value,
     show_value,
 )
+from tileproof.records import dataclass
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.expressions import Call, expression
 

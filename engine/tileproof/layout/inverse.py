@@ -7,7 +7,7 @@ has the profile of that coordinate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.layout.basics import (
     coalesce_layout,
@@ -32,6 +32,7 @@ from tileproof.layout.leaves import (
 )
 from tileproof.layout.tuples import compact, has_basis, is_static_tuple, leaves, modes
 from tileproof.layout.values import Basis, Dynamic, Layout, Leaf, Tuple
+from tileproof.records import dataclass
 
 Strided = tuple[Integer, Integer, Integer]
 """(stride, extent, position): a mode, and how far one step along it moves in the domain."""

@@ -9,7 +9,6 @@ tile with the thread-value layout, and leaves to slice at a thread: what is left
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tileproof.layout.basics import (
     AnyLayout,
@@ -35,6 +34,7 @@ from tileproof.layout.recast import upcast
 from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.tuples import product_each
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
+from tileproof.records import dataclass
 
 _ALL = Wildcard.ALL
 

@@ -11,7 +11,6 @@ known bits only. Of those that the swizzle sees the dialect keeps the lowest, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 from tileproof.layout.basics import AnyLayout, flat_modes, is_static_layout, size
@@ -22,6 +21,7 @@ from tileproof.layout.leaves import Integer, add_integers, integer
 from tileproof.layout.swizzle import apply_swizzle, change_mask, check_swizzle, read_mask
 from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tuple, Wildcard
+from tileproof.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

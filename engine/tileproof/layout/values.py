@@ -15,10 +15,11 @@ All values are frozen, compare by value and print (``str``) exactly as the ``cut
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
+
+from tileproof.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ so one number tells which of its operations are complete.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from tileproof.records import dataclass
 
 Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream ``(kind, cta, warp)``, a barrier
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.dialects.entities import resolve
 from tileproof.ir import Alias, Operation
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from inspect import CO_VARARGS
+from types import FunctionType
 from typing import TypeAlias
 
 from tileproof.dialects.signature import parameters
@@ -28,6 +30,7 @@ from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
 from tileproof.protocol.footprint import distances, part_of
 from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
+from tileproof.records import dataclass
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 
@@ -80,6 +83,21 @@ def function_of(
     Args:
         extents: what an extent is that is known only at run time.
     """
+    found = _function(operation, inputs, outputs, extents)
+    return found if found is None or _takes(found, len(inputs)) else None
+
+
+def _takes(function: Function, count: int) -> bool:
+    """Whether a function has so many arguments: a malformed operation has other operands."""
+    assert isinstance(function, FunctionType)
+    code, most = function.__code__, function.__code__.co_argcount
+    least = most - len(function.__defaults__ or ())
+    return least <= count and (count <= most or bool(code.co_flags & CO_VARARGS))
+
+
+def _function(
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
+) -> Function | None:
     name = operation.name
     if name.startswith("arith."):
         return _arithmetic(operation)
@@ -180,7 +198,10 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
     if name in ("cmpi", "icmp"):
         attribute = operation.attribute("predicate")
         if attribute is not None:
-            index = int(attribute.text.split()[0])
+            number = attribute.text.partition(" ")[0]
+            index = int(number) if number.isdecimal() else len(_PREDICATES)
+            if index >= len(_PREDICATES):
+                return None
         else:
             word = re.search(r"(?:cmpi|icmp)\s+\"?(\w+)", operation.pieces[0])
             if word is None or word[1] not in _NAMES:
@@ -619,6 +640,8 @@ def _role(operation: Operation) -> str:
 
 def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
     """A tensor that is made of another tensor or a pointer: the same place, seen otherwise."""
+    if not outputs:
+        return None
     at = _BASE.get(operation.name, 0)
     kind = outputs[0]
     count = len(outputs)
@@ -666,6 +689,8 @@ def _memory(operation: Operation, inputs: Sequence[Type | None], outputs: Sequen
         return lambda *operands: (operands[0] if operands and isinstance(operands[0], Fields) else Fields(),)
     if name in ("cute_nvgpu.make_umma_smem_desc", "cute_nvgpu.atom.get_copy_s2t_smem_desc_view"):
         at = 1 if name.endswith("view") else 0
+        if len(inputs) <= at:
+            return None
         return lambda *operands: (
             replace(base, unit=128, extent=1) if isinstance(base := operands[at], Address) else None,
         )

@@ -7,7 +7,7 @@ the swizzle: two accesses compare where both swizzle alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.infer.call import Unknown
@@ -18,6 +18,7 @@ from tileproof.layout import LayoutError, cosize, crd2idx, tiled
 from tileproof.layout.basics import concatenate, flat_modes, is_static_layout, modes, outer, size
 from tileproof.layout.tiled import MmaOperand
 from tileproof.layout.values import Layout, Swizzle
+from tileproof.records import dataclass
 
 _MOST_BYTES = 1 << 18  # more than a CTA has
 _BYTE = 8

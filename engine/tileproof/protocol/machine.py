@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent, Clock
@@ -13,6 +13,7 @@ from tileproof.protocol.path import Passed, way
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.strand import Meeting, Strand
 from tileproof.protocol.values import Address, Lanes, Memory, Value
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 _MOST_STEPS = 600_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent
 from tileproof.protocol.footprint import Footprint
+from tileproof.records import dataclass
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tileproof.ir import Operation
+from tileproof.records import dataclass
 
 _QUIET = {"elect", "index", "peer", "allocate", "read", "write", "peek", "tmem_address"}  # these order nothing
 _LONGEST = 16

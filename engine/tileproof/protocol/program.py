@@ -7,7 +7,7 @@ out: of a kernel of ten thousand operations a few hundred stay. Then the tree is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.infer import Refusal, infer
@@ -16,6 +16,7 @@ from tileproof.dialects.values import Type, read_type
 from tileproof.ir import Alias, Block, Operation
 from tileproof.protocol.effects import Step
 from tileproof.protocol.folding import BY_EXTENTS, Extents, Function, function_of
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 

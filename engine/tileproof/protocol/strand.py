@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from tileproof.ir import Operation
 from tileproof.protocol.clock import Agent, Clock
 from tileproof.protocol.values import Lanes, Value
+from tileproof.records import dataclass
 
 
 @dataclass(slots=True)

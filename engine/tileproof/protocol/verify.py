@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.path import Passed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]

@@ -13,7 +13,7 @@ multiples of the period drop out, dynamic extents with them, and what is left is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from tileproof.prove.places import address, coordinate
 from tileproof.prove.script import Script, Term, add, all_of, any_of, differs, divided, equals, literal, multiply
 from tileproof.prove.script import remainder as modulo_of
 from tileproof.prove.symbols import Facts, Number, Values, product_of, quotient, whole
+from tileproof.records import dataclass
 from tileproof.verdict import Proved, Refuted, Verdict
 
 

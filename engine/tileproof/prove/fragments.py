@@ -9,7 +9,6 @@ along it is the same, and the claim is about one of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -17,6 +16,7 @@ from tileproof.held import Fragments, Missing, Operand, flattened
 from tileproof.layout import Layout, LayoutError, crd2idx, size
 from tileproof.layout.basics import flat_modes, modes
 from tileproof.layout.tuples import leaves
+from tileproof.records import dataclass
 from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
 
 ENUMERATION, ALGEBRA = "enumeration", "algebra"

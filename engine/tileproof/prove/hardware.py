@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tileproof.layout import LayoutError
 from tileproof.prove.access import Banks
+from tileproof.records import dataclass
 from tileproof.rule import Table
 from tileproof.rulebook import default_files, load
 

@@ -8,7 +8,7 @@ are *stages*: swizzles, the inner layout of a composed layout, a change of unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import gcd, prod
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove import symbols
 from tileproof.prove.symbols import Number, Polynomial, Values, at, content, product_of, quotient, times, total, whole
+from tileproof.records import dataclass
 
 Profile: TypeAlias = "Number | tuple[Profile, ...]"
 """A hierarchy of extents."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
@@ -18,6 +18,7 @@ from tileproof.layout.expression import MAX_TEXT, check_value
 from tileproof.layout.tuples import leaves as tuple_leaves
 from tileproof.prove.maps import Inner, Leaf, Map, Profile, Scale, Stage, flat, window
 from tileproof.prove.symbols import Facts, Number, Symbol, assumption, times
+from tileproof.records import dataclass
 from tileproof.syntax import SyntaxFault
 
 AnyText = str | Layout | ComposedLayout

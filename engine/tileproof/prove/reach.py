@@ -8,9 +8,9 @@ its own inverse, so it never makes two values one; it keeps ``[0, n)`` where ``n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from tileproof.layout import LayoutError, Swizzle
@@ -22,6 +22,7 @@ from tileproof.prove.places import coordinate, offset
 from tileproof.prove.sameness import on_axes
 from tileproof.prove.script import Script, Term, all_of, any_of, differs, equals, literal
 from tileproof.prove.symbols import Facts, Number, Polynomial, Values, content, product_of, times, total, whole
+from tileproof.records import dataclass
 from tileproof.verdict import Proved, Refuted, Verdict
 
 MANY_DYNAMIC = 5
@@ -56,6 +57,8 @@ class Reaches:
     def statement(self) -> str:
         if self.box is None:
             return f"{self.text} is injective: {self.how.value}"
+        if self.how is How.AT_MOST_ONCE:
+            return f"{self.text} stays within {self.name}, and {self.how.value}"
         return f"{self.text} reaches each element of {self.name} {self.how.value}"
 
     @property
@@ -70,7 +73,14 @@ class Reaches:
         if self._by_algebra():
             return Proved("algebra", self.statement + for_all(self.facts), {})
         static = self.what.static and not any(isinstance(extent, Polynomial) for extent in self.box or ())
-        return self._by_enumeration() if static else None
+        if not static:
+            return None
+        try:
+            return self._by_enumeration()
+        except TooLarge:
+            if self.how is How.ONCE and self.size != self._targets:
+                return self._of_sizes("algebra")
+            raise
 
     def _by_algebra(self) -> bool:
         swizzles = [stage for stage in self.what.stages if isinstance(stage, Swizzle)]
@@ -87,7 +97,9 @@ class Reaches:
             step = leaf.steps[moved[0]]
             groups[moved[0]].append((leaf.extent, abs(step) if isinstance(step, int) and self.box is None else step))
         if self.box is None:
-            return all(self._nests(group, 0) or self._nests_above_static(group) for group in groups)
+            return all(
+                self._nests(group, 0) or self._nests_above_static(group) or _never_meet(group) for group in groups
+            )
         if any(start != 0 for start in self.what.start):
             return False
         if any(content(self._targets) % window(swizzle) for swizzle in swizzles):
@@ -150,9 +162,9 @@ class Reaches:
         for column, extent in zip(columns[1:], box, strict=False):
             running *= extent
             linear = _plus(linear, column, running)
-        if self.how is How.ONCE and (twice := _twice(linear)):
+        if self.how is not How.AT_LEAST_ONCE and (twice := _twice(linear)):
             return self._twice(*twice, "enumeration")
-        missing = _missing(linear, prod(box))
+        missing = _missing(linear, prod(box)) if self.how is not How.AT_MOST_ONCE else -1
         return Proved("enumeration", self.statement, {}) if missing < 0 else self._missing(missing, "enumeration")
 
     def _value(self, index: int) -> tuple[int, ...]:
@@ -193,22 +205,24 @@ class Reaches:
 
     def script(self) -> Script:
         script = Script(self.facts, (self.statement, "satisfiable: it does not"))
-        places = script.coordinates("a", self.what)
-        value = script.value("u", self.what, places)
+        script.require(self.fails(script))
+        return script
+
+    def fails(self, script: Script, prefix: str = "") -> str:
+        """The condition under which it does not, for a question whose names with this prefix are free."""
+        places = script.coordinates(f"{prefix}a", self.what)
+        value = script.value(f"{prefix}u", self.what, places)
         if self.how is How.AT_LEAST_ONCE:
-            script.require(any_of([self._out(script, value), self._unreached(script)]))
-            return script
-        others = script.coordinates("b", self.what)
-        other = script.value("v", self.what, others)
+            return any_of([self._out(script, value), self._unreached(script)])
+        others = script.coordinates(f"{prefix}b", self.what)
+        other = script.value(f"{prefix}v", self.what, others)
         apart = any_of(differs(a, b) for a, b in zip(places, others, strict=True) if a != b)
-        collide = all_of([apart, *(equals(a, b) for a, b in zip(value, other, strict=True))])
-        faults = [collide]
+        faults = [all_of([apart, *(equals(a, b) for a, b in zip(value, other, strict=True))])]
         if self.box is not None:
             faults.append(self._out(script, value))
-            if not self.facts.zero(total(self.size, times(self._targets, -1))):
-                faults.append(differs(script.number(self.size), script.number(self._targets)))
-        script.require(any_of(faults))
-        return script
+        if self.how is How.ONCE and not self.facts.zero(total(self.size, times(self._targets, -1))):
+            faults.append(differs(script.number(self.size), script.number(self._targets)))
+        return any_of(faults)
 
     def _out(self, script: Script, value: list[Term]) -> str:
         zero = literal(0).text
@@ -253,6 +267,16 @@ class Reaches:
         if self.box is not None and self.size != self._targets:
             return self._of_sizes("z3")
         return None
+
+
+def _never_meet(group: list[tuple[Number, Number]]) -> bool:
+    """Is one of two leaves, the other dynamic, too short? Multiples of ``s`` and ``t`` meet after ``t / gcd`` steps."""
+    if len(group) != 2 or all(map(_is_static, group)):
+        return False
+    (one, s), (other, t) = group
+    if not isinstance(s, int) or not isinstance(t, int) or s < 1 or t < 1:
+        return False
+    return any(isinstance(extent, int) and extent <= step // gcd(s, t) for extent, step in ((one, t), (other, s)))
 
 
 def _is_static(leaf: tuple[Number, Number]) -> bool:

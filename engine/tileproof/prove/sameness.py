@@ -8,7 +8,7 @@ Swizzles that differ are compared value by value, or by bit vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from tileproof.prove.operand import Operand, base_of, facts
 from tileproof.prove.places import address, coordinate, offset
 from tileproof.prove.script import Script, Term, any_of, differs
 from tileproof.prove.symbols import Facts, Number, Values, times, total, whole
+from tileproof.records import dataclass
 from tileproof.verdict import Proved, Refuted, Verdict
 
 

@@ -7,12 +7,12 @@ largest bound, and a sign, fit: nothing wraps, so bit vectors are the integers t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove.maps import Inner, Map, Scale, Stage, window
 from tileproof.prove.symbols import Facts, Number
+from tileproof.records import dataclass
 
 _WIDTH = "#W"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -19,6 +19,7 @@ from math import gcd, prod
 from typing import TypeAlias
 
 from tileproof.layout import LayoutError
+from tileproof.records import dataclass
 
 Monomial: TypeAlias = tuple[str, ...]
 Values: TypeAlias = Mapping[str, int]
@@ -178,10 +179,8 @@ class Facts:
 
     symbols: tuple[Symbol, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    _by_name: dict[str, Symbol] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {symbol.name: symbol for symbol in self.symbols})
         # What is neither negative nor positive is zero.
         bounded = {assumption.number for assumption in self.assumptions}
         both = tuple(
@@ -189,6 +188,10 @@ class Facts:
             for assumption in self.assumptions
         )
         object.__setattr__(self, "assumptions", both)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Symbol]:
+        return {symbol.name: symbol for symbol in self.symbols}
 
     def __getitem__(self, name: str) -> Symbol:
         return self._by_name[name]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.facts import Facts
 from tileproof.ptx.opcode import Fault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut
+from tileproof.records import dataclass
 from tileproof.rule import Instruction as Declaration
 from tileproof.rule import Notation, OperandForm, Rulebook, Scalar
 from tileproof.source import Span

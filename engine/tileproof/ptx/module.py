@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tileproof.ptx.registers import of_type, special
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.source import Source, Span
 

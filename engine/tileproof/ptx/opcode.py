@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
+from tileproof.records import dataclass
 from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin, Rulebook, Scalar
 from tileproof.source import Span
 

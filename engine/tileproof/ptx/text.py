@@ -6,10 +6,10 @@ Operand texts repeat by the thousand (``{r0,r1,r2,r3}``): each distinct one is c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.ptx.constant import constant, integer
+from tileproof.records import dataclass
 from tileproof.source import Span
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.verbs.outcome import FileReport, Options
 

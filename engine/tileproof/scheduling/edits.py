@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from tileproof.ir import Block, Operation
+from tileproof.records import dataclass
 from tileproof.source import Source
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -13,6 +13,7 @@ from tileproof.ir import Operation
 from tileproof.protocol.effects import Step, effects
 from tileproof.protocol.machine import Fault
 from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.scan import scan
 from tileproof.scheduling.edits import Edited, Gap, Line, Places

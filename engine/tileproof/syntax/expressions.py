@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -10,6 +9,7 @@ from lark import Lark, Token, Transformer
 from lark.visitors import merge_transformers
 
 from tileproof.layout.values import Value
+from tileproof.records import dataclass
 from tileproof.syntax import compile_grammar, end_of, run, start_of
 from tileproof.syntax.layouts import LayoutBuilder
 

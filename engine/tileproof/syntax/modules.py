@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from lark import Lark, Token, Tree
 
+from tileproof.records import dataclass
 from tileproof.syntax import compile_grammar, run
 
 

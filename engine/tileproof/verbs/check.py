@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -37,6 +37,7 @@ from tileproof.message import render
 from tileproof.protocol.verify import relevant
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.ptx.module import is_ptx
+from tileproof.records import dataclass
 from tileproof.rule import Atom, Rulebook, Scalar
 from tileproof.scan import Scan, scan
 from tileproof.source import Source, Span
@@ -304,7 +305,7 @@ class _Check:
         """The operands in shared memory that descriptors are made of: one question a kind of memory."""
         asked: set[object] = set()
         for one in made(self.book, self.scan.module.operations, self.aliases):
-            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.layout, one.mismatch)
+            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.book, self.options.contract, one))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tileproof.canonical import NoDescriptor, OperandDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.descriptors import Made, made
 from tileproof.layout.values import ComposedLayout
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.scan import Scan, scan
 from tileproof.source import Source

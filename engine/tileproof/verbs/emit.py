@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tileproof.candidates import atom_type, families
 from tileproof.diagnostic import Severity
@@ -20,6 +19,7 @@ from tileproof.message import version_text
 from tileproof.ptx.lower import lower
 from tileproof.ptx.opcode import read_opcode
 from tileproof.ptx.registers import by_letter
+from tileproof.records import dataclass
 from tileproof.report.values import Report
 from tileproof.rule import Atom, Rulebook, Scalar
 from tileproof.syntax import SyntaxFault

@@ -9,7 +9,6 @@ kernel holds its own fences, barriers, commits and waits in the order of the tex
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tileproof import packing
 from tileproof.candidates import families
@@ -32,6 +31,7 @@ from tileproof.layout import cosize
 from tileproof.lowering import Lowered, lower_atom
 from tileproof.protocol.verify import kernels
 from tileproof.ptx.opcode import read_opcode
+from tileproof.records import dataclass
 from tileproof.report.values import Report
 from tileproof.rule import Rulebook, Scalar
 from tileproof.scan import Scan, scan

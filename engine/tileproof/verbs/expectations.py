@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.records import dataclass
 from tileproof.source import Source, Span
 
 _SPLIT = re.compile(r"^// -----[^\n]*$", re.M)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,7 @@ from tileproof.facts import Facts
 from tileproof.message import render
 from tileproof.ptx.lower import Registers, lower
 from tileproof.ptx.registers import by_letter
+from tileproof.records import dataclass
 from tileproof.report.values import Report
 from tileproof.rule import Rule, Rulebook, Scalar
 from tileproof.source import Source, Span

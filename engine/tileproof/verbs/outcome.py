@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tileproof import suppress
 from tileproof.diagnostic import Diagnostic
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.source import Source, Span
 from tileproof.target import Target

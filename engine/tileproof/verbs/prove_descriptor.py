@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +25,10 @@ from tileproof.canonical import (
 )
 from tileproof.dialects.descriptors import atom_node, operand_of
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.layout import LayoutError
+from tileproof.layout.expression import check_value
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook, Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.verbs.prove import BadQuestion
@@ -88,6 +91,10 @@ def question(
         found = parse_layout(layout)
     if not isinstance(found, Layout | ComposedLayout):
         raise BadQuestion(f"'{layout}' is no layout")
+    try:
+        check_value(found)
+    except LayoutError as fault:
+        raise BadQuestion(f"'{layout}' is no layout: {fault}") from None
     if element is None:
         raise BadQuestion("the element type is needed: --element f16")
     if swizzle is not None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tileproof.dialects.fragments import fragments
 from tileproof.dialects.values import Atom, TiledCopy, TiledMma, read_type
 from tileproof.facts import MalformedAtom, atom_facts
 from tileproof.held import Facts, Fragments, Missing, Operand, declared, flattened, fragments_of, operand
-from tileproof.layout import Layout, LayoutError, size
+from tileproof.layout import Layout, LayoutError
 from tileproof.layout.expression import evaluate
 from tileproof.prove import fragments as prove
 from tileproof.prove import tiled
 from tileproof.ptx.opcode import read_opcode
+from tileproof.records import dataclass
 from tileproof.rule import Bounded, Rulebook, Scalar
 from tileproof.syntax import SyntaxFault
 from tileproof.verbs.prove import BadQuestion, table
@@ -97,21 +98,56 @@ def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (),
     """What ``fragment`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
 
     Raises:
-        BadQuestion: there is no such atom, operand, fact or layout, or only part of the tile is held.
+        BadQuestion: there is no such atom, operand, fact or layout.
     """
-    from tileproof.prove import questions  # noqa: PLC0415  a verdict needs none of it
+    from tileproof.prove import holding  # noqa: PLC0415  a verdict needs none of it
 
+    true = _operand(_of_an_atom(book, atom, given), role)
+    if layout is None:
+        return holding.covering(true).script().text()
+    try:
+        own = flattened(_layout(layout), true.tile)
+    except Missing:
+        raise BadQuestion(f"'{layout}' names a mode that {true.role} does not have") from None
+    except LayoutError as fault:
+        raise BadQuestion(str(fault)) from None
+    return holding.agreeing(own, true).text()
+
+
+def gemm_question(book: Rulebook, atom: str, given: Sequence[str] = ()) -> str:
+    """What ``gemm`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+
+    Raises:
+        BadQuestion: there is no such atom or fact, or it is not known who holds what.
+    """
+    from tileproof.prove import holding  # noqa: PLC0415  a verdict needs none of it
+
+    try:
+        return holding.multiplying(_of_an_atom(book, atom, given).fragments).text()
+    except Missing:
+        raise BadQuestion("this is no MMA of known M, N and K") from None
+    except KeyError as role:
+        raise BadQuestion(f"it is not known who holds what of {role.args[0]}") from None
+
+
+def gemm_of_layouts_question(a: str, b: str, d: str) -> str:
+    """What ``gemm_of_layouts`` asks, as SMT-LIB 2.
+
+    Raises:
+        BadQuestion: one of them is no layout, or extents are dynamic and differ.
+    """
+    from tileproof.prove import holding  # noqa: PLC0415
+
+    try:
+        return holding.composing(*map(_layout, (a, b, d))).text()
+    except ValueError as error:
+        raise BadQuestion(str(error)) from None
+
+
+def _of_an_atom(book: Rulebook, atom: str, given: Sequence[str]) -> Found:
     if atom.startswith("!cute.tiled_"):
         raise BadQuestion("--smt2 writes the question of an atom, not of a tiled one")
-    true = _operand(find(book, atom, "ptx", _given(given)), role)
-    if layout is not None:
-        own = flattened(_layout(layout), true.tile)
-        return questions.equivalent(str(own), str(true.flat)).script().text()
-    if true.partial:
-        raise BadQuestion(f"nobody holds some elements of {true.role}: there is no question of covering its tile")
-    if not true.tile:
-        return questions.covers(str(true.flat), (size(true.flat),), prove.broadcast(true) > 1).script().text()
-    return questions.covers(str(true.layout), true.tile, prove.broadcast(true) > 1).script().text()
+    return find(book, atom, "ptx", _given(given))
 
 
 def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> Answer:

@@ -8,7 +8,6 @@ An operation without one is carried: its declared type is believed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tileproof.dialects.infer import (
@@ -29,6 +28,7 @@ from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
 from tileproof.dialects.values import Type, read_type
 from tileproof.layout import LayoutError
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 

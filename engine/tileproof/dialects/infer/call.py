@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tileproof.dialects.values import TUPLES, Algebraic, Tensor, Type
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.ir import Operation
@@ -18,6 +18,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address, Value, lift
+from tileproof.records import dataclass
 from tileproof.rule import Rulebook
 
 ACTIONS: dict[str, Action] = {}
