@@ -73,12 +73,24 @@ def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     """
     if is_atom(text):
         return _of_diagnostics(check_atom(book, contract, text, where).diagnostics)
+    if len(text) > _LONG:
+        return _judged.__wrapped__(book, contract, text, *where.items())
+    return _judged(book, contract, text, *where.items())
+
+
+_LONG = 1000
+"""Longer texts are judged and forgotten: many of them would fill the memory."""
+
+
+@lru_cache(maxsize=65536)
+def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
+    """The verdict on an instruction; programs that search for one ask the same again and again."""
     lowered = lower(book, text, by_letter(book))
     if lowered.faults:
         return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), lowered.faults[0].message)
     assert lowered.declaration is not None
     judge = judge_for(book, contract, lowered.declaration.schema)
-    values = {**lowered.values, **where}
+    values = {**lowered.values, **dict(where)}
     violated = judge.violated(values)
     if not violated:
         return _LEGAL
