@@ -197,8 +197,8 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
         offset = constant(found[3]) if found[3] else 0
         return (found[2], None, offset, bool(found[1])) if offset is not None and not (found[1] and found[3]) else None
     if found := _INTEGER.fullmatch(text):
-        if len(found[2]) > MAX_DIGITS + 1:
-            return INTEGER, None, 0, False
+        if len(found[2]) > MAX_DIGITS + 1:  # zeros may stand before; ptxas: "Constant overflow"
+            return None if found[2][0] in "123456789" else (INTEGER, None, 0, False)
         value = integer(found[2])
         return (INTEGER, -value if found[1] == "-" else value, 0, False) if value is not None else None
     if _FLOAT32.fullmatch(text):
