@@ -19,6 +19,7 @@ _INSTRUCTION = re.compile(
     rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
 _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
@@ -114,6 +115,8 @@ def cut(text: str) -> Instruction:
         SyntaxFault: the text is not in grammar/ptx.lark.
     """
     found = _INSTRUCTION.fullmatch(text)
+    if found is None and "/" in text:
+        found = _INSTRUCTION.fullmatch(_COMMENT.sub(lambda comment: " " * len(comment[0]), text))
     if found is None:
         raise _fault(text)
     _, guard, opcode, body = found.groups()
