@@ -114,8 +114,14 @@ def is_atom(text: str) -> bool:
     return text.lstrip().startswith(("!cute", "cute_nvgpu."))
 
 
-def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> FileReport:
-    """Check a type as ``check`` would in a file."""
+def check_atom(
+    book: Rulebook, contract: str, text: str, where: dict[str, Scalar], any_type: bool = False
+) -> FileReport:
+    """Check a type as ``check`` would in a file.
+
+    Args:
+        any_type: a type of the dialect that is no atom is none of our business, as in a file.
+    """
     from tileproof.verbs.check import check_ir  # noqa: PLC0415  what instructions do not need
 
     atom = text.strip()
@@ -124,7 +130,7 @@ def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar
     known = book.enums["atom"].by_spelling
     start = source.text.index(" -> ") + len(" -> ")
     name = atom.removeprefix("!").partition("<")[0].strip()
-    if report.diagnostics or name.startswith("cute.") or name in known:
+    if any_type or report.diagnostics or name.startswith("cute.") or name in known:
         return report
     found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"no atom is called '{name}'")
     inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
@@ -210,13 +216,15 @@ def version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def report(book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar]) -> Report:
-    """What is wrong with each of some instructions, as ``check`` shows it."""
+def report(
+    book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar], any_type: bool = False
+) -> Report:
+    """What is wrong with each of some instructions and atoms, as ``check`` shows it."""
     registers = by_letter(book)
     files = []
     for text in instructions:
         if is_atom(text):
-            files.append(check_atom(book, contract, text, where))
+            files.append(check_atom(book, contract, text, where, any_type))
             continue
         source = Source("<instruction>", text)
         found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
