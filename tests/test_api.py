@@ -147,3 +147,22 @@ def test_what_has_errors_is_not_emitted():
     with pytest.raises(Refused) as refused:
         tileproof.emit(EXAMPLES / "hopper_gemm_broken.mlir")
     assert [d.code for d in refused.value.report.diagnostics] == ["WG101"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("!cute_nvgpu.", "AT001", "no atom is called 'cute_nvgpu.'"),
+        ("cute_nvgpu.sm90.mm<64x64x16>", "AT001", "no atom is called 'cute_nvgpu.sm90.mm'"),
+        ("ldmatrix.sync {r0}}, [r2];", "PT001", "this is not a PTX instruction: unexpected '}' (column 19)"),
+        ("wgmma.wait_group.sync.aligned " + "9" * 26 + ";", "PT001", "an integer does not fit in 64 bits (column 31)"),
+    ],
+)
+def test_what_is_no_instruction_and_no_atom_is_said_with_its_place(text: str, code: str, message: str):
+    verdict = tileproof.legal(text, "sm_90a")
+    assert verdict.codes == (code,)
+    assert message in verdict.message
+
+
+def test_comments_are_no_part_of_an_instruction():
+    assert tileproof.legal("// a\n/* b; */ wgmma.fence.sync.aligned /* c */; // d", "sm_90a").legal

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
-from tileproof.diagnostic import Severity
 from tileproof.evaluate import judge_for
 from tileproof.fragment import Step
 from tileproof.lowering import instruction_schemas, instructions_on, legal_form, lower_atom
 from tileproof.mending import ir_spelling
 from tileproof.records import dataclass
+from tileproof.registry import target_has
 from tileproof.rule import Atom, Instruction, Number, Rulebook, Scalar
 from tileproof.search import legal_configurations
 
@@ -267,9 +267,7 @@ def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
     needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
     if needs is None or member is None:
         return True
-    facts: dict[str, Scalar] = {"target": query.context["target"], "atom": member, "needs": needs}
-    violated = judge_for(book, query.contract, "atom").violated(facts)
-    return all(rule.severity is not Severity.ERROR for rule in violated)
+    return target_has(book, query.contract, query.context["target"], member, needs)
 
 
 def atom_type(book: Rulebook, atom: Atom, facts: Mapping[str, Scalar]) -> str:

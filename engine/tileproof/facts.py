@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from difflib import get_close_matches
 
 from tileproof.dialects.entities import static_size
 from tileproof.dialects.types import Kind, Node
@@ -63,11 +64,31 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     Raises:
         MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
     """
+    _named_once(atom, node, offset)
     found = _Collected(dict(atom.sets))
     for binding in atom.bindings:
         _bind(book, atom, binding, node, offset, found)
     span = Span(offset + node.start, offset + node.end)
     return Facts(atom.schema, found.values, found.spelled, found.spans, span)
+
+
+def _named_once(atom: Atom, node: Node, offset: int) -> None:
+    """That no parameter stands twice, and that none is a misspelling of one that is not there.
+
+    Other names are carried: the dialect has parameters that no rule reads.
+    """
+    name = node.text.lstrip("!")
+    known = {binding.parameter for binding in atom.bindings if isinstance(binding.parameter, str)}
+    given = [child for child in node.children if child.key]
+    absent = sorted(known - {child.key for child in given})
+    seen: set[str] = set()
+    for child in given:
+        span = Span(offset + child.start, offset + child.end)
+        if child.key in seen:
+            raise MalformedAtom(f"'{child.key}' stands in {name} twice", span)
+        seen.add(child.key)
+        if child.key not in known and (close := get_close_matches(child.key, absent, 1, 0.8)):
+            raise MalformedAtom(f"{name} has no parameter '{child.key}'; did you mean '{close[0]}'?", span)
 
 
 def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int, found: _Collected) -> None:

@@ -56,11 +56,7 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
     if rows < 0:
         return []
     verdicts = _Vectorised(coded, rows) if find_spec("numpy") is not None else _Plain(coded, rows)
-    illegal = verdicts.nowhere()
-    for check in judge.checks:
-        if check.rule.severity is Severity.ERROR:
-            illegal = verdicts.joined(illegal, verdicts.violated(check))
-    return [not row for row in illegal]
+    return verdicts.legal([check for check in judge.checks if check.rule.severity is Severity.ERROR])
 
 
 def transposed(rows: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
@@ -107,8 +103,12 @@ class _Plain:
         self.columns = columns
         self.rows = rows
 
-    def nowhere(self) -> Any:
-        return [False] * self.rows
+    def legal(self, checks: Iterable[Check]) -> list[bool]:
+        """For each row whether no check finds it violated."""
+        illegal = [False] * self.rows
+        for check in checks:
+            illegal = [i or v for i, v in zip(illegal, self.violated(check), strict=True)]
+        return [not row for row in illegal]
 
     def violated(self, check: Check) -> Any:
         names = [name for name in sorted(check.rule.facts) if name in self.columns]
@@ -125,10 +125,6 @@ class _Plain:
             found.append(answer)
         return found
 
-    def joined(self, illegal: Any, violated: Any) -> Any:
-        """Rows that were illegal before or violate a rule."""
-        return [i or v for i, v in zip(illegal, violated, strict=True)]
-
 
 class _Vectorised(_Plain):
     """Verdicts of all rows as numpy arrays."""
@@ -140,8 +136,20 @@ class _Vectorised(_Plain):
         coded = {name: Column(c.values, numpy.asarray(c.codes, dtype=numpy.int64)) for name, c in columns.items()}
         super().__init__(coded, rows)
 
-    def nowhere(self) -> Any:
-        return self.np.zeros(self.rows, dtype=bool)
+    def legal(self, checks: Iterable[Check]) -> list[bool]:
+        """For each row whether no check finds it violated; what is known to be illegal is not asked about again."""
+        verdict = self.np.zeros(self.rows, dtype=bool)
+        left = self.np.arange(self.rows)  # the rows that the columns still hold
+        legal = self.np.ones(self.rows, dtype=bool)  # of those
+        for check in checks:
+            legal &= ~self.violated(check)
+            if 2 * self.np.count_nonzero(legal) < self.rows:
+                left = left[legal]
+                self.columns = {name: Column(c.values, c.codes[legal]) for name, c in self.columns.items()}
+                self.rows = len(left)
+                legal = self.np.ones(self.rows, dtype=bool)
+        verdict[left[legal]] = True
+        return verdict.tolist()
 
     def violated(self, check: Check) -> Any:
         names = [name for name in sorted(check.rule.facts) if name in self.columns]
@@ -166,6 +174,3 @@ class _Vectorised(_Plain):
             for there, point in zip(occurs, points, strict=True)
         ]
         return self.np.array(answers, dtype=bool)[combined]
-
-    def joined(self, illegal: Any, violated: Any) -> Any:
-        return illegal | violated

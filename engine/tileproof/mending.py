@@ -15,12 +15,13 @@ from tileproof.dialects.types import Node
 from tileproof.facts import Facts, atom_facts
 from tileproof.ptx.lower import Lowered, lower
 from tileproof.ptx.registers import by_letter
-from tileproof.ptx.spell import forms_of, operand_texts, spell
+from tileproof.ptx.spell import forms_of, operand_texts, said_by_forms, spell
 from tileproof.records import dataclass
 from tileproof.rule import Atom, Instruction, OperandForm, Rule, Rulebook, Scalar
 from tileproof.smt import Answer, Encoder, Formula, Question, Wish, nearest
 
 _TARGET, _PTX, _OPCODE, _OPERAND, _OPEN = 200, 100, 8, 2, 1  # what a change costs
+_SHOWN = ("class", "registers", "value", "offset", "negated")  # what the text of an operand says
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +75,50 @@ def repair_instruction(
     fields = book.schemas[declaration.schema].fields
     present = {name: value for name, value in present.items() if name in fields}
     encoder, rules, kept = _readings(book, contract, declaration.schema)
-    wishes = [Wish(name, value, _weight(declaration, name)) for name, value in present.items()]
     instance = book.schemas[declaration.schema].instance
-    wishes += [Wish(name, value, _OPEN) for name, value in instance.items() if name not in present]
-    solved = nearest(encoder, kept, wishes, seconds)
     conflict = least_conflict(encoder, rules, present, seconds)
-    if solved.answer is not Answer.SATISFIABLE:
-        return Repair(solved.answer, "", (), conflict)
-    form = _form(lowered, declaration, solved.model)
-    shown = _relevant(declaration, form)
+    best: tuple[int, Instruction, Mapping[str, Scalar]] | None = None
+    answer = Answer.UNSATISFIABLE
+    for one in _alternatives(book, declaration):
+        price = _OPCODE * len(set(one.selectors) ^ set(declaration.selectors))
+        if best is not None and best[0] <= price:
+            break  # and so are those that follow
+        wishes = [Wish(name, value, _weight(one, name)) for name, value in present.items()]
+        wishes += [Wish(name, value, _OPEN) for name, value in instance.items() if name not in present]
+        solved = nearest(encoder, [*kept, _written_as(encoder, one)], wishes, seconds)
+        if solved.answer is Answer.SATISFIABLE:
+            price += sum(wish.weight for wish in wishes if solved.model[wish.fact] != wish.value)
+            if best is None or price < best[0]:
+                best = price, one, solved.model
+        elif solved.answer is Answer.UNKNOWN:
+            answer = Answer.UNKNOWN
+    if best is None:
+        return Repair(answer, "", (), conflict)
+    _, chosen, model = best
+    form = _form(lowered, chosen, model)
+    shown = _relevant(chosen, form)
+    if chosen is not declaration:
+        shown |= {name for name, _ in chosen.sets}
     changes = tuple(
-        Change(name, present.get(name), solved.model[name])
+        Change(name, present.get(name), model[name])
         for name in fields
-        if name in shown and present.get(name) != solved.model[name]
+        if name in shown and present.get(name) != model[name]
     )
-    return Repair(Answer.SATISFIABLE, _text(book, lowered, solved.model, form, changes), changes, conflict)
+    return Repair(Answer.SATISFIABLE, _text(book, lowered, chosen, model, form, changes), changes, conflict)
+
+
+def _alternatives(book: Rulebook, declaration: Instruction) -> list[Instruction]:
+    """A declaration, and those of the same name and facts that other modifiers choose, the least different first."""
+    own = set(declaration.selectors)
+    others = [one for one in book.instructions[declaration.name] if one.schema == declaration.schema]
+    return sorted(others, key=lambda one: (one is not declaration, len(own ^ set(one.selectors))))
+
+
+def _written_as(encoder: Encoder, declaration: Instruction) -> Formula:
+    """That a configuration is one that a declaration can write: what it says, and what one of its forms says."""
+    fields = encoder.schema.fields
+    options = [{**dict(declaration.sets), **said} for _, said in said_by_forms(declaration)]
+    return encoder.one_of({name: v for name, v in option.items() if name in fields} for option in options)
 
 
 @lru_cache(maxsize=32)
@@ -124,26 +154,30 @@ def _relevant(declaration: Instruction, form: OperandForm) -> frozenset[str]:
     """The facts that the text of an instruction shows."""
     names = {"target", "ptx", *(fact for clause in declaration.modifiers for fact in clause.facts)}
     parts = [part for items in form.items for part in items]
-    suffixes = ("class", "registers", "value", "offset", "negated")
-    return frozenset(names | {f"{part}.{suffix}" for part in parts for suffix in suffixes})
+    return frozenset(names | {f"{part}.{suffix}" for part in parts for suffix in _SHOWN})
 
 
 def _text(
-    book: Rulebook, lowered: Lowered, model: Mapping[str, Scalar], form: OperandForm, changes: tuple[Change, ...]
+    book: Rulebook,
+    lowered: Lowered,
+    declaration: Instruction,
+    model: Mapping[str, Scalar],
+    form: OperandForm,
+    changes: tuple[Change, ...],
 ) -> str:
     """The instruction with the changes; operands that keep their facts keep their text."""
-    assert lowered.instruction is not None and lowered.declaration is not None
+    assert lowered.instruction is not None
     changed = {change.fact for change in changes}
-    opcode_facts = {fact for clause in lowered.declaration.modifiers for fact in clause.facts}
-    fresh = spell(book, lowered.declaration, model, form)
+    opcode_facts = {fact for clause in declaration.modifiers for fact in clause.facts}
+    fresh = spell(book, declaration, model, form)
     opcode, _, _ = fresh.rstrip(";").partition(" ")
-    if not changed & opcode_facts and not lowered.opcode_faults:
+    if declaration is lowered.declaration and not changed & opcode_facts and not lowered.opcode_faults:
         opcode = lowered.instruction.opcode
     operands = operand_texts(form, model)
     if lowered.form is form:
         for i in range(len(lowered.instruction.operands)):
             start, end = lowered.instruction.span(i)
-            facts = {f"{part}.{suffix}" for part in form.items[i] for suffix in ("class", "registers", "value")}
+            facts = {f"{part}.{suffix}" for part in form.items[i] for suffix in _SHOWN}
             if not changed & facts:
                 operands[i] = lowered.text[start:end]
     guard = lowered.text[: lowered.instruction.opcode_start]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileproof.diagnostic import Severity
+from tileproof.evaluate import judge_for
 from tileproof.records import dataclass
-from tileproof.rule import Rulebook, Table, Value
+from tileproof.rule import Rulebook, Scalar, Table, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,13 @@ def verifier(book: Rulebook, member: str, contract: str = "ptx") -> str | None:
     return min(_names(interfaces) & order.keys(), key=lambda name: int(str(order[name])), default=None)
 
 
+def target_has(book: Rulebook, contract: str, target: Scalar, member: str, needs: str) -> bool:
+    """Whether the rules about atoms and targets let a target have an atom, which needs a feature."""
+    facts: dict[str, Scalar] = {"target": target, "atom": member, "needs": needs}
+    violated = judge_for(book, contract, "atom").violated(facts)
+    return all(rule.severity is not Severity.ERROR for rule in violated)
+
+
 def as_text(atom: AtomContract) -> str:
     """The record as ``explain`` shows it."""
     lines = [f"{atom.mnemonics[0]}: since {atom.min_tier}, implements {', '.join(atom.interfaces)}"]
@@ -111,7 +120,7 @@ def as_text(atom: AtomContract) -> str:
             "must be bound to an mbarrier": copy.needs_barrier,
         }
         lines += [f"  {word}" for word, holds in flags.items() if holds]
-    lines.append(f"  targets: {', '.join(atom.targets)}")
+    lines.append(f"  targets: {', '.join(atom.targets) or 'none'}")
     return "\n".join(lines)
 
 
@@ -134,17 +143,10 @@ def _contract(book: Rulebook, contract: str, member: str, mnemonics: tuple[str, 
         str(tier)[1:],
         tuple(spelled[0] for name, spelled in names.items() if name in _names(interfaces)),
         None if judge is None else names[judge][0],
-        tuple(target[1:] for target in roster if _has(book, contract, target, needs)),
+        tuple(target[1:] for target in roster if target_has(book, contract, target, member, str(needs))),
         _mma(book, book.tables["mma_operands", contract], member),
         _copy(book, book.tables["copy_contract", contract], member, ".prefetch" in _names(interfaces)),
     )
-
-
-def _has(book: Rulebook, contract: str, target: str, needs: Value) -> bool:
-    tier, suffix, *_ = book.tables["target", contract].rows[target,]
-    (always,) = book.tables["generation", contract].rows[str(tier),]
-    conditional = book.tables["conditional", contract].rows.get((str(tier), str(suffix)))
-    return needs in _names(always) or (conditional is not None and needs in _names(conditional[0]))
 
 
 def _mma(book: Rulebook, table: Table, member: str) -> MmaAtomContract | None:

@@ -10,6 +10,7 @@ import tileproof
 from conformance.generator import samples
 from ptxas import needs_ptxas, reasons
 from tileproof.ptx import lower, opcode, registers, text
+from tileproof.verbs import legal as verb
 from tileproof.verbs.legal import context, legal
 
 BOOK = tileproof.load_rules()
@@ -24,7 +25,7 @@ def instructions() -> list[str]:
 
 def forget() -> None:
     """Empty what earlier rounds have left in the caches: each round reads its instructions for the first time."""
-    for module in (lower, opcode, registers, text):
+    for module in (lower, opcode, registers, text, verb):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()

@@ -27,6 +27,7 @@ WELL_FORMED = [
     "tcgen05.st.sync.aligned.16x64b.x1.b32 [r0], {_};",
     "setmaxnreg.inc.sync.aligned.u32 1 ? (.s64)(2 + 3) * 8 : ~-1 >> 2;",
     "mbarrier.inval.shared.b64 [r0+4*(2+6)+--8];",
+    "// before\nldmatrix.sync /* what {it} does; */ {r0}, [r1]; // after",
 ]
 ILL_FORMED = [
     ("ldmatrix.sync.aligned", 21),

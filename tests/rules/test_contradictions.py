@@ -48,6 +48,28 @@ ROWS: list[tuple[str, str, str, str, dict[str, Scalar]]] = [
     ("tmem -> smem tcgen05.cp (P2)", "atom", "tileiras", "AT102", {"atom": ".tmem_to_smem"}),
     ("tmem -> tmem tcgen05.cp (P2)", "atom", "tileiras", "AT102", {"atom": ".tmem_to_tmem"}),
     ("A, B, D share one element type on SM70-89 (P2)", "mma.use", "ptx", "MA221", {"atom": ".sm80_mma"}),
+    (
+        "SM75 has BF16 additions, m16n8k8 (P0, P1)",
+        "mma.sync.instruction",
+        "tileiras",
+        "MM131",
+        {"a.type": ".bf16", "target": ".sm_75"},
+    ),
+    ("dense s4 m16n8k128 (P3)", "mma.sync", "tileiras", "MM106", {"a.type": ".s4", "K": 128}),
+    (
+        "sparse int8 ordered metadata: four registers of A (P1)",
+        "mma.sp.instruction",
+        "tileiras",
+        "SP130",
+        {"a.type": ".s8", "a.registers": 4},
+    ),
+    ("tcgen05.mma with type suffixes (P1)", "tcgen05.mma", "tileiras", "TC140", {"suffix.d": ".f32"}),
+    ("tcgen05.mma without enable-d (P1)", "tcgen05.mma", "tileiras", "TC141", {"enabled": ".no"}),
+    ("block-scaled tcgen05.mma without .block_scale (P1)", "tcgen05.mma", "tileiras", "TC102", {"block_scale": ".no"}),
+    ("scale-input accumulator not on sm_100a, sm_103a (P3)", "tcgen05.mma", "ptx", "TC233", {"target": ".sm_100a"}),
+    ("scale-input accumulator elsewhere, sm_110 too (P3)", "tcgen05.mma", "tileiras", "TC133", {"target": ".sm_110a"}),
+    ("commit and wait carry a type (P4)", "four_op", "ptx", "WP206", {"operation": ".commit", "type": ".missing"}),
+    ("commit and wait carry a layout (P4)", "four_op", "ptx", "WP207", {"operation": ".wait", "layout": ".missing"}),
     ("SM110 has none of the tensor-memory MMA (P0)", "atom", "ptx", "AT201", {"target": ".sm_110a"}),
 ]
 

@@ -53,3 +53,18 @@ def test_the_solver_is_loaded_where_a_hint_is_shown(arguments: list[str], solver
     given = [str(kernel) if argument == "KERNEL" else argument for argument in arguments]
     done = subprocess.run([sys.executable, "-c", ASK, *given], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == solver
+
+
+@pytest.mark.parametrize(
+    ("text", "opcode"),
+    [
+        ("tcgen05.mma.cta_group::1.kind::mxf8f6f4.scale_vec::1X [r0],[r1],l2,r5,p0;", "tcgen05.mma.block_scale."),
+        ("tcgen05.mma.cta_group::1.kind::f16.f32.f16.f16 [r0],[r1],l2,r3;", "tcgen05.mma.kind::f16.cta_group::1 "),
+        ("mbarrier.arrive_drop.expect_tx.b64.acquire.cluster.shared l0+-1,[r0],r1;", "mbarrier.arrive_drop.expect_tx."),
+    ],
+    ids=["block-scale-missing", "page-template", "displaced-register"],
+)
+def test_a_repair_is_legal_as_it_is_written(text: str, opcode: str):
+    repair = tileproof.repair(text, "sm_100a")
+    assert repair.text.startswith(opcode)
+    assert tileproof.legal(repair.text, "sm_100a").legal

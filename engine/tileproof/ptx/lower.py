@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tileproof.facts import Facts
 from tileproof.ptx.opcode import Fault, Opcode, read_opcode
-from tileproof.ptx.text import Instruction, Operand, Part, cut
+from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
 from tileproof.records import dataclass
 from tileproof.rule import Instruction as Declaration
 from tileproof.rule import Notation, OperandForm, Rulebook, Scalar
@@ -86,18 +86,37 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
         faults.append(Fault("PT009", f"the guard {instruction.guard} is no predicate", instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
-        form, readers = _form(book, declaration, tuple([operand.shape for operand in instruction.operands]))
+        form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
         if form is None:
             faults.append(_misfit(declaration, instruction))
         else:
-            values.update(form.sets)
-            for reader in readers:
-                facts = reader.facts(instruction.operands[reader.at], registers)
-                if isinstance(facts, str):
-                    faults.append(reader.fault(facts, instruction, registers))
-                    break
-                values.update(facts)
+            values.update(read)
+            if unread is not None:
+                reader, code = unread
+                faults.append(reader.fault(code, instruction, registers))
     return Lowered(text, instruction, opcode, form, values, tuple(faults))
+
+
+@lru_cache(maxsize=65536)
+def _operand_facts(
+    book: Rulebook, declaration: Declaration, body: str, registers: Registers
+) -> tuple[OperandForm | None, dict[str, Scalar], tuple[_Reader, str] | None]:
+    """The form that the operands fit, their facts, and which of them has none for what fault.
+
+    Operands are written alike again and again: each text is read once for each declaration.
+    """
+    operands = operands_of(body)
+    assert operands is not None, "the instruction was cut"
+    form, readers = _form(book, declaration, tuple([operand.shape for operand in operands]))
+    if form is None:
+        return None, {}, None
+    values = dict(form.sets)
+    for reader in readers:
+        facts = _facts(reader, operands[reader.at], registers)
+        if isinstance(facts, str):
+            return form, values, (reader, facts)
+        values.update(facts)
+    return form, values, None
 
 
 @lru_cache(maxsize=65536)
@@ -124,20 +143,24 @@ def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool
 def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
     """Why no declared form fits: the number of operands, or the one that is an address or is none."""
     operands = instruction.operands
-    span = Span(instruction.opcode_start, instruction.opcode_start + len(instruction.opcode))
-    counts = sorted({len(form.items) for form in declaration.forms})
+    counts, wanted = _wanted(declaration)
     if len(operands) not in counts:
-        return Fault(
-            "PT006",
-            f"'{declaration.name}' takes {' or '.join(map(str, counts))} operand{'s' if counts != [1] else ''},"
-            f" here are {len(operands)}: {' or '.join(_written(form) for form in declaration.forms[:2])}",
-            span,
-        )
+        span = Span(instruction.opcode_start, instruction.opcode_start + len(instruction.opcode))
+        return Fault("PT006", f"{wanted[0]} here are {len(operands)}: {wanted[1]}", span)
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
     what = _WHAT[form.notations[at]]
     message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
     return Fault("PT007", message, instruction.span(at))
+
+
+@lru_cache(maxsize=1024)
+def _wanted(declaration: Declaration) -> tuple[frozenset[int], tuple[str, str]]:
+    """How many operands an instruction may have, and both that and the first of its forms in words."""
+    counts = sorted({len(form.items) for form in declaration.forms})
+    listed = " or ".join(map(str, counts))
+    said = f"'{declaration.name}' takes {listed} operand{'s' if counts != [1] else ''},"
+    return frozenset(counts), (said, " or ".join(_written(form) for form in declaration.forms[:2]))
 
 
 _WHAT = {
@@ -164,7 +187,8 @@ class _Reader:
 
     Attributes:
         at: which operand; part: which of its parts.
-        wanted: the facts with their suffixes.
+        wanted: the facts with their suffixes; one at least.
+        tuples: the part may be a tuple.
     """
 
     book: Rulebook
@@ -172,15 +196,12 @@ class _Reader:
     at: int
     part: int
     wanted: tuple[tuple[str, str], ...]
-
-    def facts(self, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
-        """The facts, or the code of a fault."""
-        return _facts(self, operand, registers)
+    tuples: bool
 
     def read(self, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+        """The facts, or the code of a fault."""
         part = self.part_of(operand)
-        tuples = any(suffix == "registers" for _, suffix in self.wanted)
-        if self.wanted and (not part.names or (part.registers and not tuples)):
+        if not part.names or (part.registers and not self.tuples):
             return "PT007"
         values: dict[str, Scalar] = {}
         for fact, suffix in self.wanted:
@@ -220,7 +241,7 @@ class _Reader:
 
 @lru_cache(maxsize=1 << 17)
 def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
-    """Operands are written alike again and again: each is read once for each place that it stands in."""
+    """Each operand is read once for each place that it stands in."""
     return reader.read(operand, registers)
 
 
@@ -232,7 +253,7 @@ def _readers(book: Rulebook, schema: str, form: OperandForm) -> tuple[_Reader, .
         for j, name in enumerate(items):
             wanted = tuple((f"{name}.{suffix}", suffix) for suffix in _SUFFIXES if f"{name}.{suffix}" in fields)
             if wanted:
-                readers.append(_Reader(book, form, i, j, wanted))
+                readers.append(_Reader(book, form, i, j, wanted, f"{name}.registers" in fields))
     return tuple(readers)
 
 

@@ -38,13 +38,20 @@ class Opcode:
     """What an opcode says. Spans count from its beginning.
 
     Attributes:
-        values: facts; taken: the facts of each clause with the modifiers that give them.
+        values: facts.
+        modifiers: for each clause of the declaration those that it took.
     """
 
     declaration: Instruction | None
     values: dict[str, Scalar]
-    taken: tuple[_Taken, ...]
+    modifiers: tuple[tuple[_Modifier, ...], ...]
     faults: tuple[Fault, ...]
+
+    @property
+    def taken(self) -> list[tuple[Modifiers, tuple[_Modifier, ...]]]:
+        """The clauses that took modifiers, and these."""
+        clauses = self.declaration.modifiers if self.declaration is not None else ()
+        return [(clause, found) for clause, found in zip(clauses, self.modifiers, strict=True) if found]
 
     @cached_property
     def spelled(self) -> dict[str, str]:
@@ -68,7 +75,7 @@ class Opcode:
         return found
 
 
-_Taken: TypeAlias = "tuple[Modifiers, list[tuple[Scalar, str, int]]]"  # value, text with its dot, offset
+_Modifier: TypeAlias = "tuple[Scalar, str, int]"  # value, text with its dot, offset
 
 
 @lru_cache(maxsize=65536)
@@ -86,13 +93,22 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
         return Opcode(None, {}, (), (Fault("PT002", message, Span(0, len(text))),))
     modifiers = [f".{word}" for word in words[count:]]
     found = None
-    for plan in _plans(book, name):
-        if plan.chosen_by(modifiers):
-            found = _Reader(plan, len(name)).read(modifiers)
-            if not found.faults:
-                return found
+    for plan in _chosen(_plans(book, name), modifiers):
+        found = _Reader(plan, len(name)).read(modifiers)
+        if not found.faults:
+            return found
     assert found is not None
     return found
+
+
+def _chosen(plans: tuple[_Plan, ...], modifiers: list[str]) -> tuple[_Plan, ...]:
+    """The declarations that most of the modifiers ask for; where none asks for any, the simplest."""
+    if len(plans) == 1:
+        return plans
+    fitting = [plan for plan in plans if all(word in modifiers for word in plan.declaration.selectors)]
+    sizes = [len(plan.declaration.selectors) for plan in fitting or plans]
+    size = max(sizes) if fitting else min(sizes)
+    return tuple(plan for plan, own in zip(fitting or plans, sizes, strict=True) if own == size)
 
 
 @lru_cache(maxsize=8)
@@ -106,11 +122,12 @@ def _closest(word: str, known: tuple[str, ...]) -> str | None:
 
     How many letters two words share bounds the ratio from above: few words need the real one.
     """
-    letters = _letters(word)
-    bounded = [
-        (2 * (letters & _letters(other)).bit_count() / (len(word) + len(other)), -i, other)
-        for i, other in enumerate(known)
-    ]
+    letters, length = _letters(word), len(word)
+    bounded = []
+    for i, (other, size, of_other) in enumerate(_sized(known)):
+        bound = 2 * (letters & of_other).bit_count() / (length + size)
+        if bound >= 0.6:
+            bounded.append((bound, -i, other))
     best, least = None, 0.6
     matcher = SequenceMatcher(b=word)
     for bound, _, other in sorted(bounded, reverse=True):
@@ -121,6 +138,12 @@ def _closest(word: str, known: tuple[str, ...]) -> str | None:
         if ratio > least or (best is None and ratio == least):
             best, least = other, ratio
     return best
+
+
+@lru_cache(maxsize=1024)
+def _sized(known: tuple[str, ...]) -> tuple[tuple[str, int, int], ...]:
+    """Each word with its length and its letters."""
+    return tuple((word, len(word), _letters(word)) for word in known)
 
 
 @lru_cache(maxsize=4096)
@@ -157,12 +180,19 @@ def compiled(origin: PatternOrigin) -> re.Pattern[str]:
     return re.compile(r"\." + r"(\d{1,9})".join(map(re.escape, origin.pattern.split("{}"))), re.ASCII)
 
 
+@lru_cache(maxsize=4096)
+def _integers(origin: PatternOrigin, modifier: str) -> tuple[int, ...]:
+    """What stands in the holes of a pattern that a modifier matches."""
+    matched = compiled(origin).fullmatch(modifier)
+    assert matched is not None, "a clause takes what its pattern matches"
+    return tuple(map(int, matched.groups()))
+
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """One declaration made ready to read opcodes.
 
     Attributes:
-        rivals: the selectors of all declarations of the name.
         known: for each modifier of an enum or a flag the clauses that take it, and its value there.
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
@@ -171,7 +201,6 @@ class _Plan:
     """
 
     declaration: Instruction
-    rivals: tuple[tuple[str, ...], ...]
     known: dict[str, tuple[tuple[int, Scalar], ...]]
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
     sizes: tuple[int, ...]
@@ -179,16 +208,12 @@ class _Plan:
     formats: frozenset[str]
     needed: tuple[int | None, ...]
 
-    def chosen_by(self, modifiers: list[str]) -> bool:
-        """Whether most of the modifiers ask for this declaration; where none asks for any, for the simplest."""
-        present = set(modifiers)
-        fitting = [len(selectors) for selectors in self.rivals if present.issuperset(selectors)]
-        if not fitting:
-            return len(self.declaration.selectors) == min(map(len, self.rivals))
-        return len(self.declaration.selectors) == max(fitting) and present.issuperset(self.declaration.selectors)
+    @cached_property
+    def expected(self) -> tuple[str, ...]:
+        """The modifiers of each clause in words."""
+        return tuple(map(self._expected, range(len(self.sizes))))
 
-    def expected(self, i: int) -> str:
-        """The modifiers of a clause in words."""
+    def _expected(self, i: int) -> str:
         clause = self.declaration.modifiers[i]
         match clause.origin:
             case EnumOrigin(enum=enum):
@@ -217,11 +242,10 @@ def _takers(plan: _Plan, modifier: str) -> tuple[tuple[int, Scalar], ...]:
 
 @lru_cache(maxsize=1024)
 def _plans(book: Rulebook, name: str) -> tuple[_Plan, ...]:
-    declarations = book.instructions[name]
-    return tuple(_plan(book, item, tuple(other.selectors for other in declarations)) for item in declarations)
+    return tuple(_plan(book, declaration) for declaration in book.instructions[name])
 
 
-def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...], ...]) -> _Plan:
+def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
     known: dict[str, list[tuple[int, Scalar]]] = {}
     patterns, sizes = [], []
     for i, clause in enumerate(declaration.modifiers):
@@ -239,7 +263,6 @@ def _plan(book: Rulebook, declaration: Instruction, rivals: tuple[tuple[str, ...
     repeatable.update(dict.fromkeys(declaration.selectors, False))
     return _Plan(
         declaration,
-        rivals,
         {word: tuple(takers) for word, takers in known.items()},
         tuple(patterns),
         tuple(sizes),
@@ -262,7 +285,7 @@ class _Reader:
     def __init__(self, plan: _Plan, start: int) -> None:
         self.plan = plan
         self.start = start  # of the modifiers, which is the length of the name
-        self.found: list[list[tuple[Scalar, str, int]]] = [[] for _ in plan.sizes]
+        self.found: list[list[_Modifier]] = [[] for _ in plan.sizes]
         self.formats = 0
         self.ignored = False
         self.faults: list[Fault] = []
@@ -284,45 +307,39 @@ class _Reader:
                 self.fault("PT004", f"'{declaration.name}' needs {modifier}", 0, declaration.name)
         values: dict[str, Scalar] = dict(declaration.sets)
         values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats
-        for i, clause in enumerate(declaration.modifiers):
-            given = self.values(i, clause)
+        given: Sequence[Scalar] | None
+        for i, (clause, found) in enumerate(zip(declaration.modifiers, self.found, strict=True)):
+            if not found:
+                given = clause.default
+            elif len(found) < plan.sizes[i]:
+                given = None
+            elif isinstance(clause.origin, PatternOrigin):
+                given = _integers(clause.origin, found[0][1])
+            else:
+                given = [value for value, _, _ in found]
             if given is None:
-                self.fault("PT004", f"'{declaration.name}' needs {plan.expected(i)}", 0, declaration.name)
+                self.fault("PT004", f"'{declaration.name}' needs {plan.expected[i]}", 0, declaration.name)
             else:
                 values.update(zip(clause.facts, given, strict=True))
-        taken = tuple((clause, found) for clause, found in zip(declaration.modifiers, self.found, strict=True) if found)
-        return Opcode(declaration, values, taken, tuple(self.faults))
-
-    def values(self, i: int, clause: Modifiers) -> Sequence[Scalar] | None:
-        """The values of a clause's facts, or None where modifiers are missing."""
-        found = self.found[i]
-        if not found:
-            return clause.default
-        if len(found) < self.plan.sizes[i]:
-            return None
-        if isinstance(clause.origin, PatternOrigin):
-            matched = compiled(clause.origin).fullmatch(found[0][1])
-            assert matched is not None, "a clause takes what its pattern matches"
-            return tuple(map(int, matched.groups()))
-        return [value for value, _, _ in found]
+        return Opcode(declaration, values, tuple(map(tuple, self.found)), tuple(self.faults))
 
     def place(self, modifier: str, at: int) -> None:
         """Put a modifier where it belongs."""
         plan = self.plan
         takers = _takers(plan, modifier)
-        clauses = plan.declaration.modifiers
         for i, value in takers:
-            if not self.ready(i):
+            if plan.needed[i] is not None and not self.ready(i):
                 continue
-            if len(self.found[i]) < plan.sizes[i]:
-                self.found[i].append((value, modifier, at))
+            found = self.found[i]
+            if len(found) < plan.sizes[i]:
+                found.append((value, modifier, at))
                 return
-            origin = clauses[i].origin
+            origin = plan.declaration.modifiers[i].origin
             if isinstance(origin, FlagOrigin | EnumOrigin) and origin.many:
                 return  # swallowed
         name = plan.declaration.name
         if takers:
-            takes = f"'{name}' takes {plan.expected(takers[0][0])}"
+            takes = f"'{name}' takes {plan.expected[takers[0][0]]}"
             self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.ignored = True

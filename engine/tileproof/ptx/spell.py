@@ -42,8 +42,16 @@ _MEMBERS = {
 def forms_of(declaration: Instruction, facts: Mapping[str, Scalar]) -> tuple[OperandForm, ...]:
     """The forms of an instruction's operands that say nothing else than the facts do."""
     return tuple(
-        form for form in declaration.forms if all(facts.get(name, value) == value for name, value in form.sets)
+        form for form, said in said_by_forms(declaration) if all(facts.get(name, v) == v for name, v in said.items())
     )
+
+
+@lru_cache(maxsize=1024)
+def said_by_forms(declaration: Instruction) -> tuple[tuple[OperandForm, dict[str, Scalar]], ...]:
+    """Each form with the facts that it says: its own, and of the instruction's those that another form says."""
+    told = {name for form in declaration.forms for name, _ in form.sets}
+    common = {name: value for name, value in declaration.sets if name in told}
+    return tuple((form, {**common, **dict(form.sets)}) for form in declaration.forms)
 
 
 def spell(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from tileproof.ptx.constant import constant, integer
 from tileproof.records import dataclass
@@ -18,6 +19,7 @@ _INSTRUCTION = re.compile(
     rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
 _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
@@ -41,7 +43,7 @@ class Part:
         value: of an integer.
         offset: what is added to a register or a symbol.
         start, end: offsets from the beginning of the operand.
-        members: of a tuple, each by itself.
+        values: of a tuple, the ``value`` of each member.
     """
 
     names: tuple[str, ...]
@@ -51,7 +53,13 @@ class Part:
     negated: bool
     start: int
     end: int
-    members: tuple[Part, ...] = ()
+    values: tuple[int | None, ...] = ()
+
+    @property
+    def members(self) -> tuple[Part, ...]:
+        """The members of a tuple, each by itself."""
+        pairs = zip(self.names, self.values, strict=True) if self.registers else ()
+        return tuple(Part((name,), 0, value, 0, False, self.start, self.end) for name, value in pairs)
 
     @property
     def repeated(self) -> bool:
@@ -92,7 +100,7 @@ class Instruction:
 
     def span(self, i: int) -> Span:
         """The place of an operand. Only diagnostics ask for it."""
-        found = list(_OPERAND.finditer(self.body))[i]
+        found = next(islice(_OPERAND.finditer(self.body), i, None))
         return Span(self.body_start + found.start(2), self.body_start + found.end(2))
 
     @property
@@ -107,17 +115,19 @@ def cut(text: str) -> Instruction:
         SyntaxFault: the text is not in grammar/ptx.lark.
     """
     found = _INSTRUCTION.fullmatch(text)
+    if found is None and "/" in text:
+        found = _INSTRUCTION.fullmatch(_COMMENT.sub(lambda comment: " " * len(comment[0]), text))
     if found is None:
         raise _fault(text)
     _, guard, opcode, body = found.groups()
-    operands = _operands(body)
+    operands = operands_of(body)
     if operands is None:
         raise _fault(text)
     return Instruction(opcode, found.start(3), guard, found.start(2), operands, body, found.start(4))
 
 
 @lru_cache(maxsize=65536)
-def _operands(body: str) -> tuple[Operand, ...] | None:
+def operands_of(body: str) -> tuple[Operand, ...] | None:
     """The operands in a text; None where it is not all operands."""
     pieces = _OPERAND.findall(body)
     if sum([len(whole) for whole, _ in pieces]) != len(body) or body.endswith(","):
@@ -161,7 +171,7 @@ def _operand(text: str) -> Operand | None:
 
 def _made(parts: tuple[Part, ...], address: bool) -> Operand:
     first = parts[0]
-    return Operand(parts, address, (address, len(parts), first.registers > 0, len(first.members)))
+    return Operand(parts, address, (address, len(parts), first.registers > 0, first.registers))
 
 
 def _part(text: str, start: int) -> Part | None:
@@ -171,14 +181,14 @@ def _part(text: str, start: int) -> Part | None:
         return Part((scalar[0],), 0, *scalar[1:], start, end) if scalar is not None else None
     if not text[1:-1].strip():
         return Part((), 0, None, 0, negated=False, start=start, end=end)
-    members = []
+    names, values = [], []
     for element in text[1:-1].split(","):
         scalar = _scalar(element.strip())
         if scalar is None or scalar[2] or scalar[3]:  # neither displaced nor negated
             return None
-        members.append(Part((scalar[0],), 0, *scalar[1:], start, end))
-    names = tuple(member.names[0] for member in members)
-    return Part(names, len(names), None, 0, negated=False, start=start, end=end, members=tuple(members))
+        names.append(scalar[0])
+        values.append(scalar[1])
+    return Part(tuple(names), len(names), None, 0, False, start, end, tuple(values))
 
 
 @lru_cache(maxsize=4096)
@@ -190,8 +200,8 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
         offset = constant(found[3]) if found[3] else 0
         return (found[2], None, offset, bool(found[1])) if offset is not None and not (found[1] and found[3]) else None
     if found := _INTEGER.fullmatch(text):
-        if len(found[2]) > MAX_DIGITS + 1:
-            return INTEGER, None, 0, False
+        if len(found[2]) > MAX_DIGITS + 1:  # zeros may stand before; ptxas: "Constant overflow"
+            return None if found[2][0] in "123456789" else (INTEGER, None, 0, False)
         value = integer(found[2])
         return (INTEGER, -value if found[1] == "-" else value, 0, False) if value is not None else None
     if _FLOAT32.fullmatch(text):

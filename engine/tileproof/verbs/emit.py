@@ -91,7 +91,7 @@ def read(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> 
 
 
 def _refuse(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> None:
-    report = verdicts.report(book, contract, [text], where)
+    report = verdicts.report(book, contract, [text], where, any_type=True)
     if any(d.severity is Severity.ERROR for d in report.diagnostics):
         raise Refused(report)
 

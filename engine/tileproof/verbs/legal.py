@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -50,8 +51,9 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     rows = book.tables["target", "ptx"].rows
     member = f".{target}"
     if (member,) not in rows:
-        close = get_close_matches(target, [name[1:] for (name,) in rows], 1, 0.5)
-        raise BadRequest(f"no target is called '{target}'" + (f"; did you mean {close[0]}?" if close else ""))
+        shown = target if len(target) <= 40 else target[:37] + "..."
+        close = get_close_matches(shown.lower(), [name[1:] for (name,) in rows], 1, 0.5)
+        raise BadRequest(f"no target is called '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
     if ptx is None:
         newest = book.tables["target", "ptx"].column("last")
         assert newest is not None, "rules/targets.rule"
@@ -73,12 +75,26 @@ def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     """
     if is_atom(text):
         return _of_diagnostics(check_atom(book, contract, text, where).diagnostics)
+    if len(text) > _LONG:
+        return _judged.__wrapped__(book, contract, text, *where.items())
+    return _judged(book, contract, text, *where.items())
+
+
+_LONG = 1000
+"""Longer texts are judged and forgotten: many of them would fill the memory."""
+
+
+@lru_cache(maxsize=65536)
+def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
+    """The verdict on an instruction; programs that search for one ask the same again and again."""
     lowered = lower(book, text, by_letter(book))
     if lowered.faults:
-        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), lowered.faults[0].message)
+        fault = lowered.faults[0]
+        place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
+        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.message + place)
     assert lowered.declaration is not None
     judge = judge_for(book, contract, lowered.declaration.schema)
-    values = {**lowered.values, **where}
+    values = {**lowered.values, **dict(where)}
     violated = judge.violated(values)
     if not violated:
         return _LEGAL
@@ -99,13 +115,29 @@ def is_atom(text: str) -> bool:
     return text.lstrip().startswith(("!cute", "cute_nvgpu."))
 
 
-def check_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> FileReport:
-    """Check a type as ``check`` would in a file."""
+def check_atom(
+    book: Rulebook, contract: str, text: str, where: dict[str, Scalar], any_type: bool = False
+) -> FileReport:
+    """Check a type as ``check`` would in a file.
+
+    Args:
+        any_type: a type of the dialect that is no atom is none of our business, as in a file.
+    """
     from tileproof.verbs.check import check_ir  # noqa: PLC0415  what instructions do not need
 
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
-    return check_ir(book, source, Options(contract, str(where["target"])[1:], mend=False))
+    report = check_ir(book, source, Options(contract, str(where["target"])[1:], mend=False))
+    known = book.enums["atom"].by_spelling
+    start = source.text.index(" -> ") + len(" -> ")
+    name = atom.removeprefix("!").partition("<")[0].strip()
+    if any_type or report.diagnostics or name.startswith("cute.") or name in known:
+        return report
+    found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"no atom is called '{name}'")
+    inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
+    close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
+    hint = f"did you mean {inner[close[0]]}?" if close else found.hint
+    return replace(report, diagnostics=(replace(found, hint=hint),))
 
 
 def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
@@ -185,13 +217,15 @@ def version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def report(book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar]) -> Report:
-    """What is wrong with each of some instructions, as ``check`` shows it."""
+def report(
+    book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar], any_type: bool = False
+) -> Report:
+    """What is wrong with each of some instructions and atoms, as ``check`` shows it."""
     registers = by_letter(book)
     files = []
     for text in instructions:
         if is_atom(text):
-            files.append(check_atom(book, contract, text, where))
+            files.append(check_atom(book, contract, text, where, any_type))
             continue
         source = Source("<instruction>", text)
         found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
