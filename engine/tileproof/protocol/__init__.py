@@ -27,7 +27,7 @@ length of one loop in different ways agree on it. A look at a barrier that does 
 kernel that hangs where loops were left before their end, or that passes a loop by, is run again with other extents: a
 run without faults that goes further clears it, and where nothing does, the hang is a note and no error. A ring that
 goes round in a long loop orders more than the kernel's author may know of, so a kernel without faults runs once more,
-with short loops and as many tiles as the deepest ring has stages: what is missing only there is a warning.
+with short loops and more tiles: what is missing only there is a warning.
 
 *Letters.* Integers that threads put into shared memory are kept, for roles tell each other so whether there is another
 tile. Inline assembly is read instruction by instruction (``actions/assembly.py``), by a table of rules/protocol.

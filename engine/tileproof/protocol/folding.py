@@ -532,7 +532,6 @@ def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Typ
 # --------------------------------------------------------------------------------------------------------- memory
 
 
-@lru_cache(maxsize=4096)
 def extent_of(layout: Layout | ComposedLayout) -> int | None:
     """How many steps a static layout reaches."""
     try:
@@ -543,7 +542,6 @@ def extent_of(layout: Layout | ComposedLayout) -> int | None:
     return size if isinstance(size, int) else None
 
 
-@lru_cache(maxsize=4096)
 def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
     """How many columns of tensor memory a layout reaches: the strides below that of a lane."""
     part = outer(layout)
@@ -558,20 +556,34 @@ def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
 
 def view_at(base: Value, kind: Type | None) -> Value:
     """An address with the reach of the tensor type that it has now."""
-    if not isinstance(base, Address) or not isinstance(kind, Tensor):
-        return base
-    unit = base.unit
-    match kind.iterator:
-        case Pointer(element=element):
-            unit = element_bits(element) or 8
-        case Descriptor():
-            return replace(base, unit=128, extent=1)
-    if base.memory.space == "tmem":
-        return replace(base, unit=unit, extent=columns_of(kind.layout, unit))
-    reach = extent_of(kind.layout)
-    if base.memory.space != "rmem":
-        return replace(base, unit=unit, extent=None if reach is None else max(reach * unit // 8, 1))
-    return replace(base, unit=unit, extent=None if reach is None else reach * unit)
+    return seen_as(kind)(base)
+
+
+def seen_as(kind: Type | None) -> Callable[[Value], Value]:
+    """An address as one of a tensor type: the unit and the reach of that."""
+    if not isinstance(kind, Tensor):
+        return lambda base: base
+    iterator, layout = kind.iterator, kind.layout
+    bits = element_bits(iterator.element) or 8 if isinstance(iterator, Pointer) else None
+    reaches: dict[tuple[str, int], int | None] = {}
+
+    def reach_in(space: str, unit: int) -> int | None:
+        if space == "tmem":
+            return columns_of(layout, unit)
+        steps = extent_of(layout)
+        return None if steps is None else steps * unit if space == "rmem" else max(steps * unit // 8, 1)
+
+    def seen(base: Value) -> Value:
+        if not isinstance(base, Address):
+            return base
+        if isinstance(iterator, Descriptor):
+            return base.at(base.offset, 128, 1, base.parts, base.origin)
+        key = (base.memory.space, bits or base.unit)
+        if key not in reaches:
+            reaches[key] = reach_in(*key)
+        return base.at(base.offset, key[1], reaches[key], base.parts, base.origin)
+
+    return seen
 
 
 @lru_cache(maxsize=65536)
@@ -600,6 +612,7 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     layout = outer(kind.layout)
     assert isinstance(coord_kind, Algebraic)
     profile: Tuple = coord_kind.value  # type: ignore[assignment]
+    seen = seen_as(result)
 
     def at(coord: Value) -> int | Lanes | None:
         leaves = integers(coord)
@@ -612,7 +625,7 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):
             return (None,)
-        return (view_at(replace(view.moved(at(coord)), origin=""), result),)
+        return (seen(view.moved(at(coord))),)
 
     return function
 
@@ -655,6 +668,7 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
         sharers = threads if isinstance(threads, int) else 0
     fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
+    seen = seen_as(kind)
     role = _role(operation)
     parted = inputs[at] if at < len(inputs) else None
     cut = not role and any(isinstance(one, Algebraic) and one.kind == "coord" for one in inputs)
@@ -674,7 +688,7 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
                 base = replace(apart, origin=part_of(tiled, role, parted))
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
-        return (view_at(base if isinstance(base, Address) else None, kind), *((None,) * (count - 1)))
+        return (seen(base if isinstance(base, Address) else None), *((None,) * (count - 1)))
 
     return function
 

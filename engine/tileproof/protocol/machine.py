@@ -10,7 +10,7 @@ from tileproof.protocol.clock import Agent, Clock
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import Access, Board
 from tileproof.protocol.path import Passed, way
-from tileproof.protocol.program import Instruction, Program
+from tileproof.protocol.program import Instruction, Program, is_count
 from tileproof.protocol.strand import Meeting, Strand
 from tileproof.protocol.values import Address, Lanes, Memory, Value
 from tileproof.records import dataclass
@@ -172,7 +172,7 @@ class Machine:
 
     def argument(self, slot: int, text: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
-        if text in ("i32", "i64", "index") or text.startswith(("!cute.fast_divmod", "!cute.i32", "!cute.i64")):
+        if is_count(text):
             return self.shape.extents.argument
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
             return Address(Memory(f"argument {slot}", "gmem", -slot), 0, 8)

@@ -50,18 +50,13 @@ class Board:
 
     def add(self, access: Access, over: set[int]) -> None:
         """Remember an access; forget those (by ``id``) that it is ordered after and covers."""
+        low, high = access.low, access.high
         kept = []
         for old in self.accesses:
-            if id(old) in over and access.low <= old.low and old.high <= access.high:
-                continue
-            if (old.low, old.high, old.agents, old.kind, old.writes) == (
-                access.low,
-                access.high,
-                access.agents,
-                access.kind,
-                access.writes,
-            ):
-                continue
+            if low <= old.low and old.high <= high:
+                same = old.low == low and old.high == high and old.agents == access.agents
+                if id(old) in over or (same and old.kind == access.kind and old.writes == access.writes):
+                    continue
             kept.append(old)
         kept.append(access)
         self.accesses = kept

@@ -91,6 +91,17 @@ class Program:
     arguments: tuple[tuple[int, str], ...]
     kernel: Operation
 
+    @property
+    def counts(self) -> bool:
+        """Whether anything depends on an integer that the kernel gets as an argument."""
+        given = {slot for slot, text in self.arguments if is_count(text)}
+        return any(not given.isdisjoint(instruction.inputs) for instruction in self.code)
+
+
+def is_count(text: str) -> bool:
+    """Whether a type is that of an integer, or of what divides by one."""
+    return text in ("i32", "i64", "index") or text.startswith(("!cute.fast_divmod", "!cute.i32", "!cute.i64"))
+
 
 # An instruction is a tag and what it needs; the machine dispatches on the tag.
 @dataclass(slots=True)
