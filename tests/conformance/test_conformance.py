@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, defaultdict
 
 import pytest
@@ -16,6 +17,10 @@ BOOK = tileproof.load_rules()
 NEWEST = (9, 5)
 VERSIONS = [(6, 3), (6, 4), (6, 5), *((7, minor) for minor in range(9)), *((8, minor) for minor in range(9))]
 VERSIONS += [(9, minor) for minor in range(6)]
+
+
+# ptxas loses count of the types where some that it swallows stand between A and a B of e2m1. We refuse these.
+_LOST_COUNT = re.compile(r"mma\S*\.e[2-5]m[1-3](\.(tf32|bf16x2|bf16|[su]4|b4|b1)){2,}\.e2m1\.")
 
 
 def places() -> list[tuple[str, tuple[int, int]]]:
@@ -43,7 +48,7 @@ def disagreements(found: list[Sample]) -> list[str]:
         answers = reasons([sample.text for sample in batch], target, f"{ptx[0]}.{ptx[1]}")
         for sample, reason in zip(batch, answers, strict=True):
             verdict = legal(BOOK, "ptx", sample.text, where)
-            if verdict.legal is (reason is None):
+            if verdict.legal is (reason is None) or (_LOST_COUNT.search(sample.text) and not verdict.legal):
                 continue
             # After some errors ptxas blames an instruction for another's: where we differ it is asked about it alone.
             alone = reasons([sample.text], target, f"{ptx[0]}.{ptx[1]}")[0]

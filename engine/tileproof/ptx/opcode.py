@@ -197,7 +197,8 @@ class _Plan:
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
         repeatable: the modifiers that must be there, and whether they may be there twice.
-        needed: for each clause of an enum with a star the nearest clause before it that must be there, if any.
+        needed: for each clause of an enum with a star what it stands behind: the nearest clause before it that must be
+            there, and the nearest such clause that has a star.
     """
 
     declaration: Instruction
@@ -206,7 +207,7 @@ class _Plan:
     sizes: tuple[int, ...]
     repeatable: dict[str, bool]
     formats: frozenset[str]
-    needed: tuple[int | None, ...]
+    needed: tuple[tuple[int, ...], ...]
 
     @cached_property
     def expected(self) -> tuple[str, ...]:
@@ -272,11 +273,15 @@ def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
     )
 
 
-def _needed(declaration: Instruction, i: int) -> int | None:
-    origin = declaration.modifiers[i].origin
+def _needed(declaration: Instruction, i: int) -> tuple[int, ...]:
+    clauses = declaration.modifiers
+    origin = clauses[i].origin
     if not isinstance(origin, EnumOrigin) or not (origin.many or origin.behind):
-        return None
-    return next((k for k in range(i - 1, -1, -1) if declaration.modifiers[k].default is None), None)
+        return ()
+    before = [k for k in range(i - 1, -1, -1) if clauses[k].default is None]
+    starred = [k for k in before if isinstance(star := clauses[k].origin, EnumOrigin) and star.many]
+    once = [k for k in before if k not in starred]
+    return (*once[:1], *starred[:1])
 
 
 class _Reader:
@@ -328,7 +333,7 @@ class _Reader:
         plan = self.plan
         takers = _takers(plan, modifier)
         for i, value in takers:
-            if plan.needed[i] is not None and not self.ready(i):
+            if not self.ready(i):
                 continue
             found = self.found[i]
             if len(found) < plan.sizes[i]:
@@ -354,8 +359,7 @@ class _Reader:
 
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """
-        before = self.plan.needed[i]
-        return before is None or len(self.found[before]) == self.plan.sizes[before]
+        return all(len(self.found[before]) == self.plan.sizes[before] for before in self.plan.needed[i])
 
     def fault(self, code: str, message: str, start: int, text: str) -> None:
         self.faults.append(Fault(code, message, Span(start, start + len(text))))
