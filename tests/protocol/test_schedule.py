@@ -8,16 +8,20 @@ import json
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tileproof
 from conftest import SHARED, corpus_files
 from tileproof.cli import main
 from tileproof.protocol.verify import verify
 from tileproof.scan import scan
+from tileproof.scheduling.minimum import cheapest
 from tileproof.scheduling.search import schedule
 from tileproof.source import Source
 
@@ -123,6 +127,35 @@ UNREPAIRABLE = UNREPAIRABLE.replace("nvvm.barrier", "nvvm.barrier id = %c16_i32"
 
 def test_a_copy_is_committed_and_waited_for():
     rescheduled(FIXTURE, "async")
+
+
+def test_z3_shows_that_a_small_schedule_is_minimal():
+    stripped, _ = taken_out(FIXTURE, "async")
+    assert schedule(BOOK, Source("kernel.mlir", stripped)).minimal
+    assert schedule(BOOK, Source("kernel.mlir", FIXTURE)).minimal
+
+
+@given(
+    strongest=st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    needs=st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3), min_size=1, max_size=2), max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_cheapest_choice_is_that_of_brute_force(strongest, needs):
+    """Each need is met by one of some operations that is strong enough."""
+
+    def enough(choice: tuple[int, ...]) -> bool:
+        return all(any(i < len(choice) and choice[i] >= power for i, power in need.items()) for need in needs)
+
+    def cost(choice: tuple[int, ...]) -> tuple[int, int]:
+        return sum(power > 0 for power in choice), sum(choice)
+
+    choices = [one for one in product(*(range(most + 1) for most in strongest)) if enough(one)]
+    found = cheapest(strongest, [True] * len(strongest), enough)
+    if not choices:
+        assert found is None
+    else:
+        assert found is not None and enough(found)
+        assert cost(found) == min(map(cost, choices))
 
 
 def test_lines_end_as_in_the_file():

@@ -20,6 +20,7 @@ from tileproof.scheduling.edits import Edited, Gap, Line, Places
 from tileproof.source import Source
 
 _LOOPS = ("scf.for", "scf.while")
+_SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ class Scheduled:
         outcomes: what the verifier says of the kernels of the new text.
         trials: how often the verifier ran.
         verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
+        minimal: whether Z3 showed that no choice of these operations, or of those that the search began with, has fewer
+            of them, or as many that are weaker; only small searches are asked.
     """
 
     source: Source
@@ -86,6 +89,7 @@ class Scheduled:
     outcomes: tuple[Outcome, ...]
     trials: int
     verified: bool
+    minimal: bool
 
 
 class Scheduler:
@@ -169,14 +173,15 @@ class Scheduler:
 
     def run(self) -> Scheduled:
         """Search."""
-        plan = self.enough() if relevant(self.source.text) else ()
-        if plan:
-            plan = self.latest(self.best(plan))
+        start = self.enough() if relevant(self.source.text) else ()
+        plan, minimal = start, True
+        if start:
+            plan, minimal = self.least(self.best(start), start)
+            plan = self.latest(plan)
         edited, outcomes = self.judge(plan)
         inserted = _numbered(edited, plan)
-        return Scheduled(
-            Source(self.source.name, edited.text), inserted, outcomes, self.trials, all(map(self._passes, outcomes))
-        )
+        verified = all(map(self._passes, outcomes))
+        return Scheduled(Source(self.source.name, edited.text), inserted, outcomes, self.trials, verified, minimal)
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
@@ -203,6 +208,31 @@ class Scheduler:
             if _cost(other) < _cost(best):
                 best, kept = other, kept | {loop}
         return best
+
+    def least(self, plan: Plan, start: Plan) -> tuple[Plan, bool]:
+        """A plan, or a cheaper one from its operations and those of the start; whether none is cheaper.
+
+        Commits stay: they cost nothing, and a wait counts the groups that they make.
+        """
+        commits = tuple(one for one in plan if one.kind.role == ".commit")
+        known = {(one.kind.name, one.gap): one for one in (*start, *plan) if one.kind.role != ".commit"}
+        places = tuple(known.values())
+        if len(places) > _SMALL or len(self.source.text) > _SHORT:
+            return plan, False
+        from tileproof.scheduling.minimum import cheapest  # noqa: PLC0415  z3 only where it is asked
+
+        def chosen(strengths: tuple[int, ...]) -> Plan:
+            held = zip(places, strengths, strict=True)
+            return (*commits, *(replace(one, pending=one.kind.most + 1 - power) for one, power in held if power))
+
+        found = cheapest(
+            [one.kind.most + 1 for one in places],
+            [one.kind.role == ".wait" for one in places],
+            lambda strengths: self.fits(chosen(strengths)),
+        )
+        if found is None:
+            return plan, False
+        return (plan if _cost(plan) <= _cost(chosen(found)) else chosen(found)), True
 
     def reduced(self, plan: Plan, kept: frozenset[int]) -> Plan:
         return self.fewest(self.merged(self.hoisted(plan, kept)))
