@@ -297,6 +297,8 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         fail(str(error))
     for line, text in found.inserted:
         click.echo(f"{source.name}:{line}: inserted {text}", err=True)
+    if found.inserted and found.minimal:
+        click.echo(f"{source.name}: no fewer and no weaker ones are enough (Z3)", err=True)
     for text in verb.remaining(book, found):
         click.echo(text, err=True)
     try:

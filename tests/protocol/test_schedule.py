@@ -196,9 +196,11 @@ def stripped(tmp_path: Path) -> Path:
 
 
 def test_the_result_is_printed(stripped: Path):
-    status, text = run(str(stripped))
-    assert status == 0
-    assert "nvvm.cp.async.wait.group 0" in text
+    result = CliRunner().invoke(main, ["schedule", str(stripped)])
+    assert result.exit_code == 0
+    assert "nvvm.cp.async.wait.group 0" in result.stdout
+    assert "inserted nvvm.cp.async.wait.group 0" in result.stderr
+    assert "no fewer and no weaker ones are enough (Z3)" in result.stderr
 
 
 def test_the_result_is_written(stripped: Path, tmp_path: Path):
