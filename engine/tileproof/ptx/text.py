@@ -26,8 +26,8 @@ _PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
 # What is added to a register is a constant expression: `r0+-8`. ptxas reads no `r0-8`.
 _SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*\+(.+))?", re.ASCII | re.DOTALL)
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
-_FLOAT32 = re.compile(r"[+\-~!\s]*0[fF][0-9a-fA-F]{8}", re.ASCII)
-_FLOAT64 = re.compile(r"[+\-~!\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
+_FLOAT32 = re.compile(r"0[fF][0-9a-fA-F]{8}", re.ASCII)  # ptxas reads no sign before it
+_FLOAT64 = re.compile(r"[+\-\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
 
 # What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"
