@@ -7,7 +7,7 @@ right side only where the left one leaves the question open, as Python does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
@@ -340,6 +340,46 @@ def nearest(encoder: Encoder, kept: Iterable[Formula], wishes: Iterable[Wish], s
     if result == z3.sat:
         return Solved(Answer.SATISFIABLE, configuration(encoder, optimiser.model()))
     return Solved(Answer.UNSATISFIABLE if result == z3.unsat else Answer.UNKNOWN, {})
+
+
+def cheapest(
+    strongest: Sequence[int], heavy: Sequence[bool], enough: Callable[[tuple[int, ...]], bool], seconds: float
+) -> tuple[int, ...] | None:
+    """How strong each of some operations has to be: the fewest of them first, then the weakest.
+
+    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is asked about one at a time. What it
+    says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes the
+    cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
+
+    Args:
+        strongest: the strength that each may have at most; 0 is that it is not there.
+        heavy: whether its strength counts beyond its being there.
+        enough: whether a choice is enough; of a choice that is, every stronger one is too.
+        seconds: for each proposal.
+
+    Returns:
+        None where the budget did not suffice, or no choice is enough.
+    """
+    optimiser = z3.Optimize()
+    optimiser.set("timeout", max(1, int(seconds * 1000)))
+    strengths = [z3.Int(f"strength{i}") for i in range(len(strongest))]
+    for one, most in zip(strengths, strongest, strict=True):
+        optimiser.add(one >= 0, one <= most)
+    zero = z3.IntVal(0)
+    optimiser.minimize(z3.Sum([zero, *(z3.If(one > 0, 1, 0) for one in strengths)]))
+    optimiser.minimize(z3.Sum([zero, *(one for one, counts in zip(strengths, heavy, strict=True) if counts)]))
+    for _ in range(_PROPOSALS):
+        if optimiser.check() != z3.sat:
+            return None
+        model = optimiser.model()
+        proposal = tuple(model.eval(one, model_completion=True).as_long() for one in strengths)
+        if enough(proposal):
+            return proposal
+        optimiser.add(z3.Or([one > held for one, held in zip(strengths, proposal, strict=True)]))
+    return None
+
+
+_PROPOSALS = 400
 
 
 def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:

@@ -21,8 +21,8 @@ from conftest import SHARED, corpus_files
 from tileproof.cli import main
 from tileproof.protocol.verify import verify
 from tileproof.scan import scan
-from tileproof.scheduling.minimum import cheapest
 from tileproof.scheduling.search import schedule
+from tileproof.smt import cheapest
 from tileproof.source import Source
 
 BOOK = tileproof.load_rules()
@@ -150,7 +150,7 @@ def test_the_cheapest_choice_is_that_of_brute_force(strongest, needs):
         return sum(power > 0 for power in choice), sum(choice)
 
     choices = [one for one in product(*(range(most + 1) for most in strongest)) if enough(one)]
-    found = cheapest(strongest, [True] * len(strongest), enough)
+    found = cheapest(strongest, [True] * len(strongest), enough, 2.0)
     if not choices:
         assert found is None
     else:

@@ -4,8 +4,7 @@ The verifier (``tileproof.protocol``) is the only judge. What it misses is put r
 before) the operation that the finding is about, in its strongest form; that is always enough where operations of these
 kinds are at all. Then everything is taken back that can be: operations leave the loops that nobody synchronises in,
 neighbours become one, waits go, leave more groups in flight, and move down, each step only if the verifier finds
-nothing new. So the result is a local optimum, and it is deterministic; of a small kernel Z3 shows that it is the best
-(``minimum``).
+nothing new. So the result is a local optimum, and it is deterministic; of a small kernel Z3 shows that none is cheaper.
 
 Which operation repairs which finding, and how it is written, is data: rules/protocol/schedule.rule. ``edits`` are the
 places in the text and the text with insertions; ``search`` looks for them; ``graph`` shows the order that results.

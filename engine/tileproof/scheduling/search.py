@@ -20,6 +20,7 @@ from tileproof.scheduling.edits import Edited, Gap, Line, Places
 from tileproof.source import Source
 
 _LOOPS = ("scf.for", "scf.while")
+_SECONDS = 2.0  # for one proposal of Z3
 _SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
 
 
@@ -219,7 +220,7 @@ class Scheduler:
         places = tuple(known.values())
         if len(places) > _SMALL or len(self.source.text) > _SHORT:
             return plan, False
-        from tileproof.scheduling.minimum import cheapest  # noqa: PLC0415  z3 only where it is asked
+        from tileproof.smt import cheapest  # noqa: PLC0415  z3 only where it is asked
 
         def chosen(strengths: tuple[int, ...]) -> Plan:
             held = zip(places, strengths, strict=True)
@@ -229,6 +230,7 @@ class Scheduler:
             [one.kind.most + 1 for one in places],
             [one.kind.role == ".wait" for one in places],
             lambda strengths: self.fits(chosen(strengths)),
+            _SECONDS,
         )
         if found is None:
             return plan, False
