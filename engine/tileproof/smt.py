@@ -347,9 +347,9 @@ def cheapest(
 ) -> tuple[int, ...] | None:
     """How strong each of some operations has to be: the fewest of them first, then the weakest.
 
-    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is asked about one at a time. What it
-    says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes the
-    cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
+    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is asked about one at a time. What
+    it says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes
+    the cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
 
     Args:
         strongest: the strength that each may have at most; 0 is that it is not there.
