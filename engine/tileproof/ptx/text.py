@@ -6,6 +6,7 @@ Operand texts repeat by the thousand (``{r0,r1,r2,r3}``): each distinct one is c
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -153,6 +154,8 @@ def _operand(text: str) -> Operand | None:
         if pair := _PAIR.fullmatch(text):  # two destinations, `d|p`, count as the first
             text = pair[1]
         part = _part(text, 0)
+        if part is not None and "+" in text and not part.offset and not part.registers and part.names[0][0] != ".":
+            part = replace(part, offset=1)  # also what adds 0 is a sum, which is no register to write to
         return _made((part,), address=False) if part is not None else None
     inner, at = text[1:-1], 0
     parts: list[Part] = []
