@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import tileproof
 from conftest import corpus_files
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.infer.partition import mma_operand
@@ -231,3 +232,18 @@ def test_a_layout_with_as_many_atoms_as_no_cta_has_ends_at_once():
     copy = read_type(tiled_copy("(1000000000,8):(8,3)", "[1000000000:1;8:1]"))
     assert isinstance(copy, TiledCopy)
     assert not isinstance(tiled.copy_covers(copy), Proved)
+
+
+def test_two_warpgroups_that_hold_the_same_rows_are_found_in_ir():
+    """BUGS 2: more than one warpgroup along M, and the rows of one of them are held by both."""
+    module = """\
+!mma = !cute.tiled_mma<!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>, \
+atom_layout_MNK = <"(2,1,1):(STRIDE,0,0)">, permutation_MNK = <"[_;_;_]">>
+func.func @k(%mma: !mma) {
+  return
+}
+"""
+    found = tileproof.check(module.replace("STRIDE", "0"), target="sm_90a").diagnostics
+    assert {diagnostic.code for diagnostic in found} == {"TL101"}
+    assert "the atoms at (0,0,0) and (1,0,0) have the same threads" in found[0].message
+    assert tileproof.check(module.replace("STRIDE", "1"), target="sm_90a").diagnostics == ()
