@@ -36,7 +36,6 @@ What cannot be followed is named (PR190), and nothing that depends on it is repo
 
 Modules, from low to high: ``values``, ``footprint`` and ``folding`` compute integers and addresses; ``effects`` reads
 which operation is which step from rules/protocol; ``program`` turns a kernel into a list of instructions without what
-does not matter;
-``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step does; ``verify``
-asks for all kernels of a module.
+does not matter; ``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step
+does; ``verify`` asks for all kernels of a module.
 """

@@ -29,7 +29,7 @@ from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
 from tileproof.protocol.footprint import distances, part_of
-from tileproof.protocol.values import Address, Fields, Integers, Lanes, Memory, Value, integers, lift
+from tileproof.protocol.values import COLUMNS, LANE, Address, Fields, Integers, Lanes, Memory, Value, integers, lift
 from tileproof.records import dataclass
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
@@ -191,7 +191,9 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
         if name in _SUMS:
             return lambda a, b: (_with_address(lifted, a, b),)
         if name in _SHIFTS:
-            return lambda a, b: (0 if _in_tensor_memory(a) and b == _LANE else lifted(a, b),)
+            return lambda a, b: (
+                0 if _in_tensor_memory(a) and b == LANE else lifted(a, b),
+            )  # allocations start at lane 0
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
         return lambda a: (a,)
@@ -220,7 +222,7 @@ def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if a == 0 or b == 0:
         return 0
     if isinstance(a, Address):
-        if _in_tensor_memory(a) and b == _COLUMN:
+        if _in_tensor_memory(a) and b == COLUMNS:
             return a
         return replace(a, leader=True) if b == _SAME_CTA_PAIR else None
     known = a if isinstance(a, Lanes) else b
@@ -231,8 +233,6 @@ def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
 
 _SUMS = {"addi", "add", "ori", "or"}
 _SHIFTS = {"shrsi", "shrui", "lshr"}
-_COLUMN = 0xFFFF  # of an address of tensor memory; what is above it is the lane, 0 where an allocation starts
-_LANE = 16  # where the lane begins
 
 
 def _in_tensor_memory(value: Value) -> bool:
@@ -249,7 +249,7 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
         return lifted(a, b)
     tensor = base.memory.space == "tmem"
     if isinstance(distance, Lanes) and tensor:
-        columns = {None if one is None else one & _COLUMN for one in distance.each}
+        columns = {None if one is None else one & COLUMNS for one in distance.each}
         distance = columns.pop() if len(columns) == 1 else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
@@ -549,7 +549,7 @@ def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
     for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
         if not isinstance(extent, int) or not isinstance(stride, int):
             return None
-        if stride < 1 << 16:
+        if stride <= COLUMNS:
             reach += (extent - 1) * stride
     return reach * min(bits, 32) // 32 + 1
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from tileproof.dialects.entities import resolve
 from tileproof.dialects.infer import Refusal, infer
@@ -30,7 +31,7 @@ class Leaf:
     function: Function | None
     effect: Step | None = None
     types: tuple[str, ...] = ()
-    remake: Callable[[Extents], Function | None] | None = None
+    make: Callable[[Extents], Function | None] | None = None
 
 
 @dataclass(slots=True)
@@ -112,7 +113,7 @@ class Instruction:
         kind: ``compute``, ``effect``, ``move``, ``branch``, ``meet``, ``jump``, ``enter`` and ``test`` of a counted
             loop, ``check`` of a loop with a condition, ``end``.
         target, other: where it goes on; of a ``check`` how many loops it is in.
-        remake: the function with other extents, where it depends on them.
+        make: the function by what the extents are, where it depends on them.
     """
 
     kind: str
@@ -124,7 +125,7 @@ class Instruction:
     target: int = 0
     other: int = 0
     types: tuple[str, ...] = ()
-    remake: Callable[[Extents], Function | None] | None = None
+    make: Callable[[Extents], Function | None] | None = None
 
 
 def compile_kernel(
@@ -132,15 +133,13 @@ def compile_kernel(
     aliases: dict[str, Alias],
     effects: Callable[[Operation, Sequence[str]], Step | None],
     book: Rulebook,
-    extents: Extents,
 ) -> Program:
-    """The program of a kernel.
+    """The program of a kernel; it runs when it is known what the extents are (``with_extents``).
 
     Args:
         effects: what an operation with operands of these types does in the protocol; None for nothing.
-        extents: what an extent is that is known only at run time.
     """
-    builder = _Builder(aliases, effects, book, extents)
+    builder = _Builder(aliases, effects, book)
     entry = kernel.regions[0].blocks[0]
     scope: dict[str, int] = {}
     arguments = []
@@ -156,9 +155,12 @@ def compile_kernel(
 
 
 def with_extents(program: Program, extents: Extents) -> Program:
-    """The same program where extents are others that are known only at run time."""
-    code = [one if one.remake is None else replace(one, function=one.remake(extents)) for one in program.code]
+    """A program where the extents that are known only at run time are these."""
+    code = [one if one.make is None else replace(one, function=one.make(extents)) for one in program.code]
     return replace(program, code=code)
+
+
+_NO_EXTENTS = Extents(0, 0)  # of an operation whose function does not depend on them
 
 
 @dataclass(slots=True)
@@ -168,7 +170,6 @@ class _Builder:
     aliases: dict[str, Alias]
     effects: Callable[[Operation, Sequence[str]], Step | None]
     book: Rulebook
-    extents: Extents
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
 
@@ -226,9 +227,10 @@ class _Builder:
             return Leaf(operation, inputs, outputs, None, effect, texts)
         kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
         found = [read_type(text) for text in results or ()]
-        remake = (lambda e: function_of(operation, kinds, found, e)) if operation.name in BY_EXTENTS else None
-        function = function_of(operation, kinds, found, self.extents)
-        return Leaf(operation, inputs, outputs, function, effect, texts, remake)
+        make = partial(function_of, operation, kinds, found)
+        if operation.name in BY_EXTENTS:
+            return Leaf(operation, inputs, outputs, None, None, texts, make)
+        return Leaf(operation, inputs, outputs, make(_NO_EXTENTS), None, texts)
 
     def branch(self, operation: Operation, scope: dict[str, int]) -> Branch:
         condition = scope.get(operation.operands[0], 0) if operation.operands else 0
@@ -413,9 +415,7 @@ class _Layout:
                 Instruction("effect", node.operation, node.inputs, node.outputs, effect=node.effect, types=node.types)
             )
         elif node.effect is None and any(slot in self.live for slot in node.outputs):
-            self.emit(
-                Instruction("compute", node.operation, node.inputs, node.outputs, node.function, remake=node.remake)
-            )
+            self.emit(Instruction("compute", node.operation, node.inputs, node.outputs, node.function, make=node.make))
 
     def branch(self, node: Branch) -> None:
         if node.condition not in self.live:

@@ -10,6 +10,10 @@ from typing import TypeAlias
 
 from tileproof.records import dataclass
 
+# An address of tensor memory is a lane above a column (PTX ISA, Tensor Memory Addressing).
+LANE = 16
+COLUMNS = (1 << LANE) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
@@ -114,7 +118,7 @@ class Address:
         if not isinstance(steps, int):
             return self.at(None, self.unit)
         if self.memory.space == "tmem":
-            steps = (steps & 0xFFFF) * min(self.unit, 32) // 32
+            steps = (steps & COLUMNS) * min(self.unit, 32) // 32
         elif self.memory.space == "rmem":
             steps *= self.unit
         else:

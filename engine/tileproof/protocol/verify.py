@@ -61,7 +61,7 @@ class Run:
     @property
     def clean(self) -> bool:
         """Whether the kernel was followed to its end and nothing was found."""
-        return not self.faults and self.stopped is None and self.machine.complete
+        return not self.faults and self.calm
 
     @property
     def calm(self) -> bool:
@@ -101,7 +101,7 @@ def verify(
         shape = launch(kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
-        compiled = compile_kernel(kernel, aliases, step, book, shape.extents)
+        compiled = compile_kernel(kernel, aliases, step, book)
         if not any(instruction.kind == "effect" for instruction in compiled.code):
             continue
         boxes = _boxes(kernel, compiled, maps)

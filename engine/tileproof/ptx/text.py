@@ -42,7 +42,7 @@ class Part:
         names: the registers and symbols in it; of a constant its class, such as ``.integer``.
         registers: the length of the tuple; 0 where it is none.
         value: of an integer.
-        offset: what is added to a register or a symbol.
+        offset: what is added to a register or a symbol; outside brackets 1 for a sum that adds 0.
         start, end: offsets from the beginning of the operand.
         values: of a tuple, the ``value`` of each member.
     """

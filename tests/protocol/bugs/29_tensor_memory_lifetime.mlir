@@ -219,7 +219,7 @@ gpu.module @kernels {
     nvvm.mbarrier.try_wait.parity %done, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
     scf.if %first {
-      // expected-error@+1 {{threads writes 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
+      // expected-error@+1 {{threads write 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
       cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %c64) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
     }
     return

@@ -129,7 +129,7 @@ def _ordered(
     else:
         known = _known(machine, strand, old, shared)
     place = where.memory.field_at(where.offset or 0)
-    verb, past = ("writes" if writes else "reads"), ("written" if old.writes else "read")
+    verb, past = _verb(kind, writes), "written" if old.writes else "read"
     trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
     if not known:
         code = _code(old, kind, writes)
@@ -137,7 +137,7 @@ def _ordered(
             code,
             operation,
             f"{_NAMED[kind]} {verb} '{place}' here, and nothing orders this after {_NAMED[old.kind]}, which "
-            f"{'wrote' if old.writes else 'reads'} it",
+            f"{'wrote' if old.writes else _verb(old.kind, False)} it",
             _HINTS.get(old.kind, ""),
             trace,
         )
@@ -155,6 +155,11 @@ def _ordered(
     if old.kind in _OWN_LANES and kind in _TENSOR:
         _thread_fenced(machine, strand, old, kind, verb, place, operation)
     return True
+
+
+def _verb(kind: str, writes: bool) -> str:
+    """What one does who accesses memory: threads are several."""
+    return ("write" if writes else "read") + ("" if kind == ".generic" else "s")
 
 
 def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, set[int]]) -> bool:
