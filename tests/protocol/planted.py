@@ -1,4 +1,4 @@
-"""Faults to plant into the protocol of a real kernel: each operator changes one operation of its text.
+"""Faults to plant into the protocol of a real kernel: each operator changes one operation of its text, or moves it.
 
 An operator is a name, which operations it applies to, and what becomes of the line; None deletes it. Kernels are in the
 custom form, one operation a line.
@@ -28,6 +28,70 @@ class Operator:
     applies: Callable[[str], bool]
     change: Change
     looped: bool = False
+
+    def plant(self, lines: list[str], at: int) -> list[str] | None:
+        """The text with the fault; None where there is no place for it."""
+        new = self.change(lines[at])
+        return None if new == lines[at] else _with(lines, {at: new})
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """An operation that moves within its block over the next one, or the one before, that holds something.
+
+    Attributes:
+        over: a pattern that is in the text of what it moves over, regions included.
+        up: whether it moves to the front.
+    """
+
+    name: str
+    applies: Callable[[str], bool]
+    over: str
+    up: bool = False
+    looped: bool = False
+
+    def plant(self, lines: list[str], at: int) -> list[str] | None:
+        """The text with the fault; None where there is no place for it."""
+        for first, end in _neighbours(lines, at, self.up):
+            passed = "\n".join(lines[first:end])
+            if self.up and _results(lines[first]) & _operands(lines[at]):
+                return None
+            if not self.up and _results(lines[at]) & _operands(passed):
+                return None
+            if re.search(self.over, passed):
+                rest = lines[:at] + lines[at + 1 :]
+                to = first if self.up else end - 1
+                return [*rest[:to], lines[at], *rest[to:]]
+        return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _neighbours(lines: list[str], at: int, up: bool) -> Iterator[tuple[int, int]]:
+    """The operations of the same block behind a line, or before it, with their regions: the first line and the end."""
+    home = _indent(lines[at])
+    step, i = (-1, at - 1) if up else (1, at + 1)
+    begin = i
+    while 0 <= i < len(lines) and _indent(lines[i]) >= home:
+        inside = _indent(lines[i]) > home or lines[i].lstrip()[:1] in "}^"
+        if up and not inside:
+            yield i, begin + 1
+            begin = i - 1
+        after = lines[i + 1] if i + 1 < len(lines) else ""
+        if not up and not (_indent(after) > home or (_indent(after) == home and after.lstrip()[:1] in "}^")):
+            yield begin, i + 1
+            begin = i + 1
+        i += step
+
+
+def _results(line: str) -> set[str]:
+    return set(re.findall(r"%\w+", line.partition(" = ")[0])) if " = " in line else set()
+
+
+def _operands(text: str) -> set[str]:
+    return set(re.findall(r"%\w+", text))
 
 
 def _has(*pieces: str) -> Callable[[str], bool]:
@@ -86,6 +150,18 @@ def _move_address(line: str) -> str:
     return moved + line.replace(found[0], f"{found[1]}%planted")
 
 
+def _other_barrier(line: str) -> str:
+    """A copy completes on the barrier behind its own."""
+    found = re.search(r"tma_bar>\(%\w+, (%\w+)\) : .*, (!cute\.ptr<i64, smem[^>]*>*)\)", line)
+    if found is None:
+        return line
+    barrier, kind = found.groups()
+    indent = line[: _indent(line)]
+    one = f'{indent}%planted_one = cute.make_int_tuple() : () -> !cute.int_tuple<"1">\n'
+    moved = f'{indent}%planted = cute.add_offset({barrier}, %planted_one) : ({kind}, !cute.int_tuple<"1">) -> {kind}\n'
+    return one + moved + line.replace(barrier, "%planted")
+
+
 def _with_constant(*pieces: str) -> Callable[[str], bool]:
     has = _has(*pieces)
     return lambda line: has(line) and re.search(r"%c\d+_i32", line) is not None
@@ -93,7 +169,10 @@ def _with_constant(*pieces: str) -> Callable[[str], bool]:
 
 _WAIT = ("nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.try_wait.parity.timelimit")
 
-OPERATORS: tuple[Operator, ...] = (
+_COPIES = r"cute\.copy|cp\.async\.shared|store_vec"
+_MMA = r"cute\.gemm|mma_async"
+
+OPERATORS: tuple[Operator | Reorder, ...] = (
     Operator("wgmma-fence-dropped-everywhere", _has("nvvm.wgmma.fence.aligned"), _drop),
     Operator("wgmma-commit-dropped", _has("nvvm.wgmma.commit.group.sync.aligned"), _drop),
     Operator("wgmma-commits-dropped-everywhere", _has("nvvm.wgmma.commit.group.sync.aligned"), _drop),
@@ -167,6 +246,18 @@ OPERATORS: tuple[Operator, ...] = (
         looped=True,
     ),
     Operator("cluster-wait-dropped", _has("nvvm.cluster.wait"), _drop),
+    Operator("cluster-arrive-dropped", _has("nvvm.cluster.arrive", "nvvm.cluster.arrive.relaxed"), _drop),
+    Operator("init-twice", _has("nvvm.mbarrier.init"), _twice),
+    Operator("copy-completes-elsewhere", lambda line: "set_value<tma_bar>" in line, _other_barrier),
+    Reorder("wgmma-fence-behind-mma", _has("nvvm.wgmma.fence.aligned"), _MMA),
+    Reorder("wgmma-commit-before-mma", _has("nvvm.wgmma.commit.group.sync.aligned"), _MMA, up=True),
+    Reorder("wgmma-wait-behind-release", _has("nvvm.wgmma.wait.group.sync.aligned"), r"mbarrier\.arrive|memref\.load"),
+    Reorder("proxy-fence-before-writes", _has("nvvm.fence.proxy"), _COPIES, up=True),
+    Reorder("bulk-commit-before-store", _has("nvvm.cp.async.bulk.commit.group"), _COPIES, up=True),
+    Reorder("async-commit-before-copies", _has("nvvm.cp.async.commit.group"), _COPIES, up=True),
+    Reorder("async-wait-behind-barrier", _has("nvvm.cp.async.wait.group"), r"nvvm\.barrier"),
+    Reorder("cta-barrier-before-writes", _has("nvvm.barrier"), _COPIES, up=True),
+    Reorder("wait-behind-use", _has(*_WAIT), rf"{_COPIES}|{_MMA}", looped=True),
 )
 
 
@@ -280,6 +371,57 @@ HARMLESS: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {
         "all groups were waited for": {"sm_90a/fmha__default": (3544,)},
         "the loop is never entered": {"sm_90a/fmha__default": (2642,)},
     },
+    "wgmma-fence-behind-mma": {
+        "no thread touched the accumulator since the fence before": {
+            "sm_90a/dense_gemm__default": (350,),
+            "sm_90a/dense_gemm__e4m3_e5m2_f16_f32": (358,),
+            "sm_90a/dense_gemm__f16_t128x256_c2x1": (359,),
+        },
+        "the loop is never entered": {"sm_90a/fmha__default": (2625,)},
+    },
+    "wgmma-commit-before-mma": {"the loop is never entered": {"sm_90a/fmha__default": (2637,)}},
+    "wgmma-wait-behind-release": {
+        "the loop is never entered": {"sm_90a/fmha__default": (2642,)},
+        "a wait for all groups follows": {"sm_90a/dense_gemm_fp8_2xacc__default": (556,)},
+    },
+    "bulk-commit-before-store": {
+        "no later store takes its stage": {
+            "sm_90a/dense_gemm__default": (927,),
+            "sm_90a/dense_gemm__e4m3_e5m2_f16_f32": (935,),
+            "sm_90a/dense_gemm__f16_t128x256_c2x1": (941,),
+            "sm_90a/fmha__default": (4232,),
+        },
+    },
+    "async-wait-behind-barrier": {
+        "the last groups are empty": {
+            "sm_80/tensorop_gemm__default": (926,),
+            "sm_80/sgemm__default": (406,),
+            "sm_89/tensorop_gemm__f16_kk": (922,),
+        },
+    },
+    "cta-barrier-before-writes": {
+        "the stage that is written behind it was not stored yet": {
+            "sm_90a/grouped_gemm__default": (1230,),
+            "sm_90a/fmha__default": (4058,),
+            "sm_100a/dense_gemm__e4m3_e4m3_f32_2cta": (613,),
+        },
+        "nothing comes behind it that it could order": {"sm_80/sgemm__default": (407,)},
+        "it moves over stores to global memory": {"sm_100a/dense_gemm__default": (478,)},
+        "each thread copies over the zeros that it wrote itself": {
+            "sm_80/tensorop_gemm__default": (640,),
+            "sm_89/tensorop_gemm__f16_kk": (643,),
+        },
+    },
+    "wait-behind-use": {
+        "the first turns of the ring do not wait: its stages are free": {
+            "sm_90a/dense_gemm__default": (239,),
+            "sm_90a/dense_gemm__e4m3_e5m2_f16_f32": (247,),
+            "sm_90a/dense_gemm__f16_t128x256_c2x1": (246,),
+            "sm_100a/dense_gemm__default": (212,),
+            "sm_100a/dense_gemm__f16_mnn": (218,),
+            "sm_100a/dense_gemm__e4m3_e4m3_f32_2cta": (293,),
+        },
+    },
 }
 
 
@@ -297,20 +439,20 @@ class Mutant:
     text: str
 
 
-def mutants(text: str, operator: Operator, rng: random.Random, most: int) -> Iterator[Mutant]:
+def mutants(text: str, operator: Operator | Reorder, rng: random.Random, most: int) -> Iterator[Mutant]:
     """Some kernels with one fault each; an operator that is meant everywhere gives one with all of them."""
     lines = text.split("\n")
     inside = _in_loops(lines) if operator.looped else set(range(len(lines)))
     places = [i for i, line in enumerate(lines) if i in inside and operator.applies(line)]
-    if operator.name.endswith("-everywhere"):
+    if isinstance(operator, Operator) and operator.name.endswith("-everywhere"):
         if places:
             changed = {i: operator.change(lines[i]) for i in places}
-            yield Mutant(operator.name, places[0] + 1, _with(lines, changed))
+            yield Mutant(operator.name, places[0] + 1, "\n".join(_with(lines, changed)))
         return
     for i in sorted(rng.sample(places, min(most, len(places)))):
-        new = operator.change(lines[i])
-        if new != lines[i]:
-            yield Mutant(operator.name, i + 1, _with(lines, {i: new}))
+        planted = operator.plant(lines, i)
+        if planted is not None:
+            yield Mutant(operator.name, i + 1, "\n".join(planted))
 
 
 def _in_loops(lines: list[str]) -> set[int]:
@@ -328,5 +470,5 @@ def _in_loops(lines: list[str]) -> set[int]:
     return found
 
 
-def _with(lines: list[str], changed: dict[int, str | None]) -> str:
-    return "\n".join(new for i, line in enumerate(lines) if (new := changed.get(i, line)) is not None)
+def _with(lines: list[str], changed: dict[int, str | None]) -> list[str]:
+    return [new for i, line in enumerate(lines) if (new := changed.get(i, line)) is not None]

@@ -332,7 +332,7 @@ CASES = {
     "own part of cp.async": (OWN_PART, 128, 1, "    nvvm.cp.async.wait.group 0\n", "", {"PR111"}),
     "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
     "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
-    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR106"}),
+    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR107"}),
     "stores to other CTAs": (REMOTE, 128, 2, "constant 8 :", "constant 12 :", {"PR124"}),
     "a letter": (LETTER, 128, 1, "%last#1, %stop", "%last#1, %c4", {"PR126"}),
     "numbered barriers": (NUMBERED, 288, 1, "constant 10 :", "constant 11 :", {"PR130"}),

@@ -22,7 +22,7 @@ from tileproof.verbs.expectations import verify as unmet
 BUGS = Path(__file__).parent / "bugs"
 BOOK = tileproof.load_rules()
 
-# The causes that are named, by the number of the bug; register budgets have no public report.
+# The causes that are named, by the number of the bug; the last have no public report.
 CAUSES = {
     "BUGS 18": {"PR101", "PR112"},
     "BUGS 19": {"PR103"},
@@ -37,14 +37,16 @@ CAUSES = {
     "BUGS 28": {"PR140"},
     "BUGS 29": {"PR114", "PR153", "PR159"},
     "BUGS 30": {"PR158"},
+    "tcgen05.wait": {"PR114", "PR118"},
     "setmaxregister": {"PR160", "PR161"},
 }
+FILES = {"tcgen05.wait": "load_unwaited.mlir", "setmaxregister": "register_budget.mlir"}
 
 
 def parts(bug: str) -> list[Source]:
     """The texts about one bug, without the empty lines that stand for those before."""
     number = bug.removeprefix("BUGS ")
-    (path,) = BUGS.glob("register_budget.mlir" if number == bug else f"{number}_*.mlir")
+    (path,) = BUGS.glob(FILES.get(bug, f"{number}_*.mlir"))
     return [Source(path.name, part.text.lstrip("\n")) for part in split(Source(path.name, path.read_text("utf-8")))]
 
 

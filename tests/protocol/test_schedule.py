@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tileproof
-from conftest import SHARED, corpus_files
+from conftest import SHARED, corpus, corpus_files
 from tileproof.cli import main
 from tileproof.protocol.verify import verify
 from tileproof.scan import scan
@@ -33,9 +33,9 @@ STRIPPED = {
     "init": r"nvvm\.fence\.mbarrier\.init",
     "async": r"nvvm\.cp\.async\.(commit|wait)\.group",
     "bulk": r"nvvm\.cp\.async\.bulk\.(commit\.group|wait_group)",
-    "stores": r"nvvm\.tcgen05\.wait.*<store>",
+    "tcgen05": r"nvvm\.tcgen05\.(wait|fence)",
 }
-STRIPPED["all"] = "|".join(STRIPPED.values())
+STRIPPED["all"] = "|".join(pattern for what, pattern in STRIPPED.items() if what != "init")
 
 needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
 COMMITS = re.compile(r"commit")
@@ -85,18 +85,20 @@ def faults(source: Source) -> list[str]:
     return sorted(one.code for outcome in verify(BOOK, module.operations, module.aliases) for one in outcome.faults)
 
 
-def rescheduled(text: str, what: str, name: str = "kernel.mlir") -> None:
+def rescheduled(text: str, what: str, name: str = "kernel.mlir") -> list[str]:
+    """What was inserted for what was taken out."""
     stripped, gone = taken_out(text, what)
     assert gone
     found = schedule(BOOK, Source(name, stripped))
-    assert faults(found.source) == faults(Source(name, text))  # a warning of the kernel as it was stays
+    # Warnings of the kernel as it was stay, and its last stores may be left in flight, as kernels of the DSL do.
+    assert set(faults(found.source)) <= {*faults(Source(name, text)), "PR106"}
     assert found.verified
-    assert found.inserted
     inserted = [line for _, line in found.inserted]
     assert no_worse(inserted, gone), (inserted, gone)
     assert without(found.source.text, found.inserted) == stripped
     lines = found.source.text.splitlines()
     assert all(lines[number - 1].strip() == line for number, line in found.inserted)
+    return inserted
 
 
 FIXTURE = """\
@@ -121,12 +123,48 @@ module {
   }
 }
 """
+WRITTEN = """\
+      cute.memref.store_vec(%values, %smem) : (vector<1024xf16>, !cute.memref<f16, smem, align<128>, "1024:1">) -> ()
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      nvvm.cp.async.bulk.global.shared.cta %out, %from, %bytes : !llvm.ptr<1>, !llvm.ptr<3>
+      nvvm.cp.async.bulk.commit.group
+"""
+STORES = f"""\
+module {{
+  gpu.module @kernels {{
+    cuda.kernel @store(%out: !llvm.ptr<1>, %values: vector<1024xf16>)
+        attributes {{nvvm.reqntid = array<i32: 1, 1, 1>}} {{
+      %bytes = arith.constant 2048 : i32
+      %smem = cute.memref.alloca() : !cute.memref<f16, smem, align<128>, "1024:1">
+      %iter = cute.get_iter(%smem) : !cute.memref<f16, smem, align<128>, "1024:1">
+      %from = builtin.unrealized_conversion_cast %iter : !cute.ptr<f16, smem, align<128>> to !llvm.ptr<3>
+{WRITTEN}      nvvm.cp.async.bulk.wait_group 0 {{read}}
+{WRITTEN}      cuda.return
+    }}
+  }}
+}}
+"""
 UNREPAIRABLE = FIXTURE.replace("%c4_i32", "%c16_i32").replace("constant 4", "constant 16")
 UNREPAIRABLE = UNREPAIRABLE.replace("nvvm.barrier", "nvvm.barrier id = %c16_i32")
 
 
 def test_a_copy_is_committed_and_waited_for():
-    rescheduled(FIXTURE, "async")
+    assert rescheduled(FIXTURE, "async")
+
+
+def test_a_load_of_tensor_memory_is_waited_for_before_the_memory_is_freed():
+    text = (Path(__file__).parent / "bugs" / "load_unwaited.mlir").read_text().split("// -----")[1]
+    stripped, gone = taken_out(text, "tcgen05")
+    assert gone == ["nvvm.tcgen05.wait <load>"]
+    assert [line for _, line in schedule(BOOK, Source("kernel.mlir", stripped)).inserted] == gone
+
+
+def test_the_last_stores_are_left_in_flight_where_a_wait_is_there_for_others():
+    """Kernels of the CuTe DSL end so (PR106); where nothing waits for stores at all, the last are waited for."""
+    assert rescheduled(STORES, "bulk")
+    one = STORES.replace(WRITTEN, "", 1)
+    stripped, gone = taken_out(one.replace("cuda.return", "nvvm.cp.async.bulk.wait_group 0 {read}"), "bulk")
+    assert [line for _, line in schedule(BOOK, Source("kernel.mlir", stripped)).inserted] == gone[-2:]
 
 
 def test_z3_shows_that_a_small_schedule_is_minimal():
@@ -249,29 +287,29 @@ def test_networkx_is_imported_for_the_graph_only():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-_SLOW = [
-    ("sm_90a/dense_gemm__default.generic", "wgmma"),
-    ("sm_90a/dense_gemm__default", "proxy"),
-    ("sm_90a/dense_gemm__default", "bulk"),
-    ("sm_90a/dense_gemm__default", "all"),
-    ("sm_90a/dense_gemm_persistent__default", "wgmma"),
-    ("sm_100a/dense_gemm__f16_mnn", "all"),
-    ("sm_100a/tut_tma_v2__default", "all"),
-]
-
-
 @needs_corpus
 @pytest.mark.parametrize(
     ("name", "what"),
     [
         ("sm_90a/dense_gemm__default", "wgmma"),
         ("sm_80/tensorop_gemm__default", "async"),
-        ("sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default", "stores"),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in _SLOW),
+        ("sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default", "tcgen05"),
+        pytest.param("sm_90a/dense_gemm_persistent__default", "wgmma", marks=pytest.mark.long),
+        pytest.param("sm_90a/dense_gemm__default", "proxy", marks=pytest.mark.long),
+        pytest.param("sm_90a/dense_gemm__default", "bulk", marks=pytest.mark.long),
     ],
 )
 def test_what_is_taken_out_comes_back(name: str, what: str):
-    rescheduled((SHARED / "corpus" / f"{name}.mlir").read_text(), what)
+    assert rescheduled((SHARED / "corpus" / f"{name}.mlir").read_text(), what)
+
+
+@pytest.mark.long
+@corpus()
+def test_a_kernel_without_its_protocol_gets_it_back(path: Path):
+    """All files: eleven minutes, of which FMHA for sm_100a takes two. Some need nothing of what they have."""
+    text = path.read_text()
+    if re.search(STRIPPED["all"], text):
+        rescheduled(text, "all")
 
 
 @needs_corpus

@@ -35,7 +35,8 @@ tile. Inline assembly is read instruction by instruction (``actions/assembly.py`
 What cannot be followed is named (PR190), and nothing that depends on it is reported.
 
 Modules, from low to high: ``values``, ``footprint`` and ``folding`` compute integers and addresses; ``effects`` reads
-which operation is which step from rules/protocol; ``program`` turns a kernel into a list of instructions without what
-does not matter; ``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step
-does; ``verify`` asks for all kernels of a module.
+which operation is which step from rules/protocol; ``building`` turns a kernel into a ``tree``, ``consumers`` finds in
+it where loads of tensor memory are over, and ``program`` lays it out as a list of instructions without what does not
+matter; ``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step does;
+``verify`` asks for all kernels of a module.
 """

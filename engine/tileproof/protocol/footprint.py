@@ -64,13 +64,16 @@ def footprint(
         shape: the type of what one thread has.
         parts: for each thread of the CTA the byte of the allocation where its part starts.
         origin: the type of a thread's part before a swizzle was worked into its strides; where ``shape`` has as many
-            elements it is the same part.
+            elements it is the same part. The strides of a smaller part that are still known are those that the swizzle
+            does not change.
     """
-    held = _part(origin if origin and _elements(origin) == _elements(shape) else shape)
+    whole = _part(origin) if origin else None
+    held = whole if whole is not None and _elements(origin) == _elements(shape) else _part(shape)
     if held is None:
         return None
     found = _warps(held[0], parts, threads)
-    return None if found is None else Footprint(*found, held[1])
+    swizzle = held[1] if whole is None or held[1] is not None else whole[1]
+    return None if found is None else Footprint(*found, swizzle)
 
 
 @lru_cache(maxsize=4096)

@@ -27,10 +27,11 @@ class Queue:
     open: Group = field(default_factory=Group)
     committed: list[Group] = field(default_factory=list)
     changes: int = 0
+    waited: bool = False  # whether a wait covered any group
 
     def copy(self) -> Queue:
         one = Group(self.open.moment, list(self.open.operations), set(self.open.registers))
-        return Queue(one, list(self.committed), self.changes)
+        return Queue(one, list(self.committed), self.changes, self.waited)
 
     def add(self, operation: Operation, moment: int) -> None:
         self.changes += 1
@@ -47,6 +48,7 @@ class Queue:
         self.changes += 1
         count = max(len(self.committed) - pending, 0)
         done, self.committed = self.committed[:count], self.committed[count:]
+        self.waited = self.waited or bool(done)
         return done
 
     def in_flight(self) -> list[Group]:
@@ -86,7 +88,6 @@ class Strand:
     meetings: list[Meeting] = field(default_factory=list)
     touched: dict[int, Operation] = field(default_factory=dict)  # registers since the last wgmma fence
     fenced: bool = False
-    stored: Operation | None = None  # tcgen05.st without a wait
     version: int = 0
     arrived: Operation | None = None
     parked: bool = False
@@ -115,7 +116,6 @@ class Strand:
             list(self.meetings),
             dict(self.touched),
             self.fenced,
-            self.stored,
             self.version,
             self.arrived,
         )
@@ -154,7 +154,6 @@ class Strand:
         self.touched.update(other.touched)
         self.arrived = self.arrived and other.arrived
         self.fenced = self.fenced and other.fenced
-        self.stored = self.stored or other.stored
         for kind, queue in other.queues.items():
             if queue.changes > self.queue(kind).changes:
                 self.queues[kind] = queue

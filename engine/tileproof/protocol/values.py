@@ -124,7 +124,7 @@ class Address:
         else:
             steps = steps * self.unit // 8
         parts = tuple(None if part is None else part + steps for part in self.parts)
-        return self.at(None if self.offset is None else self.offset + steps, self.unit, None, parts)
+        return self.at(None if self.offset is None else self.offset + steps, self.unit, None, parts, self.origin)
 
 
 @dataclass(frozen=True, slots=True)

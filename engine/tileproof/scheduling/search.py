@@ -159,8 +159,15 @@ class Scheduler:
         module = scan(Source(self.source.name, edited.text)).module
         return edited, tuple(verify(self.book, module.operations, module.aliases))
 
+    @cached_property
+    def heeded(self) -> frozenset[str]:
+        """The findings that matter: errors, and what the rule data repair; other warnings are practice and stay."""
+        errors = {code for code, finding in self.book.findings.items() if finding.severity is Severity.ERROR}
+        return frozenset(errors | self.book.enums["schedule_finding"].by_spelling.keys())
+
     def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
-        found = {(f.code, edited.origin(f.operation.span.start)) for outcome in outcomes for f in outcome.faults}
+        faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
+        found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             if outcome.unfollowed is not None:
                 found.add((f"unfollowed: {outcome.unfollowed[1]}", edited.origin(outcome.unfollowed[0].span.start)))

@@ -24,7 +24,8 @@ def schedule(book: Rulebook, source: Source) -> Scheduled:
     found = scan(source)
     if found.faults:
         fault = found.faults[0]
-        raise NotScheduled(f"{source.name}:{source.position(fault.span.start).line}: {fault.message}")
+        line, column = source.position(fault.span.start)
+        raise NotScheduled(f"{source.name}:{line}:{column}: {fault.message}")
     if not found.module.operations:
         raise NotScheduled(f"{source.name}: holds no IR")
     return search(book, source)

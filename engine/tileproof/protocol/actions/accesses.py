@@ -132,7 +132,7 @@ def _ordered(
     verb, past = _verb(kind, writes), "written" if old.writes else "read"
     trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
     if not known:
-        code = _code(old, kind, writes)
+        code = "PR118" if _handed_on(machine, strand, old) else _code(old, kind, writes)
         machine.fault(
             code,
             operation,
@@ -285,6 +285,14 @@ def _apart(shape: str, distance: int) -> bool:
         return False
     mine = _places(shape)
     return bool(mine) and mine.isdisjoint(one + 8 * distance for one in mine)
+
+
+def _handed_on(machine: Machine, strand: Strand, old: Access) -> bool:
+    """Whether other threads loaded this from tensor memory, and handed it on before they used what they loaded."""
+    threads = [agent[1:] for agent in old.agents]
+    mine = {(strand.cta, warp) for warp in strand.warps}
+    known = all(machine.knows(strand, agent, old.moment) for agent in threads)
+    return old.kind == ".load" and known and mine.isdisjoint(threads)
 
 
 def _code(old: Access, kind: str, writes: bool) -> str:

@@ -64,9 +64,30 @@ def _barrier_init(machine: Machine, strand: Strand, instruction: Instruction) ->
     if count is None:
         raise Unfollowed(instruction.operation, "the count of the barrier is not known")
     for key in barrier_keys(machine, strand, instruction, 0):
+        _once(machine, instruction.operation, key)
         agents = tuple((strand.cta, warp) for warp in strand.warps)
         access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, instruction.operation)
         machine.barriers[key] = Barrier(barrier_name(machine, key), count, instruction.operation, count, access)
+    return strand.place + 1
+
+
+def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
+    """Each barrier is initialised once; that all threads of a warp do it together is practice."""
+    before = machine.barriers.get(key)
+    if before is not None:
+        machine.fault(
+            "PR129",
+            operation,
+            f"the barrier {barrier_name(machine, key)} is initialised again, and nothing invalidated it",
+            "initialise it once, or put mbarrier.inval before the second time",
+            (("it is initialised here", before.operation),),
+        )
+
+
+@action("barrier_inval")
+def _barrier_inval(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    for key in barrier_keys(machine, strand, instruction, 0):
+        machine.barriers.pop(key, None)
     return strand.place + 1
 
 

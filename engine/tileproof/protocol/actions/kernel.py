@@ -8,7 +8,7 @@ from tileproof.protocol.actions.rendezvous import unwaited
 from tileproof.protocol.effects import number
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.strand import Queue, Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -48,22 +48,27 @@ def _finish(machine: Machine, strand: Strand, instruction: Instruction) -> int:
             )
     bulk = strand.queues.get("bulk")
     if bulk is not None:
-        if bulk.open.operations:
-            grouped = any(i.effect is not None and i.effect.name == "bulk_commit" for i in machine.program.code)
-            machine.fault(
-                "PR105" if grouped else "PR107",
-                bulk.open.operations[-1],
-                "this bulk store is in no committed group: no wait covers it",
-                "put nvvm.cp.async.bulk.commit.group behind it",
-            )
-        left = [group for group in bulk.committed if group.operations]
-        if left:
-            machine.fault(
-                "PR106",
-                left[-1].operations[-1],
-                "the kernel ends while this bulk store may still read its shared memory",
-                "wait for its group: nvvm.cp.async.bulk.wait_group",
-            )
+        _bulk_left(machine, bulk)
     if strand.arrived is not None:
         unwaited(machine, strand.arrived)
     return strand.place
+
+
+def _bulk_left(machine: Machine, queue: Queue) -> None:
+    """Bulk stores that no wait covers."""
+    commits = any(i.effect is not None and i.effect.name == "bulk_commit" for i in machine.program.code)
+    if queue.open.operations:
+        machine.fault(
+            "PR105" if commits else "PR107",
+            queue.open.operations[-1],
+            "this bulk store is in no committed group: no wait covers it",
+            "put nvvm.cp.async.bulk.commit.group behind it" + ("" if commits else ", and wait for it"),
+        )
+    left = [group for group in queue.committed if group.operations]
+    if left:
+        machine.fault(
+            "PR106" if queue.waited else "PR107",
+            left[-1].operations[-1],
+            "the kernel ends while this bulk store may still read its shared memory",
+            "wait for its group: nvvm.cp.async.bulk.wait_group",
+        )

@@ -157,6 +157,8 @@ def unwaited(machine: Machine, arrival: Operation) -> None:
 def _cluster_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     held = machine.state.get("cluster")
     mine = strand.values[0]
+    if strand.arrived is None:
+        machine.fault("PR135", instruction.operation, "these threads did not arrive at the barrier of the cluster")
     if not isinstance(held, dict) or not isinstance(mine, int):
         return strand.place + 1
     if held["phase"] <= mine:

@@ -174,8 +174,7 @@ def tmem_load(machine: Machine, strand: Strand, operation: Operation, source: Ad
     if source is not None and source.memory.space == "tmem":
         live(machine, strand, operation, source)
     access(machine, strand, operation, source, ".load", False, agents, moment)
-    # The registers order what uses them after the load: kernels do not wait for it (FACTS section 4).
-    retire(strand, agents, moment)
+    strand.queue("tmem_load").open.moment = moment
 
 
 def tmem_store(
@@ -204,9 +203,18 @@ def _raw_tmem_store(machine: Machine, strand: Strand, instruction: Instruction) 
 
 @action("tmem_wait")
 def _tmem_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    if "load" not in words(instruction.operation):
-        retire(strand, [("st", strand.cta, warp) for warp in strand.warps], strand.queue("tmem_store").open.moment)
+    _over(strand, *(("ld", "tmem_load") if "load" in words(instruction.operation) else ("st", "tmem_store")))
     return strand.place + 1
+
+
+@action("tmem_used")
+def _tmem_used(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    _over(strand, "ld", "tmem_load")
+    return strand.place + 1
+
+
+def _over(strand: Strand, agent: str, queue: str) -> None:
+    retire(strand, [(agent, strand.cta, warp) for warp in strand.warps], strand.queue(queue).open.moment)
 
 
 @action("thread_fence")
