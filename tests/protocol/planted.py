@@ -162,6 +162,10 @@ def _other_barrier(line: str) -> str:
     return one + moved + line.replace(barrier, "%planted")
 
 
+def _relaxed(line: str) -> str:
+    return line.replace(" : ", " {relaxed = true} : ", 1)
+
+
 def _with_constant(*pieces: str) -> Callable[[str], bool]:
     has = _has(*pieces)
     return lambda line: has(line) and re.search(r"%c\d+_i32", line) is not None
@@ -248,6 +252,27 @@ OPERATORS: tuple[Operator | Reorder, ...] = (
     Operator("cluster-wait-dropped", _has("nvvm.cluster.wait"), _drop),
     Operator("cluster-arrive-dropped", _has("nvvm.cluster.arrive", "nvvm.cluster.arrive.relaxed"), _drop),
     Operator("init-twice", _has("nvvm.mbarrier.init"), _twice),
+    Operator("init-count-zero", _with_constant("nvvm.mbarrier.init"), _constant(0, lambda n: 0)),
+    Operator("arrive-relaxed", _has("nvvm.mbarrier.arrive"), _relaxed),
+    Operator(
+        "proxy-fence-of-global-memory",
+        lambda line: "async.shared" in line,
+        lambda line: re.sub(r"async\.shared>, space = [^>]*>", "async.global>", line),
+    ),
+    Operator(
+        "cta-barrier-counts-less",
+        lambda line: "number_of_threads = %c" in line,
+        _constant(1, lambda n: n // 2),
+    ),
+    Operator("registers-not-a-multiple", _has("nvvm.setmaxregister"), _number(lambda n: n + 4)),
+    Operator("registers-too-many", _has("nvvm.setmaxregister"), _number(lambda n: n + 224)),
+    Operator("tmem-alloc-twice", lambda line: "alloc_tmem" in line and "dealloc" not in line, _twice),
+    Operator("tmem-dealloc-twice", lambda line: "dealloc_tmem" in line, _twice),
+    Operator(
+        "tmem-permit-given-up-first",
+        lambda line: "alloc_tmem" in line and "dealloc" not in line,
+        lambda line: f"{line[: _indent(line)]}cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit [ cta_1]\n{line}",
+    ),
     Operator("copy-completes-elsewhere", lambda line: "set_value<tma_bar>" in line, _other_barrier),
     Reorder("wgmma-fence-behind-mma", _has("nvvm.wgmma.fence.aligned"), _MMA),
     Reorder("wgmma-commit-before-mma", _has("nvvm.wgmma.commit.group.sync.aligned"), _MMA, up=True),
@@ -355,6 +380,16 @@ HARMLESS: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {
         },
     },
     "arrive-dropped": {"nobody waits any more": {"sm_100a/tut_fp16_gemm_0__default": (344,)}},
+    "arrive-relaxed": {
+        "nobody waits any more": {"sm_100a/tut_fp16_gemm_0__default": (344,)},
+        "it hands nothing on: each CTA of the pair frees its own tensor memory": {
+            "sm_100a/dense_gemm__e4m3_e4m3_f32_2cta": (621,),
+            "sm_100a/dense_blockscaled__nvf4_t256x128_c2x1": (1010,),
+        },
+    },
+    "init-count-zero": {
+        "nobody uses the barrier": {"sm_100a/prim_tcgen05_1cta_mma_basic__default": (85,)},
+    },
     "arrive-twice": {"nobody waits any more": {"sm_100a/tut_fp16_gemm_0__default": (344,)}},
     "arrive-misaddressed": {"the loop is never entered": {"sm_90a/fmha__default": (3537,)}},
     "wgmma-commit-dropped": {"the loop is never entered": {"sm_90a/fmha__default": (2637,)}},

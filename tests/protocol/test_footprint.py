@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tileproof.dialects.infer.partition import copy_side
@@ -9,6 +11,8 @@ from tileproof.dialects.values import read_type
 from tileproof.layout import crd2idx, size, tiled
 from tileproof.layout.basics import is_static_layout, outer
 from tileproof.layout.coordinates import slice_and_offset
+from tileproof.layout.swizzle import apply_swizzle
+from tileproof.layout.values import Swizzle
 from tileproof.protocol.footprint import Footprint, distances, footprint, part_of
 
 COPIES = {
@@ -73,3 +77,27 @@ def test_a_part_outside_the_tensor_is_not_known():
     assert parts[:32] == tuple(range(0, 128, 4))
     assert set(parts[32:]) == {None}
     assert footprint(part_of(copy, "D", tensor), parts, tuple(range(64))) is None
+
+
+@pytest.mark.parametrize("name", ["rows of four", "columns"])
+@pytest.mark.parametrize(("mine", "other"), [((3, 4, 3), None), ((3, 4, 3), (2, 4, 3)), ((3, 4, 4), (3, 4, 3))])
+def test_other_swizzles_are_compared_where_they_put_the_bytes(name, mine, other):
+    def swizzled(one: Footprint, swizzle: tuple[int, int, int] | None) -> Footprint:
+        return replace(one, start=one.start + 4096, swizzle=None if swizzle is None else Swizzle(*swizzle))
+
+    def walked(one: Footprint) -> dict[int, set[int]]:
+        return {
+            warp: {b if one.swizzle is None else apply_swizzle(one.swizzle, b) for b in held}
+            for warp, held in bytes_of(one).items()
+        }
+
+    computed, _ = touched(name)
+    columns, _ = touched("columns")
+    assert computed is not None and columns is not None
+    first, second = swizzled(computed, mine), swizzled(columns, other)
+    expected = {
+        warp: met
+        for warp, held in walked(first).items()
+        if (met := {their for their, others in walked(second).items() if held & others})
+    }
+    assert first.clashes(second) == expected

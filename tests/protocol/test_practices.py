@@ -246,6 +246,23 @@ EXCHANGE = """
     cute.memref.store(%view, %mine, %read) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
 """
 
+# One thread writes, arrives, and the others read when they have waited.
+HANDED = """
+    %whole = cute.make_layout() : !cute.layout<"1024:1">
+    %view = cute.make_view(%data, %whole) : !cute.memref<f32, smem, align<1024>, "1024:1">
+    %zero = arith.constant 0.0 : f32
+    %at = cute.make_coord() : () -> !cute.coord<"0">
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        cute.memref.store(%view, %at, %zero) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"0">, f32) -> ()
+        %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+    %read = cute.memref.load(%view, %at) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"0">) -> f32
+"""
+
 # Threads share a tile out by rows of 4 elements, write it, and read it by columns.
 TILES = """
     %whole = cute.make_layout() : !cute.layout<"(32,16):(16,1)">
@@ -333,9 +350,26 @@ CASES = {
     "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
     "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
     "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR107"}),
+    "a fence of shared memory": (
+        REDUCTION,
+        128,
+        1,
+        "proxy_kind<async.shared>, space = #nvvm.shared_space<cta>",
+        "proxy_kind<async.global>",
+        {"PR110"},
+    ),
     "stores to other CTAs": (REMOTE, 128, 2, "constant 8 :", "constant 12 :", {"PR124"}),
     "a letter": (LETTER, 128, 1, "%last#1, %stop", "%last#1, %c4", {"PR126"}),
     "numbered barriers": (NUMBERED, 288, 1, "constant 10 :", "constant 11 :", {"PR130"}),
+    "all that come are counted": (
+        EXCHANGE.replace("nvvm.barrier //", "nvvm.barrier id = %c2 number_of_threads = %c128 //"),
+        128,
+        1,
+        "%c128 //",
+        "%c32 //",
+        {"PR136"},
+    ),
+    "an arrival releases": (HANDED, 128, 1, "%full, %c1 :", "%full, %c1 {relaxed = true} :", {"PR116"}),
     "elements of other warps": (EXCHANGE, 128, 1, "nvvm.barrier // behind the writes", "", {"PR116"}),
     "elements that others read": (EXCHANGE, 128, 1, "nvvm.barrier // behind the reads", "", {"PR116"}),
     "elements of the own warp": (
@@ -349,6 +383,15 @@ CASES = {
     "rows and columns of a tile": (TILES, 128, 1, "    nvvm.barrier\n", "", {"PR116"}),
     "an order by length": (LENGTH, 128, 1, "%k, %c0", "%k, %c2", {"PR117"}),
     "part of a phase": (PART_OF_A_PHASE, 128, 1, "%more, %c128", "%more, %c160", {"PR128"}),
+    "a barrier is initialised once": (
+        PART_OF_A_PHASE,
+        128,
+        1,
+        "nvvm.mbarrier.init %more, %c128 : !llvm.ptr<3>, i32\n",
+        "nvvm.mbarrier.init %more, %c128 : !llvm.ptr<3>, i32\nnvvm.mbarrier.init %more, %c128 : !llvm.ptr<3>, i32\n",
+        {"PR129"},
+    ),
+    "an arrival at the cluster's barrier": (CLUSTER, 128, 2, "    nvvm.cluster.arrive\n", "", {"PR135"}),
     "a barrier of the cluster": (CLUSTER, 128, 2, "    nvvm.cluster.wait\n", "", {"PR134"}),
     "a wait behind a look": (FALLBACK, 128, 1, "%full, %c0, %c9", "%full, %c1, %c9", {"PR126"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),

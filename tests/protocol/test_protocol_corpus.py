@@ -77,14 +77,14 @@ def test_real_kernels_are_followed_and_have_no_fault(path):
 
 def planted(seed: int, each: int, share: float) -> dict[str, list[tuple[str, int, bool]]]:
     """For each operator: where it was planted, and whether anything new was found."""
-    rng = random.Random(seed)
     results: dict[str, list[tuple[str, int, bool]]] = defaultdict(list)
     for name in KERNELS:
         path = SHARED / "corpus" / f"{name}.mlir"
         text = path.read_text()
         before = found(name, text)[0]
         for operator in OPERATORS:
-            for mutant in mutants(text, operator, rng, each):
+            rng = random.Random(f"{seed} {name} {operator.name}")
+            for mutant in mutants(text, operator, random.Random(seed), each):
                 if rng.random() < share:
                     caught = bool(found(name, mutant.text)[0] - before)
                     results[operator.name].append((name, mutant.line, caught))

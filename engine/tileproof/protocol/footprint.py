@@ -2,7 +2,7 @@
 
 A partitioned tensor has one type for all threads and one start for each of them. The bytes that one thread touches are
 a set, written as an integer with a bit for each byte; those of a warp are the union over its threads. Sets are before
-the swizzle: two accesses compare where both swizzle alike.
+the swizzle: two accesses that swizzle alike compare so, others where their swizzles put them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tileproof.dialects.places import byte_swizzle
 from tileproof.dialects.values import Pointer, Tensor, TiledCopy, TiledMma, element_bits, read_type
 from tileproof.layout import LayoutError, cosize, crd2idx, tiled
 from tileproof.layout.basics import concatenate, flat_modes, is_static_layout, modes, outer, size
+from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.tiled import MmaOperand
 from tileproof.layout.values import Layout, Swizzle
 from tileproof.records import dataclass
@@ -43,16 +44,47 @@ class Footprint:
         """The byte behind the last one."""
         return self.start + max(one.bit_length() for one in self.warps.values())
 
-    def clashes(self, other: Footprint) -> dict[int, set[int]]:
-        """For each warp of this the warps of the other that have a byte in common with it."""
-        first = min(self.start, other.start)
-        theirs = [(warp, one << (other.start - first)) for warp, one in other.warps.items()]
-        found = {}
-        for warp, mine in self.warps.items():
-            shifted = mine << (self.start - first)
-            if met := {their for their, one in theirs if shifted & one}:
-                found[warp] = met
-        return found
+    def clashes(self, other: Footprint) -> dict[int, set[int]] | None:
+        """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
+        if self.swizzle == other.swizzle:
+            first = min(self.start, other.start)
+            mine = {warp: one << (self.start - first) for warp, one in self.warps.items()}
+            theirs = {warp: one << (other.start - first) for warp, one in other.warps.items()}
+        elif all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
+            mine, theirs = self.placed(), other.placed()
+        else:
+            return None
+        return {
+            warp: met
+            for warp, bits in mine.items()
+            if (met := {their for their, others in theirs.items() if bits & others})
+        }
+
+    def placed(self) -> dict[int, int]:
+        """The bytes of each warp behind the swizzle, from the beginning of the allocation."""
+        return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
+
+
+_LEAST_BASE = 3  # 8 bytes stay together: a byte of a set
+
+
+@lru_cache(maxsize=256)
+def _swizzled(held: int, swizzle: Swizzle | None) -> int:
+    """Where a swizzle puts the bytes of a set; an allocation begins at a multiple of its period."""
+    if swizzle is None or not swizzle.bits:
+        return held
+    piece = 1 << swizzle.base - _LEAST_BASE  # of the set, in bytes, that stay together
+    period = piece << swizzle.bits + abs(swizzle.shift)
+    length = -(-held.bit_length() // _BYTE)
+    before = held.to_bytes(-(-length // period) * period, "little")
+    after = bytearray(len(before))
+    empty = bytes(piece)
+    for i in range(0, len(before), piece):
+        if before[i : i + piece] != empty:
+            address = apply_swizzle(swizzle, i * _BYTE)
+            assert isinstance(address, int)
+            after[address // _BYTE : address // _BYTE + piece] = before[i : i + piece]
+    return int.from_bytes(after, "little")
 
 
 def footprint(

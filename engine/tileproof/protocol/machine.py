@@ -83,12 +83,17 @@ class Fault:
 
 @dataclass(slots=True)
 class Use:
-    """One use of a named barrier: how many threads it counts, the warps that came, and when it was complete."""
+    """One use of a named barrier: how many threads it counts, the warps that came, and when it was complete.
+
+    Attributes:
+        disputed: whether threads came that count another number of them.
+    """
 
     wanted: int
     operation: Operation
     warps: set[int] = field(default_factory=set)
     complete: int | None = None
+    disputed: bool = False
 
 
 @dataclass(slots=True)

@@ -104,9 +104,9 @@ def _ordered(
     if old.kind in _RELEASED and kind in _RELEASED and old.writes and not writes:
         _scoped(machine, strand, old, operation)
     shared = None
-    if prints is not None and old.prints is not None and prints.swizzle == old.prints.swizzle:
+    if prints is not None and old.prints is not None:
         shared = old.prints.clashes(prints)
-        if not shared:
+        if shared is not None and not shared:
             return False
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):

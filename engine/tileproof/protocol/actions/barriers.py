@@ -99,10 +99,12 @@ def _init_fence(machine: Machine, strand: Strand, instruction: Instruction) -> i
     return strand.place + 1
 
 
+_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global is about global memory alone
+
+
 @action("proxy_fence")
 def proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    kind = words(instruction.operation)
-    if "async" in kind:
+    if _SHARED.search(words(instruction.operation)) is not None:
         moment = machine.tick()
         strand.clock.fence()
         for agent, done in strand.own.items():
@@ -169,10 +171,15 @@ def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> Non
     )
 
 
+def _released(machine: Machine, strand: Strand, operation: Operation) -> Clock:
+    """What an arrival passes on: nothing where it is relaxed."""
+    return Clock() if "relaxed = true" in words(operation) else machine.arriving(strand)
+
+
 @action("arrive")
 def _arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     each = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else 1
-    clock = machine.arriving(strand)
+    clock = _released(machine, strand, instruction.operation)
     for key, threads in barrier_keys(machine, strand, instruction, 0).items():
         arrive(machine, strand, instruction, key, threads * (each or 1), clock)
     result(strand, instruction, 0)
@@ -182,7 +189,7 @@ def _arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
 @action("arrive_expect")
 def _arrive_expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     _expect(machine, strand, instruction)
-    clock = machine.arriving(strand)
+    clock = _released(machine, strand, instruction.operation)
     for key, threads in barrier_keys(machine, strand, instruction, 0).items():
         arrive(machine, strand, instruction, key, threads, clock)
     result(strand, instruction, 0)

@@ -44,6 +44,8 @@ def _element(strand: Strand, instruction: Instruction, place: int) -> tuple[Addr
         return replace(where, loose=True), shape
     moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
     parts = where.moved(found).parts
+    if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
+        parts = (moved.offset,) * (strand.threads[-1] + 1)  # all threads mean one element
     return (replace(moved, parts=parts), element_of(shape)) if parts else (moved, shape)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tileproof.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
@@ -24,9 +25,10 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
     if strand not in there:
         _uses(machine, strand, strand.place, name, wanted)
         there.append(strand)
-    if sum(32 * len(s.warps) for s in there) < wanted:
+    if _threads(there) < wanted:
         strand.blocked = ("threads", (name, wanted))
         return WAITS
+    _crowded(machine, strand, name, there, wanted)
     machine.meet_all(there)
     for other in there:
         if other is not strand:
@@ -34,6 +36,24 @@ def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arri
     machine.rendezvous[name] = []
     machine.uses[name].complete = machine.now
     return strand.place + 1
+
+
+def _threads(there: Sequence[Strand]) -> int:
+    """How many threads a barrier takes these for: it counts whole warps."""
+    return sum(32 * len(strand.warps) for strand in there)
+
+
+def _crowded(machine: Machine, strand: Strand, name: tuple[int, object], there: Sequence[Strand], wanted: int) -> None:
+    """More threads come than a barrier counts. Where each has a barrier of its own, they are not known to meet."""
+    count = _threads(there)
+    if count > wanted and name[1] is not None and not machine.uses[name].disputed:
+        machine.fault(
+            "PR136",
+            machine.program.code[strand.place].operation,
+            f"{count} threads come at the named barrier {name[1]}, which counts {wanted}: it lets go on those that "
+            "come first",
+            f"count {count} threads, or give each group of {wanted} a barrier of its own",
+        )
 
 
 def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
@@ -50,7 +70,7 @@ def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object]
             "give each use a barrier of its own",
             (("it is used here", last.operation),),
         )
-        last.wanted = wanted
+        last.wanted, last.disputed = wanted, True
     elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
         machine.fault(
             "PR133",
@@ -110,7 +130,8 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
     ghost = strand.part(strand.threads)
     ghost.clock = machine.arriving(strand)
     there.append(ghost)
-    if sum(32 * len(s.warps) for s in there) >= wanted:
+    if _threads(there) >= wanted:
+        _crowded(machine, strand, name, there, wanted)
         machine.meet_all(there)
         for other in there:
             other.passed = name
