@@ -193,21 +193,22 @@ def _processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
 
 
 class _progress:  # noqa: N801  reads as a function
-    """A progress bar on a terminal for runs of many files; nothing in a pipe."""
+    """A progress bar on a terminal for runs of many steps, or of nobody knows how many (None); nothing in a pipe."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int | None, what: str = "checking") -> None:
         self.total = total
+        self.what = what
         self.bar: Any = None
 
     def __enter__(self) -> Callable[[], None]:
-        if self.total < 8 or not sys.stderr.isatty():
+        if (self.total is not None and self.total < 8) or not sys.stderr.isatty():
             return lambda: None
         from rich.console import Console  # noqa: PLC0415
         from rich.progress import Progress  # noqa: PLC0415
 
         self.bar = Progress(console=Console(stderr=True), transient=True)
         self.bar.start()
-        task = self.bar.add_task("checking", total=self.total)
+        task = self.bar.add_task(self.what, total=self.total)
         return lambda: self.bar.advance(task)
 
     def __exit__(self, *_: object) -> None:
@@ -291,8 +292,8 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
     if more or not isinstance(source, Source):
         fail(f"{file}: one file is scheduled at a time" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
     try:
-        with _no_garbage_collection():
-            found = verb.schedule(book, source)
+        with _progress(None, "scheduling") as step, _no_garbage_collection():
+            found = verb.schedule(book, source, step)
     except verb.NotScheduled as error:
         fail(str(error))
     for line, text in found.inserted:

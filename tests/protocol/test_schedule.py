@@ -214,6 +214,13 @@ def test_what_no_insertion_repairs_is_left():
     assert {fault.code for outcome in found.outcomes for fault in outcome.faults} == {"PR132"}
 
 
+def test_each_run_of_the_verifier_is_progress():
+    stripped, _ = taken_out(FIXTURE, "async")
+    steps: list[None] = []
+    found = schedule(BOOK, Source("kernel.mlir", stripped), lambda: steps.append(None))
+    assert len(steps) == found.trials > 1
+
+
 def test_the_library_takes_text():
     stripped, _ = taken_out(FIXTURE, "async")
     assert tileproof.schedule(stripped).verified

@@ -96,9 +96,10 @@ class Scheduled:
 class Scheduler:
     """Looks for the insertions of one text."""
 
-    def __init__(self, book: Rulebook, source: Source) -> None:
+    def __init__(self, book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> None:
         self.book = book
         self.source = source
+        self.progress = progress
         self.module = scan(source).module
         self.places = Places(source, self.module.operations)
         self.trials = 0
@@ -157,7 +158,9 @@ class Scheduler:
         self.trials += 1
         edited = Edited(self.source.text, [one.line for one in plan])
         module = scan(Source(self.source.name, edited.text)).module
-        return edited, tuple(verify(self.book, module.operations, module.aliases))
+        outcomes = tuple(verify(self.book, module.operations, module.aliases))
+        self.progress()
+        return edited, outcomes
 
     @cached_property
     def heeded(self) -> frozenset[str]:
@@ -425,9 +428,13 @@ def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def schedule(book: Rulebook, source: Source) -> Scheduled:
-    """The text with the fences, commits and waits that it lacks."""
-    return Scheduler(book, source).run()
+def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
+    """The text with the fences, commits and waits that it lacks.
+
+    Args:
+        progress: called after each run of the verifier.
+    """
+    return Scheduler(book, source, progress).run()
 
 
 __all__ = ["Insertion", "Kind", "Scheduled", "Scheduler", "schedule"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tileproof.rule import Rulebook
 from tileproof.scan import scan
@@ -15,8 +15,11 @@ class NotScheduled(ValueError):
     """A text that cannot be scheduled."""
 
 
-def schedule(book: Rulebook, source: Source) -> Scheduled:
+def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
     """The text with the fences, commits and waits that it lacks; all other bytes are as they were.
+
+    Args:
+        progress: called after each run of the verifier.
 
     Raises:
         NotScheduled: the text holds no IR, or is malformed.
@@ -28,7 +31,7 @@ def schedule(book: Rulebook, source: Source) -> Scheduled:
         raise NotScheduled(f"{source.name}:{line}:{column}: {fault.message}")
     if not found.module.operations:
         raise NotScheduled(f"{source.name}: holds no IR")
-    return search(book, source)
+    return search(book, source, progress)
 
 
 def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
