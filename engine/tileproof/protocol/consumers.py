@@ -109,7 +109,7 @@ class _Walk:
         return used, waiting
 
     def load(self, node: Leaf, nodes: list[Node]) -> tuple[set[int], Waiting]:
-        """A load; what it writes is not known to wait where its registers are not known."""
+        """A load, which waits for a use where the registers that it writes are known."""
         used = {self.roots[slot] for slot in node.inputs[:_TARGET] if slot in self.roots}
         if node.outputs:
             root = node.outputs[0]

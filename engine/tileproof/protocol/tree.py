@@ -71,6 +71,7 @@ Node = Leaf | Branch | Loop | While
 
 
 def leaves(nodes: Sequence[Node]) -> Iterator[Leaf]:
+    """All operations without regions, in textual order."""
     for node in nodes:
         match node:
             case Leaf():
