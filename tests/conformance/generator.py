@@ -25,7 +25,7 @@ from tileproof.search import ordered
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),
     *(".integer", ".float32", ".float64", ".sink", ".special"),
-    *(".mixed32", ".mixed_sink", ".sink_f32", ".mixed_special", ".source32"),
+    *(".mixed32", ".mixed_sink", ".sink_f32", ".sink64", ".mixed_special", ".source32"),
 )
 # ptxas takes such a tuple or ends in an internal error, by what stands around it: there is nothing to agree with.
 _PREDICATE_AMONG_REGISTERS = re.compile(r"\{(?:[^}]*(?:\b[rf]\d+|%)[^}]*\bp\d|[^}]*\bp\d+[^}]*(?:\b[rf]\d|%))")

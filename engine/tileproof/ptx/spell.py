@@ -31,6 +31,7 @@ _MEMBERS = {
     ".mixed_pred": (".b32", ".pred"),
     ".mixed_sink": (".b32", ".sink"),
     ".sink_f32": (".f32", ".sink"),
+    ".sink64": (".f64", ".sink"),
     ".mixed_special": (".b32", ".special"),
     ".source32": (".b32", ".integer"),
     ".source_f32": (".f32", ".float32"),
