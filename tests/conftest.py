@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tileproof.resources import PACKAGE
+from tileproof.base.resources import PACKAGE
 
 # CI repeats the same examples in every run; a developer's runs look for new ones.
 settings.register_profile("ci", derandomize=True)

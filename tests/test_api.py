@@ -10,7 +10,7 @@ import pytest
 
 import tileproof
 from conftest import EXAMPLES
-from tileproof.verbs.emit import Refused
+from tileproof.emitting.atom import Refused
 
 
 def test_check_takes_paths_and_text():

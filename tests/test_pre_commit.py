@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import EXAMPLES, ROOT
-from tileproof.resources import PACKAGE
+from tileproof.base.resources import PACKAGE
 
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
 yaml = pytest.importorskip("yaml")

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tileproof.records import dataclass
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.checking.file import check_source
+from tileproof.judge.outcome import FileReport, Options
+from tileproof.mlir.scanner import Scan, scan
 from tileproof.report.values import Report, Unread
-from tileproof.rule import Rulebook
-from tileproof.rulebook import default_files, load, rule_files
-from tileproof.scan import Scan, scan
-from tileproof.source import Source
-from tileproof.verbs.check import check_source
-from tileproof.verbs.outcome import FileReport, Options
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.load import default_files, load, rule_files
 
 if TYPE_CHECKING:
-    from tileproof.candidates import Suggestion
-    from tileproof.canonical import OperandDescriptor
-    from tileproof.mending import Repair
-    from tileproof.scheduling.search import Scheduled
-    from tileproof.verbs.legal import Verdict
+    from tileproof.checking.instruction import Verdict
+    from tileproof.descriptors.canonical import OperandDescriptor
+    from tileproof.scheduling.synthesis import Scheduled
+    from tileproof.suggesting.configurations import Suggestion
+    from tileproof.suggesting.repair import Repair
 
 IR_SUFFIXES = (".mlir", ".ptx")
 EMITTED_FORMS = ("ptx", "inline-asm", "nvvm", "llvm")
@@ -112,9 +112,9 @@ def descriptor(
         ValueError: an argument means nothing.
         SyntaxFault: the layout is none.
     """
-    from tileproof.canonical import describe  # noqa: PLC0415  what `check` alone does not need
-    from tileproof.canonical import operand as divided  # noqa: PLC0415
-    from tileproof.verbs.prove_descriptor import atom_operand, question  # noqa: PLC0415
+    from tileproof.descriptors.canonical import describe  # noqa: PLC0415  what `check` alone does not need
+    from tileproof.descriptors.canonical import operand as divided  # noqa: PLC0415
+    from tileproof.prove.descriptor import atom_operand, question  # noqa: PLC0415
 
     book = load_rules(rules)
     asked = question(book, atom, operand, layout, element, swizzle)
@@ -141,7 +141,7 @@ def legal(
         BadRequest: no such target or version.
         RuleError: a rule file is wrong.
     """
-    from tileproof.verbs.legal import context, legal  # noqa: PLC0415  what `check` alone does not need
+    from tileproof.checking.instruction import context, legal  # noqa: PLC0415  what `check` alone does not need
 
     book = load_rules(rules)
     return legal(book, contract, instruction, context(book, target, ptx))
@@ -167,9 +167,9 @@ def legal_many(
     Raises:
         ValueError: no such schema, fact, value or target, or rows that differ in their facts.
     """
-    from tileproof.evaluate import judge_for  # noqa: PLC0415  what `check` does not need
-    from tileproof.many import legal_many, transposed  # noqa: PLC0415
-    from tileproof.verbs.legal import context  # noqa: PLC0415
+    from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.evaluate.batch import legal_many, transposed  # noqa: PLC0415
+    from tileproof.evaluate.python import judge_for  # noqa: PLC0415  what `check` does not need
 
     book = load_rules(rules)
     if schema not in book.schemas:
@@ -193,7 +193,7 @@ def suggest(
     sparsity: str = "any",
     warps: int | None = None,
 ) -> list[Suggestion]:
-    """Legal MMA configurations for a partial description, the best first (``tileproof.candidates`` says how).
+    """Legal MMA configurations for a partial description, the best first (``suggesting.configurations`` says how).
 
     Args:
         tile: M, N and K in elements; atoms must divide it.
@@ -203,8 +203,8 @@ def suggest(
     Raises:
         BadRequest: no such target or version.
     """
-    from tileproof.candidates import Query, suggest  # noqa: PLC0415  what `check` does not need
-    from tileproof.verbs.legal import context  # noqa: PLC0415
+    from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.suggesting.configurations import Query, suggest  # noqa: PLC0415  what `check` does not need
 
     book = load_rules(rules)
     wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
@@ -224,8 +224,8 @@ def repair(
     Raises:
         BadQuery: the text is neither; BadRequest: no such target or version.
     """
-    from tileproof.verbs.legal import context  # noqa: PLC0415  what `check` does not need
-    from tileproof.verbs.suggest import repaired  # noqa: PLC0415
+    from tileproof.checking.instruction import context  # noqa: PLC0415  what `check` does not need
+    from tileproof.suggesting.text import repaired  # noqa: PLC0415
 
     book = load_rules(rules)
     return repaired(book, contract, text, context(book, target, ptx), seconds)
@@ -260,9 +260,9 @@ def emit(
         BadRequest: no such target or version.
         ValueError: arguments that do not go together.
     """
-    from tileproof.verbs.emit import BadAtom, emit_atom  # noqa: PLC0415  what `check` alone does not need
-    from tileproof.verbs.emit_file import emit_file  # noqa: PLC0415
-    from tileproof.verbs.legal import context  # noqa: PLC0415
+    from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.emitting.atom import BadAtom, emit_atom  # noqa: PLC0415  what `check` alone does not need
+    from tileproof.emitting.file import emit_file  # noqa: PLC0415
 
     book = load_rules(rules)
     if (item is None) == (atom is None):
@@ -299,7 +299,7 @@ def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
     Raises:
         NotScheduled: the file cannot be read, holds no IR, or is malformed.
     """
-    from tileproof.verbs.schedule import NotScheduled, schedule  # noqa: PLC0415
+    from tileproof.scheduling.text import NotScheduled, schedule  # noqa: PLC0415
 
     source = _source(item)
     if isinstance(source, Unread):

@@ -11,8 +11,8 @@ import pytest
 
 import tileproof
 from conftest import SHARED
-from tileproof.scan import scan
-from tileproof.source import Source
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
 from tileproof.syntax.layouts import layout
 from tileproof.syntax.modules import outlines
 from tileproof.syntax.types import type_tree

@@ -9,9 +9,9 @@ import pytest
 import tileproof
 from conformance.generator import samples
 from ptxas import needs_ptxas, reasons
-from tileproof.ptx import lower, opcode, registers, text
-from tileproof.verbs import legal as verb
-from tileproof.verbs.legal import context, legal
+from tileproof.checking import instruction as verb
+from tileproof.checking.instruction import context, legal
+from tileproof.ptx import opcode, parse_facts, registers, text
 
 BOOK = tileproof.load_rules()
 PLACES = [("sm_90a", (9, 5))]
@@ -25,7 +25,7 @@ def instructions() -> list[str]:
 
 def forget() -> None:
     """Empty what earlier rounds have left in the caches: each round reads its instructions for the first time."""
-    for module in (lower, opcode, registers, text, verb):
+    for module in (parse_facts, opcode, registers, text, verb):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()

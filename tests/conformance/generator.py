@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from tileproof.diagnostic import Severity
-from tileproof.evaluate import Check, judge_for
-from tileproof.ptx.lower import lower
+from tileproof.base.diagnostic import Severity
+from tileproof.evaluate.enumerate import ordered
+from tileproof.evaluate.python import Check, judge_for
 from tileproof.ptx.opcode import ptx_spellings
+from tileproof.ptx.parse_facts import lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, spell
-from tileproof.rule import Bounded, EnumOrigin, FlagOrigin, Instruction, OperandForm, PatternOrigin, Rulebook, Scalar
-from tileproof.search import ordered
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Bounded, EnumOrigin, FlagOrigin, Instruction, OperandForm, PatternOrigin
+from tileproof.rulebase.expression import Scalar
 
 CLASSES = (
     *(".b32", ".f32", ".b64", ".f64", ".b16", ".pred"),

@@ -11,7 +11,7 @@ import pytest
 import tileproof
 from conformance.generator import Sample, samples
 from ptxas import CRASHED, needs_ptxas, reasons
-from tileproof.verbs.legal import context, legal
+from tileproof.checking.instruction import context, legal
 
 BOOK = tileproof.load_rules()
 NEWEST = (9, 5)

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import tileproof
-from tileproof.canonical import (
+from tileproof.descriptors.canonical import (
     Attempt,
     NoDescriptor,
     Tile,

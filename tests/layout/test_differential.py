@@ -18,8 +18,8 @@ import pytest
 from layout_cases import Case, random_case
 from layout_oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
 
+from tileproof.calculate.evaluate import check_value
 from tileproof.layout import Basis, Dynamic, Layout, LayoutError, complement, show_value
-from tileproof.layout.expression import check_value
 from tileproof.syntax import layouts as syntax
 
 needs_oracle = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
@@ -98,7 +98,7 @@ def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operand
     with Oracle() as oracle:
         assert oracle.ask(Query("logical_product", operands)).crashed
         assert oracle.ask(Query("size", ("layout 4:1",))).text == "4"  # a fresh worker answers
-    from tileproof.layout.expression import evaluate  # noqa: PLC0415
+    from tileproof.calculate.evaluate import evaluate  # noqa: PLC0415
 
     block, tiler = (operand.removeprefix("layout ") for operand in operands)
     with pytest.raises(LayoutError, match=re.escape(f"cannot repeat {block} as {tiler}")):
@@ -111,7 +111,7 @@ def test_a_product_that_kills_the_library_is_survived_and_reasoned_about(operand
     "copies", ["1:1", "2:1", "2:2", "2:3", "3:1", "6:2", "65:1", "100:1", "2:100", "63:1", "64:1", "128:1"]
 )
 def test_a_block_that_overlaps_itself_is_repeated_as_the_library_does_where_it_answers_LAY08(copies):
-    from tileproof.layout.expression import evaluate  # noqa: PLC0415
+    from tileproof.calculate.evaluate import evaluate  # noqa: PLC0415
 
     block = "(3,64):(64,64)"
     query = Query("logical_product", (f"layout {block}", f"layout {copies}"))
@@ -122,7 +122,7 @@ def test_a_block_that_overlaps_itself_is_repeated_as_the_library_does_where_it_a
 
 
 def test_a_tile_that_overlaps_itself_does_not_fill_a_shape():
-    from tileproof.layout.expression import evaluate  # noqa: PLC0415
+    from tileproof.calculate.evaluate import evaluate  # noqa: PLC0415
 
     with pytest.raises(LayoutError, match="interleave or coincide"):
         evaluate("tile_to_shape(((5,3),24,64):((12,64),3,64), (32,4,1), (0,1,2))")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tileproof import layout as cute
+from tileproof.calculate.evaluate import check_value
 from tileproof.layout import ComposedLayout, Layout, LayoutError, show_value
-from tileproof.layout.expression import check_value
 from tileproof.syntax import layouts as syntax
 
 FOLDER = Path(__file__).parents[3] / "shared/cute_ir_tests/Dialect/Cute"

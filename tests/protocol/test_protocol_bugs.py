@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import tileproof
+from tileproof.base.source import Source
+from tileproof.checking.expectations import expectations, split
+from tileproof.checking.expectations import verify as unmet
+from tileproof.mlir.scanner import scan
 from tileproof.protocol.verify import verify
-from tileproof.scan import scan
-from tileproof.source import Source
-from tileproof.verbs.expectations import expectations, split
-from tileproof.verbs.expectations import verify as unmet
 
 BUGS = Path(__file__).parent / "bugs"
 BOOK = tileproof.load_rules()

@@ -12,10 +12,10 @@ import pytest
 import tileproof
 from conftest import SHARED, corpus, corpus_files
 from protocol.planted import OPERATORS, harmless, mutants
-from tileproof.diagnostic import Severity
+from tileproof.base.diagnostic import Severity
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
 from tileproof.protocol.verify import verify
-from tileproof.scan import scan
-from tileproof.source import Source
 
 BOOK = tileproof.load_rules()
 

@@ -11,10 +11,10 @@ from strategies import dynamic, layouts, respelled
 
 from tileproof import layout as cute
 from tileproof import prove
+from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.layout import LayoutError
 from tileproof.prove import maps
 from tileproof.syntax.layouts import layout as parse
-from tileproof.verdict import Proved, Refuted, Unknown
 
 pytest.importorskip("numpy", reason="numpy is not installed: it is what verdicts are compared with")
 import enumeration as count

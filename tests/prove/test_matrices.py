@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tileproof.held import Operand
+from tileproof.base.verdict import Proved, Refuted
+from tileproof.evaluate.fragments import Operand
 from tileproof.layout import crd2idx
+from tileproof.prove import fragment_questions as verb
 from tileproof.prove import fragments as prove
-from tileproof.rulebook import default_files, load
-from tileproof.verbs import prove_fragments as verb
-from tileproof.verbs.prove import BadQuestion
-from tileproof.verdict import Proved, Refuted
+from tileproof.prove.ask import BadQuestion
+from tileproof.rulebase.load import default_files, load
 
 BOOK = load(default_files())
 M16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import ptxas
-from tileproof.held import Fragments, Operand
+from tileproof.base.verdict import Proved, Refuted
+from tileproof.checking.instruction import context, legal
+from tileproof.evaluate.fragments import Fragments, Operand
 from tileproof.layout import Layout, crd2idx, size
 from tileproof.layout.basics import modes
 from tileproof.prove import fragments as prove
-from tileproof.rule import Rulebook
-from tileproof.rulebook import default_files, load
-from tileproof.verbs.legal import context, legal
-from tileproof.verbs.prove import BadQuestion
-from tileproof.verbs.prove_fragments import find
-from tileproof.verdict import Proved, Refuted
+from tileproof.prove.ask import BadQuestion
+from tileproof.prove.fragment_questions import find
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.load import default_files, load
 
 BOOK: Rulebook = load(default_files())
 

@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from tileproof.evaluate import judge_for
-from tileproof.rule import Scalar
-from tileproof.rulebook import default_files, load
-from tileproof.verbs import prove_fragments as verb
-from tileproof.verdict import Proved, Refuted, Unknown
+from tileproof.base.verdict import Proved, Refuted, Unknown
+from tileproof.evaluate.python import judge_for
+from tileproof.prove import fragment_questions as verb
+from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.load import default_files, load
 
 BOOK = load(default_files())
 SYNTHESIZER = BOOK.tables["synthesizer", "tileiras"]

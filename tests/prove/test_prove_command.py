@@ -13,11 +13,11 @@ from click.testing import CliRunner
 import tileproof
 from conftest import ROOT
 from tileproof import prove
+from tileproof.base.resources import PACKAGE
+from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.cli import main
 from tileproof.layout import ComposedLayout, Dynamic, Layout, LayoutError, Swizzle
 from tileproof.prove.symbols import Facts, Symbol, assumption
-from tileproof.resources import PACKAGE
-from tileproof.verdict import Proved, Refuted, Unknown
 
 
 def run(*arguments: str):

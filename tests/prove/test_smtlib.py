@@ -12,16 +12,16 @@ from click.testing import CliRunner
 from prove_cases import CASES
 
 import tileproof
+from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.cli import main
-from tileproof.held import Operand
+from tileproof.evaluate.fragments import Operand
 from tileproof.layout import Layout, size
 from tileproof.layout.tuples import leaves
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
+from tileproof.prove.fragment_questions import find
 from tileproof.prove.fragments import covers, gemm
-from tileproof.prove.holding import multiplying
-from tileproof.verbs.prove_fragments import find
-from tileproof.verdict import Proved, Refuted, Unknown
+from tileproof.prove.ownership import multiplying
 
 pytestmark = pytest.mark.oracle
 

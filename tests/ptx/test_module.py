@@ -8,8 +8,8 @@ import pytest
 
 import tileproof
 from conftest import corpus
+from tileproof.base.source import Source
 from tileproof.ptx.module import read_module
-from tileproof.source import Source
 
 BOOK = tileproof.load_rules()
 MODULE = """\

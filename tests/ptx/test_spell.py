@@ -8,7 +8,7 @@ import pytest
 
 import tileproof
 from conformance.generator import Pool
-from tileproof.ptx.lower import lower
+from tileproof.ptx.parse_facts import lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, spell
 

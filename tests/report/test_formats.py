@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from tileproof.cli import FORMATS, main
-from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.source import Source, Span
+from tileproof.cli import main
+from tileproof.cli.options import FORMATS
+from tileproof.judge.outcome import FileReport, Options
 from tileproof.report import github, sarif, text
 from tileproof.report.values import Report, Unread
-from tileproof.source import Source, Span
-from tileproof.verbs.outcome import FileReport, Options
 
 DATA = Path(__file__).parent / "data"
 FILES = ("broken.mlir", "clean.mlir", "missing.mlir")

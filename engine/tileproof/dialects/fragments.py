@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tileproof import rulebook
-from tileproof.dialects.types import Kind, Node
-from tileproof.fragment import BITS, INTEGER, Fragment, Taken
-from tileproof.held import Fragments, Missing, fragments_of
-from tileproof.rule import Rulebook, Scalar
+from tileproof.evaluate.fragments import Fragments, Missing, fragments_of
+from tileproof.mlir.types import Kind, Node
+from tileproof.rulebase import load
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.fragment import BITS, INTEGER, Fragment, Taken
 
 _ELEMENT = re.compile(r"(?:f|bf|tf|i|si|ui)(\d{1,4})(?!\d)")
 _INTEGER = re.compile(r"(?<![\w])x?(\d{1,9})(?!\d)")
@@ -28,7 +29,7 @@ def fragments(node: Node, book: Rulebook | None = None) -> Fragments | None:
 
 @lru_cache(maxsize=1)
 def _shipped() -> Rulebook:
-    return rulebook.load(rulebook.default_files())
+    return load.load(load.default_files())
 
 
 @lru_cache(maxsize=4096)

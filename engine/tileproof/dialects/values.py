@@ -12,10 +12,10 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
-from tileproof.dialects.types import Kind, Node
+from tileproof.base.records import dataclass
 from tileproof.dialects.wellformed import malformed
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
-from tileproof.records import dataclass
+from tileproof.mlir.types import Kind, Node
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree

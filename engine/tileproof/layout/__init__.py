@@ -78,13 +78,10 @@ from tileproof.layout.constructors import (
 from tileproof.layout.coordinates import (
     cosize,
     crd2idx,
-    dice,
     get_flat_coord,
     get_hier_coord,
     idx2crd,
     offsets,
-    slice,
-    slice_and_offset,
 )
 from tileproof.layout.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from tileproof.layout.errors import LayoutError
@@ -99,6 +96,7 @@ from tileproof.layout.products import (
     zipped_product,
 )
 from tileproof.layout.recast import downcast, recast_layout, upcast
+from tileproof.layout.slicing import dice, slice, slice_and_offset
 from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.tuples import (
     add,

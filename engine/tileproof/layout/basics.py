@@ -9,36 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 from tileproof.layout.errors import LayoutError
-from tileproof.layout.leaves import (
-    Integer,
-    integer,
-    is_static,
-    is_zero,
-    multiply_integers,
-    scale,
-)
-from tileproof.layout.tuples import (
-    compact,
-    congruent,
-    has_basis,
-    has_wildcard,
-    leaves,
-    mode_at,
-    product,
-    transform,
-)
-from tileproof.layout.tuples import (
-    depth as tuple_depth,
-)
-from tileproof.layout.tuples import (
-    flatten as flatten_tuple,
-)
-from tileproof.layout.tuples import (
-    modes as tuple_modes,
-)
-from tileproof.layout.tuples import (
-    rank as tuple_rank,
-)
+from tileproof.layout.leaves import Integer, integer, is_static, is_zero, multiply_integers, scale
+from tileproof.layout.tuples import compact, congruent, has_basis, has_wildcard, leaves, mode_at, product, transform
+from tileproof.layout.tuples import depth as tuple_depth
+from tileproof.layout.tuples import flatten as flatten_tuple
+from tileproof.layout.tuples import modes as tuple_modes
+from tileproof.layout.tuples import rank as tuple_rank
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Value, show
 
 AnyLayout: TypeAlias = Layout | ComposedLayout

@@ -14,7 +14,6 @@ from tileproof.layout.basics import (
     outer,
     rank,
 )
-from tileproof.layout.coordinates import slice_and_offset
 from tileproof.layout.divide import tilers_of, zipped_divide
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
@@ -27,6 +26,7 @@ from tileproof.layout.leaves import (
     multiply_integers,
 )
 from tileproof.layout.products import blocked
+from tileproof.layout.slicing import slice_and_offset
 from tileproof.layout.tuples import (
     ceil_div,
     compact,
@@ -37,9 +37,7 @@ from tileproof.layout.tuples import (
     transform,
     weakly_congruent,
 )
-from tileproof.layout.tuples import (
-    modes as tuple_modes,
-)
+from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Wildcard, show
 
 

@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from tileproof.layout.basics import (
-    coalesce_layout,
-    coalesce_modes,
-    concatenate,
-    filter,
-    flat_modes,
-    from_flat,
-    rank,
-)
+from tileproof.base.records import dataclass
+from tileproof.layout.basics import coalesce_layout, coalesce_modes, concatenate, filter, flat_modes, from_flat, rank
 from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.leaves import (
@@ -32,7 +25,6 @@ from tileproof.layout.leaves import (
 )
 from tileproof.layout.tuples import compact, has_basis, is_static_tuple, leaves, modes
 from tileproof.layout.values import Basis, Dynamic, Layout, Leaf, Tuple
-from tileproof.records import dataclass
 
 Strided = tuple[Integer, Integer, Integer]
 """(stride, extent, position): a mode, and how far one step along it moves in the domain."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tileproof.base.records import dataclass
 from tileproof.layout.basics import (
     AnyLayout,
     coalesce,
@@ -34,7 +35,6 @@ from tileproof.layout.recast import upcast
 from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.tuples import product_each
 from tileproof.layout.values import Layout, Tile, Tuple, Wildcard
-from tileproof.records import dataclass
 
 _ALL = Wildcard.ALL
 

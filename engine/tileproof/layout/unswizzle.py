@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from tileproof.base.records import dataclass
 from tileproof.layout.basics import AnyLayout, flat_modes, is_static_layout, size
 from tileproof.layout.composing import compose
 from tileproof.layout.coordinates import crd2idx, idx2crd
@@ -21,7 +22,6 @@ from tileproof.layout.leaves import Integer, add_integers, integer
 from tileproof.layout.swizzle import apply_swizzle, change_mask, check_swizzle, read_mask
 from tileproof.layout.tuples import modes as tuple_modes
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tuple, Wildcard
-from tileproof.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-from tileproof.records import dataclass
+from tileproof.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

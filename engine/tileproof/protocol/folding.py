@@ -11,7 +11,7 @@ from inspect import CO_VARARGS
 from types import FunctionType
 from typing import TypeAlias
 
-from tileproof.dialects.signature import parameters
+from tileproof.base.records import dataclass
 from tileproof.dialects.values import (
     Algebraic,
     Descriptor,
@@ -23,14 +23,15 @@ from tileproof.dialects.values import (
     Type,
     element_bits,
 )
-from tileproof.ir import Operation
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
+from tileproof.layout.slicing import slice_and_offset
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
-from tileproof.protocol.footprint import distances, part_of
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.signature import parameters
+from tileproof.protocol.access_sets import distances, part_of
 from tileproof.protocol.values import COLUMNS, LANE, Address, Fields, Integers, Lanes, Memory, Value, integers, lift
-from tileproof.records import dataclass
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 
@@ -596,7 +597,7 @@ def _start(layout: Layout, profile: Tuple, given: tuple[int | None, ...]) -> int
         return Wildcard.ALL if one is Wildcard.ALL else Dynamic() if value is None else value
 
     try:
-        start = crd.slice_and_offset(layout, tuples.transform(leaf, profile))[1]  # type: ignore[arg-type]
+        start = slice_and_offset(layout, tuples.transform(leaf, profile))[1]  # type: ignore[arg-type]
     except LayoutError:
         return None
     return start if isinstance(start, int) else None

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 
-from tileproof.ir import Operation
-from tileproof.protocol.clock import Agent, Clock
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import Access, Board
-from tileproof.protocol.path import Passed, way
 from tileproof.protocol.program import Instruction, Program, is_count
-from tileproof.protocol.strand import Meeting, Strand
+from tileproof.protocol.trace import Passed, way
 from tileproof.protocol.values import Address, Lanes, Memory, Value
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.protocol.vector_clock import Agent, Clock
+from tileproof.protocol.warps import Meeting, Strand
+from tileproof.rulebase.book import Rulebook
 
 _MOST_STEPS = 600_000
 _ROLES = 8  # values of an index that tell roles apart

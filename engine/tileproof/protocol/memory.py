@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from tileproof.ir import Operation
-from tileproof.protocol.clock import Agent
-from tileproof.protocol.footprint import Footprint
-from tileproof.records import dataclass
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.access_sets import Footprint
+from tileproof.protocol.vector_clock import Agent
 
 
 @dataclass(slots=True)

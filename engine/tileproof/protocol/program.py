@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 
-from tileproof.dialects.entities import resolve
-from tileproof.ir import Alias, Operation
-from tileproof.protocol.building import Builder
-from tileproof.protocol.consumers import mark
-from tileproof.protocol.effects import Step
+from tileproof.base.records import dataclass
+from tileproof.dialects.operands import resolve
+from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.folding import Extents, Function
+from tileproof.protocol.steps import Step
+from tileproof.protocol.tmem_liveness import mark
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, pinned
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.protocol.tree_builder import Builder
+from tileproof.rulebase.book import Rulebook
 
 
 @dataclass(slots=True)

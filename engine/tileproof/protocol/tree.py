@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tileproof.ir import Operation
-from tileproof.protocol.effects import Step
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Extents, Function
-from tileproof.records import dataclass
+from tileproof.protocol.steps import Step
 
 
 @dataclass(slots=True)

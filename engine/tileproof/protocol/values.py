@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from tileproof.records import dataclass
+from tileproof.base.records import dataclass
 
 # An address of tensor memory is a lane above a column (PTX ISA, Tensor Memory Addressing).
 LANE = 16

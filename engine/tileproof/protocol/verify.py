@@ -8,17 +8,17 @@ from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
-from tileproof.dialects.entities import resolve
-from tileproof.dialects.tensormaps import Arguments, kernel_arguments, kernel_name
-from tileproof.ir import Alias, Operation
+from tileproof.base.records import dataclass
+from tileproof.dialects.operands import resolve
+from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
+from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
-from tileproof.protocol.effects import Step, effects, words
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
-from tileproof.protocol.path import Passed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.protocol.steps import Step, effects, words
+from tileproof.protocol.trace import Passed
+from tileproof.rulebase.book import Rulebook
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 

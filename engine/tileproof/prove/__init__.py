@@ -6,7 +6,7 @@
     prove.injective("(?m,?n):(1,?ld)", assume=["ld >= m"])
     prove.conflict_free("S<3,3,3> o 0 o (64,64):(64,1)", "ldmatrix.x4", element="f16")
 
-Each function returns a verdict (``tileproof.verdict``): proved, refuted with a counterexample, or unknown with the
+Each function returns a verdict (``tileproof.base.verdict``): proved, refuted with a counterexample, or unknown with the
 reason. It raises ``LayoutError`` or ``SyntaxFault`` where the question makes no sense.
 
 **From coordinates to bit vectors.** A layout is a sum: each leaf of its shape has one coordinate, bounded by the

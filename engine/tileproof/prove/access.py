@@ -17,16 +17,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from tileproof.base.records import dataclass
+from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols
 from tileproof.prove.claim import Told, for_all
 from tileproof.prove.maps import Inner, Leaf, Map, count, flat, modulo, split, window
-from tileproof.prove.places import address, coordinate
 from tileproof.prove.script import Script, Term, add, all_of, any_of, differs, divided, equals, literal, multiply
 from tileproof.prove.script import remainder as modulo_of
 from tileproof.prove.symbols import Facts, Number, Values, product_of, quotient, whole
-from tileproof.records import dataclass
-from tileproof.verdict import Proved, Refuted, Verdict
+from tileproof.prove.witnesses import address, coordinate
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.prove.maps import TooLarge
 from tileproof.prove.script import Script, values_of
 from tileproof.prove.symbols import Facts, Number, Values, at
-from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
 
 SMALL = 1 << 14
 """The largest instance that is searched for a counterexample before Z3 is asked."""
@@ -100,7 +100,7 @@ def _by_values(claim: Claim) -> Verdict | None:
 
 
 def _by_solver(claim: Claim, seconds: float) -> Verdict:
-    from tileproof.smt import Answer, solve  # noqa: PLC0415 - most questions need no solver
+    from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415 - most questions need no solver
 
     script = claim.script()
     answer, model, reason = solve(script.text(), script.variables, seconds)
@@ -120,7 +120,7 @@ def _not_vacuous(facts: Facts, seconds: float) -> Unknown | None:
     """Why a proof would be empty, where no values satisfy the assumptions."""
     if next(facts.some(1), None) is not None:
         return None
-    from tileproof.smt import Answer, solve  # noqa: PLC0415
+    from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415
 
     script = Script(facts, ())
     answer, _, reason = solve(script.text(), script.variables, seconds)

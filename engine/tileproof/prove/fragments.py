@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from tileproof.held import Fragments, Missing, Operand, flattened
+from tileproof.base.records import dataclass
+from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
+from tileproof.evaluate.fragments import Fragments, Missing, Operand, flattened
 from tileproof.layout import Layout, LayoutError, crd2idx, size
 from tileproof.layout.basics import flat_modes, modes
 from tileproof.layout.tuples import leaves
-from tileproof.records import dataclass
-from tileproof.verdict import Known, Proved, Refuted, Unknown, Verdict
 
 ENUMERATION, ALGEBRA = "enumeration", "algebra"
 COORDINATES = {"A": ("m", "k"), "B": ("n", "k"), "C": ("m", "n"), "E": ("m", "k"), "SFA": ("m", "k"), "SFB": ("n", "k")}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tileproof.base.verdict import Verdict
 from tileproof.layout import Swizzle, Tuple
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
-from tileproof.prove.operand import AnyText
-from tileproof.verdict import Verdict
+from tileproof.prove.parse import AnyText
 
 __all__ = ["aligned", "bijective", "conflict_free", "covers", "decide", "equivalent", "injective"]
 

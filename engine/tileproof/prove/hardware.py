@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tileproof.base.records import dataclass
 from tileproof.layout import LayoutError
 from tileproof.prove.access import Banks
-from tileproof.records import dataclass
-from tileproof.rule import Table
-from tileproof.rulebook import default_files, load
+from tileproof.rulebase.declarations import Table
+from tileproof.rulebase.load import default_files, load
 
 _ACCESS = re.compile(
     r"(?:ld|st)(?:\.shared)?(?:\.v([124]))?(?:\.[bufs])?\.?(8|16|32|64|128)\Z|(?:ld|st)matrix(?:\.x([124]))?(?:\.trans)?\Z"

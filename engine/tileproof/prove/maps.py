@@ -13,11 +13,11 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Any, TypeAlias
 
+from tileproof.base.records import dataclass
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove import symbols
 from tileproof.prove.symbols import Number, Polynomial, Values, at, content, product_of, quotient, times, total, whole
-from tileproof.records import dataclass
 
 Profile: TypeAlias = "Number | tuple[Profile, ...]"
 """A hierarchy of extents."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tileproof.layout import LayoutError, Swizzle, Tuple
 from tileproof.prove import reach
 from tileproof.prove.access import Accesses, positions
+from tileproof.prove.equivalence import Equivalent
 from tileproof.prove.maps import Map
-from tileproof.prove.operand import AnyText, Operand, base_of, facts, read
+from tileproof.prove.parse import AnyText, Operand, base_of, facts, read
 from tileproof.prove.reach import How, Reaches
-from tileproof.prove.sameness import Equivalent
 from tileproof.prove.symbols import Number, content, product_of
 from tileproof.prove.threads import through
 

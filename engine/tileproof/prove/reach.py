@@ -13,17 +13,17 @@ from enum import Enum
 from math import gcd, prod
 from typing import Any
 
+from tileproof.base.records import dataclass
+from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols
 from tileproof.prove.claim import SMALL, Told, for_all
+from tileproof.prove.equivalence import on_axes
 from tileproof.prove.maps import ENUMERABLE, Leaf, Map, TooLarge, window
-from tileproof.prove.operand import Operand, facts
-from tileproof.prove.places import coordinate, offset
-from tileproof.prove.sameness import on_axes
+from tileproof.prove.parse import Operand, facts
 from tileproof.prove.script import Script, Term, all_of, any_of, differs, equals, literal
 from tileproof.prove.symbols import Facts, Number, Polynomial, Values, content, product_of, times, total, whole
-from tileproof.records import dataclass
-from tileproof.verdict import Proved, Refuted, Verdict
+from tileproof.prove.witnesses import coordinate, offset
 
 MANY_DYNAMIC = 5
 """Dynamic leaves whose orders are tried."""

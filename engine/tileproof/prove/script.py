@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tileproof.base.records import dataclass
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove.maps import Inner, Map, Scale, Stage, window
 from tileproof.prove.symbols import Facts, Number
-from tileproof.records import dataclass
 
 _WIDTH = "#W"
 

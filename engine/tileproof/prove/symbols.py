@@ -18,8 +18,8 @@ from itertools import product
 from math import gcd, prod
 from typing import TypeAlias
 
+from tileproof.base.records import dataclass
 from tileproof.layout import LayoutError
-from tileproof.records import dataclass
 
 Monomial: TypeAlias = tuple[str, ...]
 Values: TypeAlias = Mapping[str, int]

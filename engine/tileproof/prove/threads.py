@@ -15,7 +15,7 @@ from tileproof.layout import LayoutError
 from tileproof.prove.access import positions
 from tileproof.prove.claim import SMALL
 from tileproof.prove.maps import Inner, Leaf, Map, Scale, Stage, count
-from tileproof.prove.operand import Operand
+from tileproof.prove.parse import Operand
 from tileproof.prove.symbols import Number, product_of, times, total, whole
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from tileproof.base.verdict import Refuted, Unknown, Verdict
 from tileproof.dialects.infer.call import Unknown as NotKnown
 from tileproof.dialects.infer.partition import known, mma_operand
 from tileproof.dialects.values import TiledCopy, TiledMma
-from tileproof.held import Operand
+from tileproof.evaluate.fragments import Operand
 from tileproof.layout import (
     Dynamic,
     Layout,
@@ -30,7 +31,6 @@ from tileproof.layout.tiled import MmaOperand, divided_among_threads, thread_lay
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Tile
 from tileproof.prove.fragments import ALGEBRA, ENUMERATION, covers
-from tileproof.verdict import Refuted, Unknown, Verdict
 
 MMA_OPERANDS = ("A", "B", "C")
 _ALONG = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}  # the modes of (M,N,K) that an operand has

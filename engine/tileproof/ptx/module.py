@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from dataclasses import field
 
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
 from tileproof.ptx.registers import of_type, special
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
-from tileproof.source import Source, Span
+from tileproof.rulebase.book import Rulebook
 
 _SKIP = re.compile(r"(?:\s+|//[^\n]*|/\*(?s:.*?)\*/)+")
 _COMMENT = re.compile(r"//[^\n]*|/\*(?s:.*?)\*/")

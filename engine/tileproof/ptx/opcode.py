@@ -12,9 +12,11 @@ from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from tileproof.records import dataclass
-from tileproof.rule import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin, Rulebook, Scalar
-from tileproof.source import Span
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin
+from tileproof.rulebase.expression import Scalar
 
 NONE = ".none"
 """The member of an enum that stands for the absence of a modifier: it is not spelled."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from tileproof.rule import Rulebook
+from tileproof.rulebase.book import Rulebook
 
 _LETTER = re.compile(r"([a-z])\d+", re.ASCII)
 _VARIABLE = re.compile(r"[a-zA-Z]\w*[a-zA-Z_]", re.ASCII)

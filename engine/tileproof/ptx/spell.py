@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.ptx.opcode import ptx_spellings
-from tileproof.rule import (
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import (
     EnumOrigin,
     FlagOrigin,
     Instruction,
@@ -17,9 +18,8 @@ from tileproof.rule import (
     Notation,
     OperandForm,
     PatternOrigin,
-    Rulebook,
-    Scalar,
 )
+from tileproof.rulebase.expression import Scalar
 
 # A register of each class, as `legal` names them; what is no register stands for itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
 from tileproof.ptx.constant import constant, integer
-from tileproof.records import dataclass
-from tileproof.source import Span
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tileproof.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.source import Source
 from tileproof.report.values import Report
-from tileproof.source import Source
 
 
 def render(report: Report) -> str:

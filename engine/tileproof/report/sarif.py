@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from tileproof import __version__
-from tileproof.diagnostic import Diagnostic
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.source import Source, Span
 from tileproof.report.values import Report
-from tileproof.rule import Finding, Rule
-from tileproof.source import Source, Span
+from tileproof.rulebase.declarations import Finding, Rule
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 

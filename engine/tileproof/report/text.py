@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from tileproof.diagnostic import Diagnostic, Severity
+from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.judge.outcome import FileReport
 from tileproof.report.values import Report
-from tileproof.verbs.outcome import FileReport
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from tileproof.diagnostic import Diagnostic, Severity
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
-from tileproof.verbs.outcome import FileReport, Options
+from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.records import dataclass
+from tileproof.judge.outcome import FileReport, Options
+from tileproof.rulebase.book import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from tileproof.ir import Block, Operation
-from tileproof.records import dataclass
-from tileproof.source import Source
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.mlir.ir import Block, Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from typing import Any
 
 import networkx as nx
 
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address
 from tileproof.protocol.verify import verify
-from tileproof.rule import Rulebook
-from tileproof.scan import scan
-from tileproof.source import Source
+from tileproof.protocol.warps import Strand
+from tileproof.rulebase.book import Rulebook
 
 Step = Callable[[Machine, Strand, Instruction], int]
 _QUIET = ("index", "allocate", "peer", "elect", "finish", "registers", "tmem_address", "read", "write", "opaque")

@@ -12,7 +12,7 @@ from typing import Any
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken, VisitError
 
-from tileproof import cache, resources
+from tileproof.base import cache, resources
 
 MAX_LENGTH = 4_000_000
 MAX_NESTING = 64
@@ -77,7 +77,7 @@ def run(parser: Lark, text: str, start: str) -> Any:
 def compile_grammar(name: str, start: list[str], transformer: Transformer[Token, Any] | None = None) -> Lark:
     """``grammar/NAME.lark`` as an LALR parser that applies the transformer while it parses."""
     text = resources.grammar(name)
-    kept = cache.entry(f"grammar-{name}", [text, resources.grammar("expr"), resources.grammar("layout")])
+    kept = cache.entry(f"grammar-{name}", [text, resources.grammar("rule_expression"), resources.grammar("layout")])
     return Lark(
         text,
         start=start,

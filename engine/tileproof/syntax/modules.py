@@ -1,4 +1,4 @@
-"""The shape of a module by grammar/ir.lark: the definition that ``tileproof.scan`` is tested against."""
+"""The shape of a module by grammar/ir.lark: the definition that ``tileproof.mlir.scanner`` is tested against."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from lark import Lark, Token, Tree
 
-from tileproof.records import dataclass
+from tileproof.base.records import dataclass
 from tileproof.syntax import compile_grammar, run
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from lark import Lark, Token, Transformer
 
-from tileproof.dialects.types import Kind, Node
+from tileproof.mlir.types import Kind, Node
 from tileproof.syntax import compile_grammar, end_of, run, start_of
 
 
 class _TypeBuilder(Transformer[Token, Any]):
-    """Reductions of grammar/types.lark to ``tileproof.dialects.types.Node``."""
+    """Reductions of grammar/types.lark to ``tileproof.mlir.types.Node``."""
 
     def named(self, items: list[Any]) -> Node:
         name, *angle = items

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from tileproof.base.records import dataclass
 from tileproof.dialects.infer import (
     access,
     arithmetic,
@@ -28,8 +29,7 @@ from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
 from tileproof.dialects.values import Type, read_type
 from tileproof.layout import LayoutError
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.rulebase.book import Rulebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from tileproof.base.records import dataclass
 from tileproof.dialects.values import TUPLES, Algebraic, Tensor, Type
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.rulebase.book import Rulebook
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 

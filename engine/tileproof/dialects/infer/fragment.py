@@ -22,14 +22,14 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.infer.partition import known, role_of
-from tileproof.dialects.types import Node
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, Type, element_bits
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import Integer, is_zero, multiply_integers
 from tileproof.layout.tuples import leaves, product, transform
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple
-from tileproof.rule import Rulebook
+from tileproof.mlir.types import Node
+from tileproof.rulebase.book import Rulebook
 
 _DESCRIPTOR_BITS = 128
 _COLUMN_BITS = 32

@@ -6,14 +6,14 @@ from tileproof.dialects.fragments import fragments
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, operand, tuple_operand
 from tileproof.dialects.infer.memory import sliced
 from tileproof.dialects.values import Algebraic, Tensor, TiledCopy, TiledMma
-from tileproof.held import Fragments, Missing
+from tileproof.evaluate.fragments import Fragments, Missing
 from tileproof.layout import LayoutError, size, tiled
 from tileproof.layout.basics import modes
 from tileproof.layout.leaves import Integer, integer, multiply_integers
 from tileproof.layout.tiled import CopySide, MmaOperand
 from tileproof.layout.tuples import product
 from tileproof.layout.values import Dynamic, Tuple
-from tileproof.rule import Rulebook
+from tileproof.rulebase.book import Rulebook
 
 _ROLES = ("A", "B", "C")
 _ALONG = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}  # the modes of (M,N,K) that an operand has

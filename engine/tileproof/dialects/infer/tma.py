@@ -15,7 +15,6 @@ from tileproof.dialects.infer.call import (
     tuple_operand,
 )
 from tileproof.dialects.infer.memory import advance
-from tileproof.dialects.types import Node
 from tileproof.dialects.values import (
     Atom,
     CoordIterator,
@@ -32,6 +31,7 @@ from tileproof.layout import LayoutError, tiled
 from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import divide_integers, integer, multiply_integers
 from tileproof.layout.values import Basis, Layout
+from tileproof.mlir.types import Node
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 

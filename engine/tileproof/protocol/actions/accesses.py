@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
-from tileproof.ir import Operation
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
-from tileproof.protocol.clock import Agent
-from tileproof.protocol.footprint import Footprint, footprint
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.access_sets import Footprint, footprint
 from tileproof.protocol.machine import Access, Machine
-from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address
+from tileproof.protocol.vector_clock import Agent
+from tileproof.protocol.warps import Strand
 
 _NAMED = {
     ".generic": "threads",

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-from tileproof.ir import Operation
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import proxy_fence
 from tileproof.protocol.actions.base import Action, registrar
 from tileproof.protocol.actions.copies import bulk_across, bulk_load, bulk_read, sized
 from tileproof.protocol.actions.elements import post
-from tileproof.protocol.effects import words
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Value, lift
-from tileproof.records import dataclass
-from tileproof.rule import Rulebook
+from tileproof.protocol.warps import Strand
+from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

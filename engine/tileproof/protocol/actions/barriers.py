@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tileproof.ir import Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, registrar, result
-from tileproof.protocol.clock import Agent, Clock
-from tileproof.protocol.effects import words
 from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
+from tileproof.protocol.vector_clock import Agent, Clock
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tileproof.ir import Operation
-from tileproof.protocol.clock import Agent
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.vector_clock import Agent
+from tileproof.protocol.warps import Strand
 
 Action = Callable[[Machine, Strand, Instruction], int]
 WAITS = -1

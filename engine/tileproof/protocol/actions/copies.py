@@ -7,20 +7,20 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Algebraic, Tensor, read_type
-from tileproof.ir import Operation
 from tileproof.layout.basics import get_shape, size
 from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
-from tileproof.protocol.effects import words
 from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Fields, Lanes
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

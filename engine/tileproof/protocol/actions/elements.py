@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Tensor, read_type
-from tileproof.ir import Operation
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.access_sets import element_of
 from tileproof.protocol.actions.accesses import generic
 from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import index_of
-from tileproof.protocol.footprint import element_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
 from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

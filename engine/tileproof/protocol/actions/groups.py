@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tileproof.ir import Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, integer, registrar, retire
-from tileproof.protocol.effects import number, words
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import number, words
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

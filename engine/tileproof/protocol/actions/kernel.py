@@ -5,10 +5,10 @@ from __future__ import annotations
 from tileproof.protocol.actions.base import Action, limit, registrar
 from tileproof.protocol.actions.groups import uncommitted
 from tileproof.protocol.actions.rendezvous import unwaited
-from tileproof.protocol.effects import number
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Queue, Strand
+from tileproof.protocol.steps import number
+from tileproof.protocol.warps import Queue, Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tileproof.dialects.entities import memory as memory_kind
-from tileproof.dialects.types import Kind
+from tileproof.dialects.operands import memory as memory_kind
+from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, registrar
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
-from tileproof.protocol.clock import Clock
-from tileproof.protocol.effects import words
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
+from tileproof.protocol.vector_clock import Clock
+from tileproof.protocol.warps import Strand
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 

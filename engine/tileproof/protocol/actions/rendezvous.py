@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tileproof.ir import Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
-from tileproof.protocol.clock import Clock
 from tileproof.protocol.machine import Machine, Unfollowed, Use
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.vector_clock import Clock
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

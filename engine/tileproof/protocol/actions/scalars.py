@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.protocol.actions.base import Action, address, operand, registrar, result, type_of_result
-from tileproof.protocol.effects import words
 from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Lanes, Memory, Value
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tileproof.dialects.values import Pointer, element_bits, read_type
-from tileproof.ir import Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
 from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
 from tileproof.protocol.actions.elements import slot_read
-from tileproof.protocol.effects import words
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.strand import Strand
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Memory, Value
+from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)

@@ -1,0 +1,65 @@
+"""Diagnostics: what is wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
+
+
+class Severity(Enum):
+    """How bad it is. Only errors fail a run unless ``--fail-on`` says otherwise."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for notes, 1 for warnings, 2 for errors."""
+        return ("note", "warning", "error").index(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding is about, and what happens there."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding at one place.
+
+    Attributes:
+        code, name: of the rule that it violates.
+        message, hint: one sentence each, in the user's terms.
+        sources: where the fact behind it is written down.
+        anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
+        echoes: what that verifier says in addition.
+        related: the other places that it is about, in the order in which things happen.
+    """
+
+    source: Source
+    span: Span
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    sources: tuple[str, ...] = ()
+    anchor: int | None = None
+    echoes: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+
+    @property
+    def place(self) -> int:
+        """The offset at which MLIR's verifier would report it."""
+        return self.span.start if self.anchor is None else self.anchor
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Sort key within one file: place, then code."""
+        return (self.span.start, self.span.end, self.code)

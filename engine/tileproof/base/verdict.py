@@ -1,0 +1,53 @@
+"""What a proof says: proved, refuted or unknown, and nothing in between.
+
+A proof is about values that the reader of a kernel knows: coordinates, byte addresses, fields of a descriptor. A
+refutation always carries such values; `unknown` always says why, and never counts as success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+
+Known: TypeAlias = "int | str | bool | tuple[Known, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """The claim holds for all values.
+
+    Attributes:
+        by: how it was decided: ``algebra``, ``enumeration`` or ``z3``.
+        statement: the claim in one sentence.
+        values: what was found along the way (of `--solve`: the solution).
+    """
+
+    by: str
+    statement: str
+    values: Mapping[str, Known]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """The claim is false.
+
+    Attributes:
+        message: what is wrong, in one sentence.
+        counterexample: where: coordinates, indices, byte addresses, by name, in the order of printing.
+    """
+
+    by: str
+    message: str
+    counterexample: Mapping[str, Known]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Not decided: the time budget, or a construct that cannot be expressed."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Proved | Refuted | Unknown

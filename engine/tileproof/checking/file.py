@@ -1,0 +1,41 @@
+"""``check``: from a text to its diagnostics.
+
+A file is scanned; each distinct type in it is parsed once, its layouts with it; the atoms found there and the
+operations that use them become facts; the rules judge the facts. One cause gives one error: an atom is judged once a
+file, where it first occurs, and the uses of an illegal atom are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.source import Source
+from tileproof.checking.expectations import split, verify
+from tileproof.checking.mlir import check_ir
+from tileproof.judge.outcome import FileReport, Options, finding
+from tileproof.ptx.module import is_ptx
+from tileproof.rulebase.book import Rulebook
+
+
+def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
+    """Check one file, in parts where it is split, and against what it expects where that is verified."""
+    if is_ptx(source):
+        from tileproof.checking.ptx import check_ptx  # noqa: PLC0415  what IR alone does not need
+
+        one = check_ptx
+    else:
+        one = check_ir
+    parts = [(part, one(book, part, options)) for part in (split(source) if options.split else [source])]
+    held = [report for _, report in parts if not report.empty]
+    if options.verify:
+        found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
+    else:
+        found = tuple(d for report in held for d in report.diagnostics)
+    return FileReport(source, found, held[0].target if held else None, empty=not held)
+
+
+def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
+    """What differs from the expectations in a text."""
+    for span, message in verify(source, found):
+        yield finding(book, source, "IR030", span, message)

@@ -1,0 +1,248 @@
+"""``legal``: whether a target takes a PTX instruction, and which rules it breaks if not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
+from tileproof.dialects.facts import Facts
+from tileproof.evaluate.python import Judge, judge_for
+from tileproof.judge.messages import render
+from tileproof.judge.outcome import FileReport, Options, finding
+from tileproof.judge.spans import span_of
+from tileproof.judge.target import Target
+from tileproof.ptx.parse_facts import Registers, lower
+from tileproof.ptx.registers import by_letter
+from tileproof.report.values import Report
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Rule
+from tileproof.rulebase.expression import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether an instruction is legal, the codes of what was found, warnings too, and the first message."""
+
+    legal: bool
+    codes: tuple[str, ...]
+    message: str
+
+
+class BadRequest(ValueError):
+    """A target or a PTX version that there is not."""
+
+
+@lru_cache(maxsize=256)
+def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> dict[str, Scalar]:
+    """The facts that are not in the text: the target and the PTX version.
+
+    Args:
+        target: such as ``sm_90a``.
+        ptx: such as (8, 7); None for the newest that knows the target.
+
+    Raises:
+        BadRequest: no such target, or no such version.
+    """
+    rows = book.tables["target", "ptx"].rows
+    member = f".{target}"
+    if (member,) not in rows:
+        shown = target if len(target) <= 40 else target[:37] + "..."
+        close = get_close_matches(shown.lower(), [name[1:] for (name,) in rows], 1, 0.5)
+        raise BadRequest(f"no target is called '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
+    if ptx is None:
+        newest = book.tables["target", "ptx"].column("last")
+        assert newest is not None, "rules/targets.rule"
+        version = rows[member,][newest]
+        assert isinstance(version, int), "rules/targets.rule"
+        return {"target": member, "ptx": version}
+    major, minor = ptx
+    version = 100 * major + minor
+    if version not in book.domain("ptx", "ptx") or not 0 <= minor < 10:
+        raise BadRequest(f"there is no PTX {major}.{minor}")
+    return {"target": member, "ptx": version}
+
+
+def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Verdict:
+    """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...), or an atom's type.
+
+    Args:
+        where: ``context`` of the target.
+    """
+    if is_atom(text):
+        return _of_diagnostics(check_atom(book, contract, text, where).diagnostics)
+    if len(text) > _LONG:
+        return _judged.__wrapped__(book, contract, text, *where.items())
+    return _judged(book, contract, text, *where.items())
+
+
+_LONG = 1000
+"""Longer texts are judged and forgotten: many of them would fill the memory."""
+
+
+@lru_cache(maxsize=65536)
+def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
+    """The verdict on an instruction; programs that search for one ask the same again and again."""
+    lowered = lower(book, text, by_letter(book))
+    if lowered.faults:
+        fault = lowered.faults[0]
+        place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
+        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.message + place)
+    assert lowered.declaration is not None
+    judge = judge_for(book, contract, lowered.declaration.schema)
+    values = {**lowered.values, **dict(where)}
+    violated = judge.violated(values)
+    if not violated:
+        return _LEGAL
+    errors = [rule for rule in violated if rule.severity is Severity.ERROR]
+    first = (errors or list(violated))[0]
+    assert lowered.opcode is not None
+    message = _message(judge, first, Facts(judge.schema, values, lowered.opcode.spelled, {}, Span(0, 0)))
+    return Verdict(not errors, tuple(rule.code for rule in violated), message)
+
+
+_LEGAL = Verdict(True, (), "")
+_quoted = json.JSONEncoder().encode
+_decoded = json.JSONDecoder().decode
+
+
+def is_atom(text: str) -> bool:
+    """Whether a text is a type of the IR, such as ``!cute_nvgpu.sm90.mma<...>``, and no instruction."""
+    return text.lstrip().startswith(("!cute", "cute_nvgpu."))
+
+
+def check_atom(
+    book: Rulebook, contract: str, text: str, where: dict[str, Scalar], any_type: bool = False
+) -> FileReport:
+    """Check a type as ``check`` would in a file.
+
+    Args:
+        any_type: a type of the dialect that is no atom is none of our business, as in a file.
+    """
+    from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what instructions do not need
+
+    atom = text.strip()
+    source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
+    report = check_ir(book, source, Options(contract, str(where["target"])[1:], mend=False))
+    known = book.enums["atom"].by_spelling
+    start = source.text.index(" -> ") + len(" -> ")
+    name = atom.removeprefix("!").partition("<")[0].strip()
+    if any_type or report.diagnostics or name.startswith("cute.") or name in known:
+        return report
+    found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"no atom is called '{name}'")
+    inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
+    close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
+    hint = f"did you mean {inner[close[0]]}?" if close else found.hint
+    return replace(report, diagnostics=(replace(found, hint=hint),))
+
+
+def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    message = (errors or list(found))[0].message if found else ""
+    return Verdict(not errors, tuple(dict.fromkeys(d.code for d in found)), message)
+
+
+def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
+    return render(judge, rule, rule.message, facts) or rule.message
+
+
+def diagnostics(
+    book: Rulebook,
+    contract: str,
+    source: Source,
+    start: int,
+    end: int,
+    registers: Registers,
+    where: dict[str, Scalar],
+) -> Iterator[Diagnostic]:
+    """What is wrong with the instruction between two offsets of a text, with hints and places."""
+    lowered = lower(book, source.text[start:end], registers)
+    for fault in lowered.faults:
+        span = Span(start + fault.span.start, start + fault.span.end)
+        yield finding(book, source, fault.code, span, fault.message)
+    if not lowered.faults:
+        assert lowered.declaration is not None
+        yield from violations(book, contract, source, lowered.facts(where, start))
+
+
+def violations(book: Rulebook, contract: str, source: Source, facts: Facts) -> Iterator[Diagnostic]:
+    """The rules that a configuration violates, those of the schemas that its own extends included."""
+    judge = judge_for(book, contract, facts.schema)
+    for rule in judge.violated(facts.values):
+        hint = render(judge, rule, rule.hint, facts)
+        message = _message(judge, rule, facts)
+        yield Diagnostic(source, span_of(rule, facts), rule.code, rule.name, rule.severity, message, hint, rule.sources)
+
+
+def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str]:
+    """For each line ``{"target": ..., "instr": ...}`` a line ``{"legal": ..., "codes": [...], "message": ...}``."""
+    for line in lines:
+        if line.strip():
+            yield answer(book, contract, line)
+
+
+def answer(book: Rulebook, contract: str, line: str) -> str:
+    """The answer to one request; what is wrong with the request is an answer too."""
+    try:
+        request = _decoded(line)
+        target, text, ptx = _fields(request)
+        verdict = legal(book, contract, text, context(book, target, ptx))
+    except BadRequest as error:
+        verdict = Verdict(False, ("PT010",), str(error))
+    except (ValueError, RecursionError) as error:
+        verdict = Verdict(False, ("PT010",), f"not a request {{'target': ..., 'instr': ...}}: {error}")
+    return as_json(verdict)
+
+
+def as_json(verdict: Verdict) -> str:
+    """A verdict as one line."""
+    codes = ", ".join([f'"{code}"' for code in verdict.codes])
+    legal = "true" if verdict.legal else "false"
+    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_quoted(verdict.message)}}}'
+
+
+def version(text: str) -> tuple[int, int]:
+    """``8.7`` as (8, 7).
+
+    Raises:
+        BadRequest: it is no version.
+    """
+    major, _, minor = text.partition(".")
+    if not (major.isdecimal() and minor.isdecimal()):
+        raise BadRequest(f"'{text}' is no PTX version such as 8.7")
+    return int(major), int(minor)
+
+
+def report(
+    book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar], any_type: bool = False
+) -> Report:
+    """What is wrong with each of some instructions and atoms, as ``check`` shows it."""
+    registers = by_letter(book)
+    files = []
+    for text in instructions:
+        if is_atom(text):
+            files.append(check_atom(book, contract, text, where, any_type))
+            continue
+        source = Source("<instruction>", text)
+        found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
+        files.append(FileReport(source, found, Target(str(where["target"]), "given")))
+    return Report(tuple(files), (), Options(contract, str(where["target"])[1:]), book)
+
+
+def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
+    if not isinstance(request, dict):
+        raise BadRequest("a request is an object with 'target' and 'instr'")
+    target, text, ptx = request.get("target"), request.get("instr"), request.get("ptx")
+    if not isinstance(target, str) or not isinstance(text, str):
+        raise BadRequest("a request has the strings 'target' and 'instr'")
+    if ptx is None:
+        return target, text, None
+    if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
+        raise BadRequest("'ptx' is a version such as [8, 7]")
+    return target, text, (ptx[0], ptx[1])

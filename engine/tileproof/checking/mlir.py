@@ -1,0 +1,434 @@
+"""``check``: from a text to its diagnostics.
+
+A file is scanned; each distinct type in it is parsed once, its layouts with it; the atoms found there and the
+operations that use them become facts; the rules judge the facts. One cause gives one error: an atom is judged once a
+file, where it first occurs, and the uses of an illegal atom are not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+from itertools import chain
+
+from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
+from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.operands import field_set, resolve
+from tileproof.dialects.type_flow import conflicts
+from tileproof.dialects.values import ALGEBRA, Other, read_type
+from tileproof.dialects.versions import is_published
+from tileproof.dialects.wellformed import malformed
+from tileproof.evaluate.python import Judge
+from tileproof.judge import target
+from tileproof.judge.messages import render
+from tileproof.judge.outcome import FileReport, Options, finding, finish
+from tileproof.judge.spans import span_of
+from tileproof.judge.target import Target
+from tileproof.memory.built_descriptors import assembled
+from tileproof.memory.descriptors import made, operand_facts
+from tileproof.memory.overlaps import sharing
+from tileproof.memory.tensor_maps import kernel_arguments
+from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.scanner import Scan, scan
+from tileproof.mlir.types import Kind, Node
+from tileproof.protocol.verify import relevant
+from tileproof.protocol.verify import verify as verify_protocol
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Atom
+from tileproof.rulebase.expression import Scalar
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
+from tileproof.syntax.types import type_tree
+from tileproof.uses.copies import Binding, Copy, Definitions, read_copy
+from tileproof.uses.gemm import Gemm, read_gemm
+from tileproof.uses.tiled import partition_facts, tiled_facts
+from tileproof.uses.wgmma_pages import four_op_facts
+
+_MOST_MENDED = 4  # illegal atoms of a file whose nearest legal form is looked for
+
+
+_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
+
+
+_GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
+
+
+_ASSEMBLES = re.compile(r"nvvm\.tcgen05\.mma|tma_load|tma_store")  # else there is nothing to follow
+
+
+MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
+
+
+@lru_cache(maxsize=64)
+def judge_of(book: Rulebook, contract: str, schema: str) -> Judge:
+    """The compiled rules of a schema."""
+    # What a gemm inherits from its atom was judged at the atom.
+    return Judge(book, contract, schema, inherited=not schema.endswith(".gemm"))
+
+
+def check_ir(book: Rulebook, source: Source, options: Options) -> FileReport:
+    """Check one text of MLIR."""
+    return _Check(book, source, options).report()
+
+
+@dataclass(frozen=True, slots=True)
+class _AtomUse:
+    """An atom where it first occurs."""
+
+    node: Node
+    offset: int
+    member: str  # of the enum `atom`
+
+
+class _Check:
+    """One run over one file."""
+
+    def __init__(self, book: Rulebook, source: Source, options: Options) -> None:
+        self.book = book
+        self.source = source
+        self.options = options
+        self.scan: Scan = scan(source)
+        self.aliases: dict[str, Alias] = self.scan.module.aliases
+        self.diagnostics: list[Diagnostic] = []
+        self.atoms: dict[str, _AtomUse] = {}
+        self.illegal: set[str] = set()
+        self.held: dict[str, tuple[str, _AtomUse] | None] = {}
+        self.mended = 0
+
+    def report(self) -> FileReport:
+        if not self.scan.holds_ir:
+            return FileReport(self.source, (), None, empty=True)
+        for fault in self.scan.faults:
+            self.find("IR001", fault.span, fault.message)
+        self.read_types()
+        uses = dict(self.operations_with_needs())
+        needs = [self.needs("atom", use.member) for use in self.atoms.values()]
+        needs += [self.needs("operation", member) for member in uses]
+        asked = f".{self.options.target}" if self.options.target else None
+        chosen = target.choose(self.book, self.options.contract, self.source, needs, asked)
+        for text, use in self.atoms.items():
+            self.judge_atom(text, use, chosen)
+        if chosen is not None:
+            for member, operation in uses.items():
+                self.judge_operation(member, operation, chosen)
+        self.judge_uses()
+        self.judge_descriptors()
+        self.judge_assembled()
+        self.judge_tilings()
+        self.judge_types()
+        self.judge_protocol()
+        self.judge_four_ops()
+        found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
+        return FileReport(self.source, found, chosen)
+
+    # -- reporting
+
+    def find(self, code: str, span: Span, message: str) -> None:
+        """Report a finding of the engine."""
+        self.diagnostics.append(finding(self.book, self.source, code, span, message))
+
+    def judge(self, facts: Facts) -> bool:
+        """Report the rules that a configuration violates; whether none of them is an error."""
+        judge = judge_of(self.book, self.options.contract, facts.schema)
+        legal = True
+        for rule in judge.violated(facts.values):
+            legal = legal and rule.severity is not Severity.ERROR
+            message = render(judge, rule, rule.message, facts) or rule.message
+            hint = render(judge, rule, rule.hint, facts)
+            span = span_of(rule, facts)
+            self.diagnostics.append(
+                Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+            )
+        return legal
+
+    # -- types
+
+    def read_types(self) -> None:
+        """Parse each distinct dialect type and find the atoms in it."""
+        for text, offset in self.scan.module.types.items():
+            if text.startswith(("!cute.", "!cute_nvgpu.", "#cute.")):
+                self.read_type(text, offset)
+            elif text[0] == "!" and "." not in text and "<" not in text and text not in self.aliases:
+                self.find("IR005", Span(offset, offset + len(text)), f"no alias '{text}' is defined in this file")
+
+    def read_type(self, text: str, offset: int) -> None:
+        try:
+            tree = type_tree(text)
+        except SyntaxFault as fault:
+            self.find("IR002", Span(offset + fault.start, offset + fault.end), f"malformed type: {fault}")
+            return
+        if tree.text[1:].removeprefix("cute.") in ALGEBRA and tree.children and tree.children[0].kind is not Kind.TEXT:
+            first = tree.children[0]
+            self.find("IR002", Span(offset + first.start, offset + first.end), "malformed type: expected string")
+            return
+        atoms = self.book.enums["atom"].by_spelling
+        for node in tree.walk():
+            if node.kind is Kind.TEXT:
+                self.read_layout(node, tree, offset)
+            elif node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])):
+                self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
+            elif node.kind is Kind.TYPE and _ATOM.match(node.text):
+                self.unknown_atom(node.text[1:], offset + node.start)
+
+    def unknown_atom(self, name: str, start: int) -> None:
+        """A name that looks like an atom's and is none; the closest one that there is."""
+        span = Span(start, start + 1 + len(name))
+        generation = _GENERATION.search(name)
+        tiers = self.book.enums["tier"].members
+        if generation is not None and any(tier.startswith(f".sm{generation[1]}_") for tier in tiers):
+            self.find("AT002", span, f"SM{generation[1]} is a legal target without an MMA atom mnemonic of its own")
+            return
+        found = finding(self.book, self.source, "AT001", span, f"no atom is called '{name}'")
+        known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
+        close = get_close_matches(name.lower(), known, 1, 0.8)
+        self.diagnostics.append(replace(found, hint=f"did you mean {known[close[0]]}?") if close else found)
+
+    def read_layout(self, node: Node, tree: Node, offset: int) -> None:
+        what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
+        try:
+            if len(node.text) > MAX_LAYOUT:
+                raise SyntaxFault(f"longer than {MAX_LAYOUT} characters", 0, 1)
+            value = parse_layout(node.text)
+        except SyntaxFault as fault:
+            start = offset + node.start
+            span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
+            self.find("IR003", span, f'failed to parse {what} from "{_short(node.text)}": {fault}')
+            return
+        if (complaint := malformed(what, value, self.published)) is not None:
+            self.find("IR003", Span(offset + node.start, offset + node.end), complaint)
+
+    @cached_property
+    def published(self) -> bool:
+        """Whether the file is of the published generation of the dialect."""
+        return is_published(self.scan.module)
+
+    # -- atoms and operations
+
+    def needs(self, table: str, member: str) -> str:
+        """The feature that an atom or an operation needs."""
+        need = self.book.tables[table, self.options.contract].rows[member,][0]
+        assert isinstance(need, str)
+        return need
+
+    def judge_atom(self, text: str, use: _AtomUse, chosen: Target | None) -> None:
+        name = Span(use.offset + use.node.start, use.offset + use.node.start + len(use.node.text))
+        if chosen is not None:
+            values: dict[str, Scalar] = {"target": chosen.name, "atom": use.member}
+            values["needs"] = self.needs("atom", use.member)
+            if not self.judge(Facts("atom", values, {"atom": use.node.text[1:]}, {}, name)):
+                self.illegal.add(text)
+                return
+        declaration = self.book.atoms.get(use.node.text[1:])
+        if declaration is None:
+            return
+        try:
+            facts = atom_facts(self.book, declaration, use.node, use.offset)
+        except MalformedAtom as fault:
+            self.find("IR004", fault.span, str(fault))
+            self.illegal.add(text)
+            return
+        before = len(self.diagnostics)
+        if not self.judge(replace(facts, span=name)):
+            self.illegal.add(text)
+            self.mend(before, text, declaration)
+
+    def mend(self, first: int, text: str, declaration: Atom) -> None:
+        """Tell the nearest legal form of an illegal atom, behind the hint of the first error about it."""
+        at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
+        found = self.diagnostics[at]
+        shown = self.options.reports(found.code, found.name) and not self.options.verify
+        if not shown or not self.options.mend or self.mended == _MOST_MENDED:
+            return
+        self.mended += 1
+        from tileproof.suggesting.repair import repair_atom  # noqa: PLC0415  the solver loads slowly, and most atoms are legal
+
+        repair = repair_atom(self.book, self.options.contract, declaration, type_tree(text), text)
+        if repair.text:
+            nearest = f"the nearest legal atom is {repair.text}"
+            self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
+
+    @cached_property
+    def operation_kinds(self) -> list[tuple[str, str]]:
+        """Beginnings of operation names and the member each stands for, the longest first."""
+        spellings = self.book.enums["operation"].by_spelling
+        return sorted(spellings.items(), key=lambda item: -len(item[0]))
+
+    def operations_with_needs(self) -> Iterator[tuple[str, Operation]]:
+        """The first operation of each kind that needs something of the target, last kind first."""
+        seen: set[str] = set()
+        for operation in self.scan.module.walk():
+            for beginning, member in self.operation_kinds:
+                if operation.name.startswith(beginning):
+                    if member not in seen:
+                        seen.add(member)
+                        yield member, operation
+                    break
+
+    def judge_operation(self, member: str, operation: Operation, chosen: Target) -> None:
+        values: dict[str, Scalar] = {"target": chosen.name, "operation": member}
+        values["needs"] = self.needs("operation", member)
+        self.judge(Facts("operation", values, {"operation": operation.name}, {}, operation.name_span))
+
+    def judge_uses(self) -> None:
+        """The operations that execute atoms, as the interfaces of the atoms demand."""
+        kinds = self.book.enums["atom_use"].by_spelling
+        definitions = Definitions()
+        for operation in self.scan.module.walk():
+            if (member := kinds.get(operation.name)) is not None and self.judge_use(operation, member):
+                if (gemm := read_gemm(operation, self.aliases)) is not None:
+                    self.judge_gemm(gemm)
+                elif (copy := read_copy(operation, self.aliases)) is not None:
+                    self.judge_copy(copy, definitions.binding(copy.value))
+            definitions.add(operation, self.aliases)
+
+    def judge_descriptors(self) -> None:
+        """The operands in shared memory that descriptors are made of: one question a kind of memory."""
+        asked: set[object] = set()
+        for one in made(self.book, self.scan.module.operations, self.aliases):
+            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
+            if question not in asked and not any(atom in one.atom for atom in self.illegal):
+                asked.add(question)
+                self.judge(operand_facts(self.book, self.options.contract, one))
+
+    def judge_assembled(self) -> None:
+        """What kernels assemble by arithmetic, what TMA writes, and who shares memory: each finding once."""
+        text, operations = self.source.text, self.scan.module.operations
+        if "smem" not in text:
+            return
+        arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
+        parts = [sharing(self.book, operations, self.aliases, arguments)]
+        if _ASSEMBLES.search(text):
+            parts.append(assembled(self.book, self.options.contract, operations, self.aliases, arguments))
+        seen: set[object] = set()
+        for facts in chain.from_iterable(parts):
+            key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
+            if key not in seen:
+                seen.add(key)
+                self.judge(facts)
+
+    def judge_use(self, operation: Operation, member: str) -> bool:
+        """Whether the first operand of an operation is an atom with the interface that the operation needs."""
+        if not operation.inputs:
+            return False
+        use = operation.inputs[0]
+        text = resolve(use.text, self.aliases)
+        found = self.atom_in(text)
+        if found is None:
+            known = read_type(text)
+            if isinstance(known, Other) and text.startswith("!cute"):
+                return False  # a tiled copy of something that is not understood, or an unknown atom
+            values, spelled = {"atom": ".unregistered", "operation": member}, text
+        else:
+            values, spelled = {"atom": found[1].member, "operation": member}, found[1].node.text[1:]
+        return self.judge(
+            Facts("atom.use", values, {"atom": spelled, "operation": operation.name}, {"atom": use.span}, use.span)
+        )
+
+    def judge_copy(self, copy: Copy, binding: Binding | None) -> None:
+        """The use of a copy atom; that of an illegal one is not judged."""
+        found = self.atom_in(copy.atom)
+        if found is None or found[0] in self.illegal:
+            return
+        use = found[1]
+        declaration = self.book.atoms.get(use.node.text[1:])
+        atom = atom_facts(self.book, declaration, use.node, use.offset) if declaration is not None else None
+        self.judge(copy.facts(self.book, use.member, found[0], atom, binding))
+
+    def judge_gemm(self, gemm: Gemm) -> None:
+        """The use of an MMA atom; that of an illegal one is not judged."""
+        found = self.atom_in(gemm.atom)
+        if found is None or found[0] in self.illegal:
+            return
+        use = found[1]
+        name = use.node.text[1:]
+        declaration = self.book.atoms.get(name)
+        atom = atom_facts(self.book, declaration, use.node, use.offset) if declaration is not None else None
+        legal = self.judge(gemm.facts(self.book, use.member, name, self.fields_set, atom))
+        uses = (
+            s for s in self.book.schemas.values() if declaration and declaration.schema in self.book.lineage(s.name)
+        )
+        schema = next((s for s in uses if s.name.endswith(".gemm")), None)
+        if legal and atom is not None and schema is not None:
+            self.judge(gemm.facts_with(self.book, schema.name, atom))
+
+    def judge_tilings(self) -> None:
+        """Tiled atoms that do not cover their tile, and tensors that are no whole number of tiles."""
+        for text, offset in self.scan.module.types.items():
+            if text.startswith(("!cute.tiled_mma", "!cute.tiled_copy")) and self.on_legal_atom(text):
+                for facts in tiled_facts(resolve(text, self.aliases), Span(offset, offset + len(text))):
+                    self.judge(facts)
+        for operation in self.scan.module.walk():
+            partition = partition_facts(operation, self.aliases)
+            if partition is not None and self.on_legal_atom(resolve(operation.inputs[0].text, self.aliases)):
+                self.judge(partition)
+
+    def on_legal_atom(self, text: str) -> bool:
+        """Whether a type holds an atom that is not reported already."""
+        found = self.atom_in(text)
+        return found is not None and found[0] not in self.illegal
+
+    def judge_types(self) -> None:
+        """Types that contradict each other between the definition of a value and its use."""
+        for conflict in conflicts(self.scan.module, self.illegal, self.book):
+            operation = conflict.operation
+            found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
+            echo = f"'{operation.name}' op failed to infer returned types"
+            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
+
+    def judge_protocol(self) -> None:
+        """The asynchronous protocol of each kernel; of a module with other errors it says little that is new."""
+        if not relevant(self.source.text) or self.scan.faults:
+            return
+        explain = self.options.explain_path
+        for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):
+            for fault in outcome.faults:
+                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
+                span = fault.operation.name_span
+                found = finding(self.book, self.source, fault.code, span, fault.message + traced, fault.hint)
+                places = [Related(operation.name_span, what) for what, operation in fault.trace]
+                places += [Related(step.operation.name_span, str(step)) for step in fault.path]
+                self.diagnostics.append(replace(found, related=tuple(places)))
+            if outcome.unfollowed is not None:
+                operation, reason = outcome.unfollowed
+                self.find("PR190", operation.name_span, f"the protocol is not verified beyond this: {reason}")
+
+    def judge_four_ops(self) -> None:
+        """The operations around ``nvvm.wgmma.mma_async``, as the reference pages want them."""
+        if "nvvm.wgmma.mma_async" in self.source.text:
+            for facts in four_op_facts(self.book, self.scan.module.operations):
+                self.judge(facts)
+
+    def line(self, operation: Operation) -> int:
+        """Where an operation stands."""
+        return self.source.position(operation.name_span.start).line
+
+    @cached_property
+    def fields_set(self) -> frozenset[str]:
+        """Fields that the file sets on atoms: these may carry scale factors and metadata instead of the operands."""
+        return frozenset(filter(None, map(field_set, self.scan.module.walk())))
+
+    def atom_in(self, text: str) -> tuple[str, _AtomUse] | None:
+        """The atom in a type, itself or inside a tiled one."""
+        if text not in self.held:
+            self.held[text] = self.find_atom(text)
+        return self.held[text]
+
+    def find_atom(self, text: str) -> tuple[str, _AtomUse] | None:
+        """``atom_in``, looked up."""
+        try:
+            tree = type_tree(text)
+        except SyntaxFault:
+            return None
+        for node in tree.walk():
+            if (use := self.atoms.get(text[node.start : node.end])) is not None:
+                return text[node.start : node.end], use
+        return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

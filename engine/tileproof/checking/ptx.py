@@ -1,0 +1,97 @@
+"""``check`` on PTX: every instruction of the families that the rules know, for the target that the module names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.source import Source, Span
+from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
+from tileproof.dialects.facts import Facts
+from tileproof.judge.outcome import FileReport, Options, finding, finish
+from tileproof.judge.target import Target
+from tileproof.ptx.module import Module, is_ptx, read_module
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Scalar
+
+__all__ = ["check_ptx", "is_ptx"]
+
+_OPCODE = re.compile(r"(?:@\s*!?\s*[%$\w.]+\s+)?([a-z]\w*(?:[.:]+\w+)*)")
+_CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
+_ALIKE = 0.85  # an unknown name this near to a known one is a misspelling, not another instruction
+
+
+def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
+    """Check one PTX module."""
+    module = read_module(book, source)
+    if module.version is None and not module.instructions:
+        return FileReport(source, (), None, empty=True)
+    found: list[Diagnostic] = []
+    where = _context(book, source, options, module, found)
+    target = None
+    if where is not None:
+        target = Target(str(where["target"]), "given" if options.target else "named in the module")
+        found += _instructions(book, source, options, module, where)
+    return FileReport(source, finish(book, source, options, found, module.comments), target)
+
+
+def _context(
+    book: Rulebook, source: Source, options: Options, module: Module, found: list[Diagnostic]
+) -> dict[str, Scalar] | None:
+    """Target and PTX version; None, with the reason among the diagnostics, where the module names none."""
+    start = Span(0, min(1, len(source.text)))
+    name, place = module.target or (None, start)
+    if options.target is not None:
+        name = options.target
+    if name is None:
+        found.append(finding(book, source, "PT011", start, "the module names no target"))
+        return None
+    try:
+        context(book, name)
+    except BadRequest as error:
+        found.append(finding(book, source, "PT011", place, str(error)))
+        return None
+    number, place = module.version or (None, start)
+    try:
+        where = context(book, name, version(number) if number is not None else None)
+    except BadRequest as error:
+        found.append(finding(book, source, "PT011", place, str(error)))
+        return context(book, name)
+    found += violations(book, options.contract, source, Facts("ptx", where, {}, {}, place))
+    return where
+
+
+def _module_rules(book: Rulebook) -> frozenset[str]:
+    """Codes of the rules about target and version alone: they are broken once a module, not once an instruction."""
+    return frozenset(rule.code for rule in book.rules.values() if rule.facts <= {"target", "ptx"})
+
+
+def _instructions(
+    book: Rulebook, source: Source, options: Options, module: Module, where: dict[str, Scalar]
+) -> Iterator[Diagnostic]:
+    said = _module_rules(book)
+    groups: dict[int, str] = {}
+    for statement in module.instructions:
+        opcode = _OPCODE.match(source.text, statement.start, statement.end)
+        if opcode is None or not _judged(book, opcode[1]):
+            continue
+        found = diagnostics(book, options.contract, source, statement.start, statement.end, statement.registers, where)
+        yield from (diagnostic for diagnostic in found if diagnostic.code not in said)
+        group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
+        if group and groups.setdefault(statement.body, group[0]) != group[0]:
+            place = Span(opcode.start(1) + group.start(), opcode.start(1) + group.end())
+            message = f"{group[0]} stands in a kernel that began with {groups[statement.body]}"
+            yield finding(book, source, "PT012", place, message)
+
+
+@lru_cache(maxsize=4096)
+def _judged(book: Rulebook, opcode: str) -> bool:
+    """Whether an opcode is of a family that the rules know, or misspells one."""
+    words = opcode.split(".")
+    if words[0] in book.enums["unjudged_family"].by_spelling:
+        return False
+    names = [".".join(words[:k]) for k in range(1, len(words) + 1)]
+    return any(name in book.instructions or get_close_matches(name, book.instructions, 1, _ALIKE) for name in names)

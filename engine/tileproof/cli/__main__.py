@@ -1,0 +1,5 @@
+"""``python -m tileproof.cli``."""
+
+from tileproof.cli import main
+
+main()

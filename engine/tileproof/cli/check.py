@@ -1,0 +1,104 @@
+"""``tileproof check``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tileproof.cli.options import (
+    FORMATS,
+    fail,
+    inputs,
+    listed,
+    load_rules,
+    no_garbage_collection,
+    processes,
+    progress,
+    rule_options,
+    write,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option(
+    "--contract",
+    type=click.Choice(["ptx", "tileiras"]),
+    help="What the hardware and ptxas accept (ptx, the default), or what the reference pages say.",
+)
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, by commas.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note"]),
+    help="The least severity that makes the exit status 1.  [default: error]",
+)
+@click.option("--split-input-file", "split", is_flag=True, help="Check the texts between lines `// -----` one by one.")
+@click.option(
+    "--verify-diagnostics",
+    "verify",
+    is_flag=True,
+    help="Report only what differs from comments `expected-error@+1 {{text}}`, as in MLIR.",
+)
+@click.option("--explain-path", is_flag=True, help="Show what the threads did on the way to a finding of the protocol.")
+@click.option("--jobs", "-j", type=click.IntRange(0), help="Processes to use; 0 is one a core. Default: as it pays.")
+@click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal.")
+@rule_options
+def check(
+    files: tuple[str, ...],
+    form: str,
+    target: str | None,
+    contract: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: str | None,
+    split: bool,
+    verify: bool,
+    explain_path: bool,
+    jobs: int | None,
+    colourless: bool,
+    folders: tuple[Path, ...],
+) -> None:
+    """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
+
+    Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
+    holds no IR, or bad arguments.
+
+    A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.base.diagnostic import Severity  # noqa: PLC0415
+    from tileproof.cli import config  # noqa: PLC0415
+    from tileproof.judge.outcome import Options  # noqa: PLC0415
+
+    book, rules = load_rules(folders)
+    settings = config.find(Path.cwd())
+    options = Options(
+        contract or settings.contract or "ptx",
+        target or settings.target,
+        listed(select) or settings.select,
+        listed(ignore) or settings.ignore,
+        split,
+        verify,
+        explain_path,
+    )
+    threshold = fail_on or settings.fail_on or "error"
+    if threshold not in ("error", "warning", "note"):
+        fail(f"[tool.tileproof] fail-on is error, warning or note, not '{threshold}'")
+    try:
+        api.validate(book, options)
+    except ValueError as error:
+        fail(str(error))
+    items = [item for name in files for item in inputs(name)]
+    with progress(len(items)) as step, no_garbage_collection():
+        report = api.check_all(book, items, options, processes(jobs, items), rules, step)
+    write(report, form, colourless)
+    sys.exit(report.exit_status(Severity(threshold)))

@@ -1,0 +1,53 @@
+"""``tileproof descriptors``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tileproof.cli.options import (
+    inputs,
+    load_rules,
+    rule_options,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rule_options
+def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple[Path, ...]) -> None:
+    """The 64-bit shared-memory descriptors (at address 0) that kernels make for their MMA operands.
+
+    Exit status: 0 all were listed, 1 an operand has no descriptor, 2 a file that cannot be read or holds no IR.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.base.source import Source  # noqa: PLC0415
+    from tileproof.memory import listing as verb  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    listed: list[verb.Listed] = []
+    status = 0
+    for item in (item for name in files for item in inputs(name)):
+        source = api.read(item)
+        found = verb.descriptors(book, source, contract) if isinstance(source, Source) else None
+        if found is None:
+            reason = source.reason if isinstance(source, Unread) else "holds no IR"
+            click.echo(f"tileproof: {source.name}: {reason}", err=True)
+            status = 2
+        listed += found or ()
+    if form == "json":
+        click.echo(json.dumps({"descriptors": [one.as_json() for one in listed]}, indent=2))
+    else:
+        for one in listed:
+            click.echo(str(one))
+    sys.exit(max(status, int(any(one.swizzle is None for one in listed))))

@@ -1,0 +1,143 @@
+"""What commands share: the rule base, inputs, progress, how a report is written. Imports wait for their use."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from tileproof.base.source import Source
+    from tileproof.report.values import Report, Unread
+    from tileproof.rulebase.book import Rulebook
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
+
+
+def fail(message: str) -> NoReturn:
+    """One clear line, and exit status 2."""
+    click.echo(f"tileproof: {message}", err=True)
+    sys.exit(2)
+
+
+def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--rules",
+        "folders",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder with more rule files (*.rule); repeatable.",
+    )(command)
+
+
+def load_rules(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
+    """The rulebook with the project's own rules; exits with status 2 and the faults where it cannot be used."""
+    from tileproof.cli import config  # noqa: PLC0415
+    from tileproof.rulebase.load import RuleError, default_files, load, rule_files  # noqa: PLC0415
+
+    files = default_files()
+    try:
+        for folder in (*config.find(Path.cwd()).rules, *folders):
+            if not folder.is_dir():
+                fail(f"{folder}: no such folder of rules")
+            files += rule_files(folder)
+        with no_garbage_collection():
+            return load(files), files
+    except RuleError as error:
+        for fault in error.faults:
+            click.echo(f"{fault.place}: error: {fault.message}", err=True)
+        sys.exit(2)
+    except (config.ConfigError, OSError) as error:
+        fail(str(error))
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Reading IR and rules makes many small values and no cycles: to look for cycles takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def listed(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(item for value in values for item in value.replace(",", " ").split())
+
+
+def inputs(name: str) -> list[str | Source | Unread]:
+    """What an argument stands for: standard input, a file, the IR below a directory, or the matches of a glob."""
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.base.source import Source  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
+
+    if name == "-":
+        try:
+            return [Source("-", sys.stdin.buffer.read().decode("utf-8"))]
+        except UnicodeDecodeError:
+            return [Unread("-", "not UTF-8 text")]
+    if any(mark in name for mark in "*?[") and not os.path.lexists(name):
+        from glob import glob  # noqa: PLC0415
+
+        if matches := sorted(glob(name, recursive=True)):  # noqa: PTH207  Path.glob() raises on some patterns
+            return [item for match in matches for item in api.expand(match)]
+    return list(api.expand(name))
+
+
+def processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
+    cores = os.cpu_count() or 1
+    if jobs is not None:
+        return jobs or cores
+    names = [item for item in items if isinstance(item, str)]
+    size = sum(os.stat(name).st_size for name in names if os.path.isfile(name))  # noqa: PTH113, PTH116  as given
+    return cores if size > PARALLEL_BYTES else 1
+
+
+class progress:  # noqa: N801  reads as a function
+    """A progress bar on a terminal for runs of many steps, or of nobody knows how many (None); nothing in a pipe."""
+
+    def __init__(self, total: int | None, what: str = "checking") -> None:
+        self.total = total
+        self.what = what
+        self.bar: Any = None
+
+    def __enter__(self) -> Callable[[], None]:
+        if (self.total is not None and self.total < 8) or not sys.stderr.isatty():
+            return lambda: None
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415
+
+        self.bar = Progress(console=Console(stderr=True), transient=True)
+        self.bar.start()
+        task = self.bar.add_task(self.what, total=self.total)
+        return lambda: self.bar.advance(task)
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def write(report: Report, form: str, colourless: bool) -> None:
+    from importlib import import_module  # noqa: PLC0415
+
+    module = import_module(f"tileproof.report.{form}")
+    if form == "text":
+        colour = sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
+        lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
+    else:
+        rendered = module.render(report)
+        lines = [rendered] if isinstance(rendered, str) else rendered
+    for line in lines:
+        click.echo(line)
+    for unread in report.unread:
+        click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)

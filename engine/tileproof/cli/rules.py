@@ -1,0 +1,109 @@
+"""``tileproof rules``: the rule base itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tileproof.cli.explain import find
+from tileproof.cli.options import (
+    load_rules,
+    progress,
+    rule_options,
+)
+
+if TYPE_CHECKING:
+    pass
+
+FEW_RULES = 20  # that one process checks as fast as several
+
+
+@click.group()
+def rules() -> None:
+    """The rule base: list, show, check and compare rules."""
+
+
+@rules.command("list")
+@click.option("--contract", type=click.Choice(["ptx", "tileiras"]), help="Only the rules of one contract.")
+@click.option("--deviations", is_flag=True, help="Only where we knowingly differ from ptxas or from the PTX ISA.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rule_options
+def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple[Path, ...]) -> None:
+    """List all rules, one a line."""
+    from tileproof.rulebase.explain import as_json, contract_of, is_deviation, listing  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    documented = book.documented().values()
+    chosen = [item for item in documented if contract is None or contract_of(item) in (None, contract)]
+    if deviations:
+        chosen = [item for item in chosen if is_deviation(item)]
+    click.echo(as_json(chosen) if form == "json" else listing(chosen))
+
+
+@rules.command("show")
+@click.argument("code")
+@rule_options
+def show_rule(code: str, folders: tuple[Path, ...]) -> None:
+    """Show the text of a rule as it stands in its file."""
+    from tileproof.rulebase.explain import text_of  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    click.echo(text_of(find(book, code)))
+
+
+@rules.command("check")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Processes to use. Default: one a core.")
+@rule_options
+def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
+    """Check the rule base itself.
+
+    Each rule can hold and can fail, is not implied by the others, has a source and examples that behave as they say,
+    and its two readings, the Python function and the Z3 formula, agree on every configuration.
+    """
+    from tileproof.audit.rules import check_book, check_files  # noqa: PLC0415
+
+    book, files = load_rules(folders)
+    processes = jobs or os.cpu_count() or 1
+    with progress(len(book.rules)) as step:
+        if processes == 1 or len(book.rules) < FEW_RULES:
+            outcome = check_book(book, timeout, step)
+        else:
+            outcome = check_files(files, timeout, processes, step)
+    for fault in outcome.faults:
+        click.echo(f"{fault.place}: error: {fault.message}")
+    for fault in outcome.unknown:
+        click.echo(f"{fault.place}: warning: {fault.message}")
+    click.echo(
+        f"{len(book.rules)} rules in {len(book.schemas)} schemas: {outcome.questions} questions to Z3,"
+        f" {outcome.configurations} configurations compared, {len(outcome.faults)} errors,"
+        f" {len(outcome.unknown)} unknown"
+    )
+    sys.exit(bool(outcome.faults))
+
+
+@rules.command("diff")
+@click.argument("left", type=click.Choice(["ptx", "tileiras"]))
+@click.argument("right", type=click.Choice(["ptx", "tileiras"]))
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rule_options
+def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:
+    """Where two contracts differ: what LEFT accepts and RIGHT rejects, then the reverse.
+
+    Each region is told by the rule that rejects it, the values its facts take there, one witness, and both sources.
+    """
+    from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    pairs = ((left, right), (right, left))
+    regions = (region for a, b in pairs for region in differences(book, a, b, timeout))
+    if form == "json":
+        click.echo(as_json(regions))
+    else:
+        for line in as_text(regions):
+            click.echo(line)

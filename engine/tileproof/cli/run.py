@@ -1,0 +1,49 @@
+"""``tileproof run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tileproof.cli.options import (
+    FORMATS,
+    fail,
+    load_rules,
+    write,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the dumped IR in this folder.")
+def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | None) -> None:
+    """Run a CuTe DSL program and check the IR that it compiles.
+
+    The command runs with CuTe DSL's dump variables set to a private folder; what it dumped is then checked. The exit
+    status is the worse of the two, and 2 where nothing was compiled.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.checking.run import CannotRun, dump  # noqa: PLC0415
+    from tileproof.judge.outcome import Options  # noqa: PLC0415
+
+    book, rules = load_rules(())
+    options = Options(target=target)
+    try:
+        api.validate(book, options)
+        with dump(command, keep) as (status, files):
+            if not files:
+                click.echo("tileproof: the command compiled no CuTe DSL kernel, so nothing was checked", err=True)
+                sys.exit(max(status, 2))
+            report = api.check_all(book, files, options, 1, rules)
+            write(report, form, colourless=False)
+            sys.exit(max(status, report.exit_status()))
+    except (CannotRun, ValueError) as error:
+        fail(str(error))

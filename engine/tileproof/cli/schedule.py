@@ -1,0 +1,73 @@
+"""``tileproof schedule``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tileproof.cli.options import (
+    fail,
+    inputs,
+    load_rules,
+    no_garbage_collection,
+    progress,
+    rule_options,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("-o", "--output", metavar="FILE", help="Where the result goes. Default: standard output.")
+@click.option(
+    "--graph", "drawing", metavar="FILE", help="Write the asynchronous graph of the result as *.dot or *.json."
+)
+@rule_options
+def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[Path, ...]) -> None:
+    """Insert the fences, commits and waits that a kernel lacks; everything else stays byte for byte.
+
+    What is inserted is listed on standard error, with the lines of the result.
+
+    Exit status: 0 the result verifies, 1 an error is left that no insertion repairs, 2 bad arguments or no IR.
+    """
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.base.source import Source  # noqa: PLC0415
+    from tileproof.scheduling import text as verb  # noqa: PLC0415
+
+    if drawing is not None and not drawing.endswith((".dot", ".json")):
+        fail(f"--graph writes *.dot or *.json, not '{drawing}'")
+    book, _ = load_rules(folders)
+    (item, *more) = inputs(file)
+    source = api.read(item)
+    if more or not isinstance(source, Source):
+        fail(f"{file}: one file is scheduled at a time" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
+    try:
+        with progress(None, "scheduling") as step, no_garbage_collection():
+            found = verb.schedule(book, source, step)
+    except verb.NotScheduled as error:
+        fail(str(error))
+    for line, text in found.inserted:
+        click.echo(f"{source.name}:{line}: inserted {text}", err=True)
+    if found.inserted and found.minimal:
+        click.echo(f"{source.name}: no fewer and no weaker ones are enough (Z3)", err=True)
+    for text in verb.remaining(book, found):
+        click.echo(text, err=True)
+    try:
+        if output is not None:
+            Path(output).write_bytes(found.source.text.encode())
+        else:
+            sys.stdout.buffer.write(found.source.text.encode())
+        if drawing is not None:
+            from tileproof.scheduling import graph  # noqa: PLC0415  networkx takes a tenth of a second
+
+            drawn = graph.graph(book, found.source)
+            form = graph.as_json if drawing.endswith(".json") else graph.as_dot
+            Path(drawing).write_text(form(drawn), encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    sys.exit(int(not found.verified))

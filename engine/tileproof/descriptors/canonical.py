@@ -1,0 +1,459 @@
+"""From a layout of shared memory to the descriptor that says it, or to the coordinate where no descriptor can.
+
+**What is proved.** The tensor core reads an operand by itself. It is told a start address, two strides (LBO, SBO) and a
+swizzle, 64 bits in all; the place of element ``(mn,k)`` in memory then follows from a *canonical layout*, one for each
+major and swizzle (rules/descriptor/canonical.rule). The kernel on its side has a layout by which it, or TMA, wrote the
+operand. The two agree when they are the same function on the tile of one instruction. Nothing else in the tool chain
+compares them: where they differ the kernel compiles, runs and multiplies other numbers.
+
+**How.** Neither side mixes its two coordinates: the offset of ``(mn,k)`` is a sum ``f(mn) + g(k)``, so the functions
+agree when the two parts do. The strides of a candidate are read off the layout itself, at the first coordinates where
+LBO and SBO count. Whether the candidate then is the layout is decided by algebra: a static layout has one simplest
+form (``coalesce``), and two layouts are one function when these are equal. Where they are not, the first coordinate
+that differs is looked for. Both swizzles act on the same linear offsets, so they must be the same swizzle.
+
+A swizzle attached to a pointer acts on byte addresses, one inside a composed layout on the element's index: they are
+the same where the bases differ by log2 of the bytes of an element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tileproof.base.records import dataclass
+from tileproof.evaluate import bitfields
+from tileproof.layout import (
+    ComposedLayout,
+    Layout,
+    LayoutError,
+    Swizzle,
+    apply_swizzle,
+    crd2idx,
+    is_static_layout,
+    size,
+    zipped_divide,
+)
+from tileproof.layout.basics import coalesce_layout, modes
+from tileproof.layout.values import Dynamic, Tuple
+from tileproof.rulebase.bitfield import Form
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
+from tileproof.rulebase.fragment import Modes, Step
+
+UNIT = 16  # bytes: what a descriptor counts in
+_LARGEST = 1 << 18  # bytes that a stride of 14 bits in units of 16 can count
+
+
+class NoDescriptor(ValueError):
+    """No descriptor describes the layout.
+
+    Attributes:
+        attempts: what was tried, and where it failed.
+    """
+
+    def __init__(self, message: str, attempts: tuple[Attempt, ...] = ()) -> None:
+        super().__init__(message)
+        self.attempts = attempts
+
+
+class NoTiles(NoDescriptor):
+    """The layout does not consist of tiles that the instruction reads."""
+
+
+class Undecided(ValueError):
+    """The layout has strides that only the kernel knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A canonical form that the layout is not.
+
+    Attributes:
+        reason: in one sentence.
+        coordinate: the first ``(mn,k)`` at which they differ; None where the form does not even fit the extents.
+        expected, found: the offsets in elements there, before the swizzle: the form's and the layout's.
+        canonical: the form with the strides that come nearest.
+    """
+
+    form: Form
+    reason: str
+    coordinate: tuple[int, int] | None = None
+    expected: int | None = None
+    found: int | None = None
+    canonical: Layout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A canonical form that the layout is.
+
+    Attributes:
+        lbo, sbo: bytes.
+        unread: which of the two nothing reads.
+        canonical: the form with these strides, in elements.
+    """
+
+    lbo: int
+    sbo: int
+    unread: frozenset[str]
+    canonical: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The part of an operand that one instruction reads.
+
+    Attributes:
+        layout: ``(mn,k)`` to offsets in elements, before the swizzle.
+        bits: of an element in shared memory, which may be a container.
+        swizzle: a member of the enum ``smem_swizzle``.
+        start: of the operand, in bytes from the start of its memory: the offset of a composed layout.
+    """
+
+    layout: Layout
+    bits: int
+    swizzle: str
+    start: int = 0
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        rows, columns = map(size, modes(self.layout))
+        assert isinstance(rows, int) and isinstance(columns, int)
+        return rows, columns
+
+
+@dataclass(frozen=True, slots=True)
+class OperandDescriptor:
+    """What a descriptor says of an operand in memory that starts at address 0.
+
+    Attributes:
+        word: the name of the packed word: ``wgmma.descriptor`` or ``tcgen05.descriptor``.
+        major: ``.k`` or ``.mn``.
+        swizzle: a member of the enum ``smem_swizzle``.
+        lbo, sbo: bytes.
+        unread: the fields among ``lbo`` and ``sbo`` that the hardware does not read for this tile.
+        value: the 64 bits.
+        canonical: the layout that the descriptor describes, in elements, before the swizzle.
+        start: of the operand, in bytes.
+    """
+
+    word: str
+    major: str
+    swizzle: str
+    lbo: int
+    sbo: int
+    unread: frozenset[str]
+    value: int
+    canonical: Layout
+    start: int = 0
+
+    @property
+    def facts(self) -> dict[str, Scalar]:
+        """The fields by name."""
+        found: dict[str, Scalar] = {"address": self.start, "lbo": self.lbo, "sbo": self.sbo}
+        return {**found, "base_offset": 0, "swizzle": self.swizzle, "lbo_mode": ".relative"}
+
+
+def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | None) -> OperandDescriptor:
+    """The descriptor of a tile.
+
+    Args:
+        major: ``.k`` or ``.mn``; None tries both.
+
+    Raises:
+        NoDescriptor: no canonical form of this major and swizzle is the layout, or the word cannot say it.
+        Undecided: the layout is not static.
+    """
+    if not is_static_layout(tile.layout):
+        raise Undecided(f"the layout {tile.layout} has strides that are known only when the kernel runs")
+    forms = tuple(canonical_forms(book, major, tile.swizzle))
+    attempts = []
+    for form in forms:
+        found = match(form, tile)
+        if isinstance(found, Attempt):
+            attempts.append(found)
+            continue
+        facts: dict[str, Scalar] = {"address": tile.start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
+        facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
+        try:
+            value = bitfields.pack(book, contract, word, facts)
+        except bitfields.PackError as error:
+            attempts.append(Attempt(form, str(error)))
+            continue
+        return OperandDescriptor(
+            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical, tile.start
+        )
+    if not attempts:
+        how = f"{major[1:].upper()}-major " if major else ""
+        raise NoDescriptor(f"there is no canonical {how}layout with the swizzle {spelled(book, tile.swizzle)}")
+    raise NoDescriptor(f"the layout {tile.layout} is not canonical: {attempts[-1].reason}", tuple(attempts))
+
+
+def canonical_forms(book: Rulebook, major: str | None, swizzle: str | None) -> Iterator[Form]:
+    """The forms of a major and a swizzle, in the order of preference; None stands for all."""
+    for canonical in book.canonical.values():
+        for form in canonical.forms:
+            if major in (None, form.major) and swizzle in (None, form.swizzle):
+                yield form
+
+
+def fitting(book: Rulebook, tile: Tile) -> list[tuple[str, str]]:
+    """The majors and swizzles, as users write them, for which a layout is canonical, whatever swizzle it has."""
+    forms = canonical_forms(book, None, None)
+    return [
+        (form.major[1:], spelled(book, form.swizzle)) for form in forms if not isinstance(match(form, tile), Attempt)
+    ]
+
+
+def spelled(book: Rulebook, swizzle: str) -> str:
+    """A swizzle as users write it: ``128``."""
+    return book.enums["smem_swizzle"].members[swizzle][0]
+
+
+def match(form: Form, tile: Tile) -> Match | Attempt:
+    """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
+    if 128 % tile.bits:
+        return Attempt(form, f"16 bytes are no whole number of elements of {tile.bits} bits")
+    values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
+    strides: dict[str, int] = {}
+    parts = modes(tile.layout)
+    if len(parts) != 2:
+        return Attempt(form, f"the tile {tile.layout} has no two modes, MN and K")
+    shape, stride = form.layout.shape, form.layout.stride
+    assert isinstance(shape, tuple) and isinstance(stride, tuple), "a form has the modes MN and K"
+    for name, part, extents, steps in zip(("MN", "K"), parts, shape, stride, strict=True):
+        extent = size(part)
+        assert isinstance(extent, int)
+        step = _product(extents, values)
+        if extent % step:
+            return Attempt(form, f"the extent {extent} of {name} is no multiple of {step}")
+        free = next(f.name for e in _steps(extents) for f in [e.value] if isinstance(f, Fact) and f.name in "mk")
+        values[free] = extent // step
+        before = 1
+        for e, s in zip(_steps(extents), _steps(steps), strict=True):
+            width = _number(e.value, values)
+            if isinstance(s.value, Fact) and s.value.name in ("LBO", "SBO"):
+                found = crd2idx(before, part) if width > 1 else 0
+                strides[s.value.name] = found if isinstance(found, int) else 0
+                values[s.value.name] = strides[s.value.name]
+            before *= width
+    canonical = Layout(_tuple(shape, values), _tuple(stride, values))
+    difference = _difference(form, tile, canonical)
+    if difference is not None:
+        return difference
+    found_bytes: dict[str, int] = {}
+    unread = {name for name, _ in form.written}
+    for name, elements in strides.items():
+        if elements * tile.bits % (8 * UNIT) or not 0 <= elements * tile.bits // 8 < _LARGEST:
+            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: no multiple of {UNIT} that fits")
+        found_bytes[name] = elements * tile.bits // 8
+        if elements == 0:
+            unread.add(name)
+    written = {name: value for name, value in form.written if isinstance(value, int)}
+    bytes_of = {**written, **found_bytes}
+    return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(name.lower() for name in unread), canonical)
+
+
+def described(form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
+    """The layout that a descriptor with these strides, in bytes, describes on the extents of a tile."""
+    if 128 % tile.bits:
+        return None
+    values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
+    shape, stride = form.layout.shape, form.layout.stride
+    assert isinstance(shape, tuple), "a form has the modes MN and K"
+    for name, extents, extent in zip("mk", shape, tile.extents, strict=True):
+        step = _product(extents, values)
+        if extent % step:
+            return None
+        values[name] = extent // step
+    return Layout(_tuple(shape, values), _tuple(stride, values))
+
+
+def byte_address(book: Rulebook, layout: Layout, bits: int, swizzle: str, coordinate: tuple[int, int]) -> int:
+    """The address of an element's first byte, from the operand's start, after the swizzle."""
+    elements = crd2idx(coordinate, layout)
+    assert isinstance(elements, int), "only static layouts have addresses"
+    s_bits, base, shift = book.tables["smem_swizzle", "ptx"].rows[swizzle,][:3]
+    assert isinstance(s_bits, int) and isinstance(base, int) and isinstance(shift, int)
+    address = apply_swizzle(Swizzle(s_bits, base, shift), elements * bits // 8)
+    assert isinstance(address, int)
+    return address
+
+
+def _difference(form: Form, tile: Tile, canonical: Layout) -> Attempt | None:
+    """The first coordinate at which a form with known strides and a tile differ."""
+    for axis, (part, wanted) in enumerate(zip(modes(tile.layout), modes(canonical), strict=True)):
+        if coalesce_layout(part) == coalesce_layout(wanted):
+            continue
+        extent = size(part)
+        assert isinstance(extent, int)
+        for index in range(extent):
+            found, expected = crd2idx(index, part), crd2idx(index, wanted)
+            if found != expected and isinstance(found, int) and isinstance(expected, int):
+                coordinate = (index, 0) if axis == 0 else (0, index)
+                here, there = (f"byte {offset * tile.bits / 8:g}" for offset in (found, expected))
+                place = f"(mn,k) = ({coordinate[0]},{coordinate[1]})"
+                reason = f"at {place} the layout is at {here}, the canonical form {canonical} at {there}"
+                return Attempt(form, reason, coordinate, expected, found, canonical)
+    return None
+
+
+def _steps(modes_: Modes) -> tuple[Step, ...]:
+    if isinstance(modes_, Step):
+        return (modes_,)
+    return tuple(step for mode in modes_ for step in _steps(mode))
+
+
+def _product(modes_: Modes, values: Mapping[str, int]) -> int:
+    """The product of extents; a free one counts as it stands in ``values``."""
+    product = 1
+    for step in _steps(modes_):
+        product *= _number(step.value, values)
+    return product
+
+
+def _number(expression: Expression, values: Mapping[str, int]) -> int:
+    match expression:
+        case Number(value):
+            return value
+        case Fact(name):
+            return values[name]
+        case Arithmetic(operator, left, right):
+            a, b = _number(left, values), _number(right, values)
+            return a * b if operator == "*" else a // b
+    raise TypeError("checked when the rulebook was loaded")
+
+
+def _tuple(modes_: Modes, values: Mapping[str, int]) -> Tuple:
+    if isinstance(modes_, Step):
+        return _number(modes_.value, values)
+    return tuple(_tuple(mode, values) for mode in modes_)
+
+
+# ------------------------------------------------------------------------------------------------ layouts and swizzles
+
+
+def swizzle_mode(book: Rulebook, swizzle: Swizzle | None, bits: int, of_bytes: bool) -> str | None:
+    """The swizzle mode of the hardware that a swizzle is, or None where it is none.
+
+    Args:
+        bits: of an element.
+        of_bytes: whether the swizzle acts on byte addresses (a pointer's) or on element indices (a composed layout's).
+    """
+    if swizzle is None or swizzle.bits == 0:
+        return ".none"
+    base = swizzle.base if of_bytes else swizzle.base + bits.bit_length() - 4
+    for (mode,), row in book.tables["smem_swizzle", "ptx"].rows.items():
+        if row[:3] == (swizzle.bits, base, swizzle.shift):
+            return mode
+    return None
+
+
+def _divides(extent: int, whole: object) -> bool:
+    """Whether an extent divides another one, whatever a dynamic one is."""
+    if isinstance(whole, Dynamic):
+        return extent > 0 and whole.div % extent == 0
+    return isinstance(whole, int) and extent > 0 and whole > 0 and whole % extent == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand in shared memory: tiles of one instruction, and where the others are.
+
+    Attributes:
+        tile: the first one.
+        rest: the offsets of the others, in elements, before the swizzle; None where there is one only.
+    """
+
+    tile: Tile
+    rest: Layout | None
+
+    @property
+    def view(self) -> Layout | None:
+        """The offsets of the other tiles in units of 16 bytes, as they are added to the descriptor.
+
+        Raises:
+            NoDescriptor: one of them is not at a multiple of 16 bytes.
+        """
+        if self.rest is None:
+            return None
+        bits = self.tile.bits
+
+        def units(stride: Tuple) -> Tuple:
+            if isinstance(stride, tuple):
+                return tuple(map(units, stride))
+            if isinstance(stride, Dynamic):
+                if stride.div * bits % 128:
+                    least = f"{stride.div * bits / 8:g} bytes"
+                    raise NoDescriptor(
+                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {UNIT}"
+                    )
+                return replace(stride, div=stride.div * bits // 128)
+            if not isinstance(stride, int):
+                return stride
+            if stride * bits % 128:
+                raise NoDescriptor(
+                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: it counts 16"
+                )
+            return stride * bits // 128
+
+        return Layout(self.rest.shape, units(self.rest.stride))
+
+
+def operand(
+    book: Rulebook, layout: Layout | ComposedLayout, bits: int, extents: tuple[int, int], swizzle: Swizzle | None = None
+) -> Operand:
+    """An operand by its layout.
+
+    Args:
+        layout: ``((mn,k),...)``, already divided by the instruction, or ``(MN,K,...)``, which is divided here.
+        bits: of an element in shared memory.
+        extents: rows and columns of the tile that one instruction reads.
+        swizzle: of byte addresses, where a pointer has one.
+
+    Raises:
+        NoTiles: the layout has no such tiles.
+        NoDescriptor: it has no swizzle that the tensor core knows.
+    """
+    inner = layout.inner if isinstance(layout, ComposedLayout) else None
+    plain = layout.outer if isinstance(layout, ComposedLayout) else layout
+    if isinstance(inner, Layout):
+        raise NoDescriptor(f"the composed layout {layout} has a layout outside: only a swizzle may stand there")
+    if inner is not None and swizzle is not None and swizzle.bits:
+        raise NoDescriptor(f"two swizzles, {swizzle} of the pointer and {inner} of the layout")
+    mode = (
+        swizzle_mode(book, inner, bits, of_bytes=False)
+        if inner is not None
+        else swizzle_mode(book, swizzle, bits, True)
+    )
+    if mode is None:
+        known = ", ".join(f"S<{row[0]},{row[1]},{row[2]}>" for row in book.tables["smem_swizzle", "ptx"].rows.values())
+        where = "element indices" if inner is not None else "byte addresses"
+        raise NoDescriptor(
+            f"{inner or swizzle} on {where} is no swizzle of the tensor core; on byte addresses these are {known}"
+        )
+    parts = modes(plain)
+    if not parts:
+        raise NoTiles(f"{plain} has no modes")
+    first = parts[0]
+    if len(modes(first)) == 2 and isinstance(first.shape, tuple) and tuple(map(size, modes(first))) == extents:
+        rest = parts[1:]
+        tile = first
+    elif len(parts) >= 2 and all(_divides(extent, size(part)) for extent, part in zip(extents, parts, strict=False)):
+        try:
+            divided = zipped_divide(Layout(plain.shape[:2], plain.stride[:2]), extents)  # type: ignore[index]
+        except LayoutError as error:
+            raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]}: {error}") from None
+        assert isinstance(divided, Layout)
+        tile, more = modes(divided)
+        rest = (*modes(more), *parts[2:])
+    else:
+        raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]} elements along its first two modes")
+    others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
+    offset = layout.offset if isinstance(layout, ComposedLayout) else 0
+    start = offset * bits // 8 if isinstance(offset, int) else 0
+    if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
+    return Operand(Tile(tile, bits, mode, start), others)

@@ -1,0 +1,194 @@
+"""Types and operations of the IR to the facts that rules speak of.
+
+How a type gives facts is rule data (the ``atom`` declarations); this module only follows it. Each fact remembers the
+piece of text it came from, so that a diagnostic can underline ``100`` in ``64x100x16``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from difflib import get_close_matches
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
+from tileproof.dialects.operands import static_size
+from tileproof.dialects.values import element_bits
+from tileproof.layout.values import Layout
+from tileproof.mlir.types import Kind, Node
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Atom, Binding, Bounded, Enumerated
+from tileproof.rulebase.expression import Scalar
+from tileproof.syntax import MAX_DIGITS, SyntaxFault
+from tileproof.syntax.layouts import layout as parse_layout
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A configuration and where it stands.
+
+    Attributes:
+        spelled: facts as the user wrote them.
+        spans: offsets of each fact's text; facts that were computed have none.
+        span: the piece of text that the configuration as a whole stands for.
+    """
+
+    schema: str
+    values: Mapping[str, Scalar]
+    spelled: Mapping[str, str]
+    spans: Mapping[str, Span]
+    span: Span
+
+
+class MalformedAtom(ValueError):
+    """An atom whose parameters do not fit its declaration."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+@dataclass(slots=True)
+class _Collected:
+    values: dict[str, Scalar] = field(default_factory=dict)
+    spelled: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, Span] = field(default_factory=dict)
+
+
+def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
+    """The facts of an atom type.
+
+    Args:
+        node: the atom's type.
+        offset: where the text of the type that holds it starts.
+
+    Raises:
+        MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
+    """
+    _named_once(atom, node, offset)
+    found = _Collected(dict(atom.sets))
+    for binding in atom.bindings:
+        _bind(book, atom, binding, node, offset, found)
+    span = Span(offset + node.start, offset + node.end)
+    return Facts(atom.schema, found.values, found.spelled, found.spans, span)
+
+
+def _named_once(atom: Atom, node: Node, offset: int) -> None:
+    """That no parameter stands twice, and that none is a misspelling of one that is not there.
+
+    Other names are carried: the dialect has parameters that no rule reads.
+    """
+    name = node.text.lstrip("!")
+    known = {binding.parameter for binding in atom.bindings if isinstance(binding.parameter, str)}
+    given = [child for child in node.children if child.key]
+    absent = sorted(known - {child.key for child in given})
+    seen: set[str] = set()
+    for child in given:
+        span = Span(offset + child.start, offset + child.end)
+        if child.key in seen:
+            raise MalformedAtom(f"'{child.key}' stands in {name} twice", span)
+        seen.add(child.key)
+        if child.key not in known and (close := get_close_matches(child.key, absent, 1, 0.8)):
+            raise MalformedAtom(f"{name} has no parameter '{child.key}'; did you mean '{close[0]}'?", span)
+
+
+def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int, found: _Collected) -> None:
+    name = node.text.lstrip("!")
+    if isinstance(binding.parameter, int):
+        positional = node.positional
+        parameter = positional[binding.parameter] if binding.parameter < len(positional) else None
+        what = f"its parameter {binding.parameter + 1}"
+    else:
+        parameter, what = node.parameter(binding.parameter), f"'{binding.parameter}'"
+    if parameter is None:
+        if binding.default is None:
+            raise MalformedAtom(f"{name} lacks {what}", Span(offset + node.start, offset + node.end))
+        found.values.update(zip(binding.facts, binding.default, strict=True))
+        return
+    schema = book.schemas[atom.schema]
+    counted = not binding.pattern and all(isinstance(schema.fields[fact], Bounded) for fact in binding.facts)
+    if counted and _measure(binding, parameter, offset, found):
+        return
+    pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
+    if len(pieces) != len(binding.facts):
+        raise MalformedAtom(
+            f"{what} of {name} is no '{binding.pattern.replace('{}', '<integer>')}'"
+            if binding.pattern
+            else f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
+            Span(offset + parameter.start, offset + parameter.end),
+        )
+    translation = dict(binding.translation)
+    for fact, (text, start, end) in zip(binding.facts, pieces, strict=True):
+        span = Span(offset + start, offset + end)
+        match schema.fields[fact]:
+            case Bounded():
+                if not text.removeprefix("-").isdecimal():
+                    raise MalformedAtom(f"'{text}' in {what} of {name} is no integer", span)
+                if len(text) > MAX_DIGITS:
+                    raise MalformedAtom(f"an integer in {what} of {name} does not fit in 64 bits", span)
+                found.values[fact] = int(text)
+            case Enumerated(enum):
+                known = translation or book.enums[enum].by_spelling
+                if text not in known:
+                    listed = ", ".join(known)
+                    raise MalformedAtom(f"'{text}' in {what} of {name} is none of {listed}", span)
+                found.values[fact] = known[text]
+        found.spelled[fact] = text
+        found.spans[fact] = span
+
+
+def _measure(binding: Binding, parameter: Node, offset: int, found: _Collected) -> bool:
+    """Integers that a type or a layout stands for: the bits of a type; the rank of a layout and its largest extent.
+
+    A type of unknown size gives no fact. Returns whether the parameter is one of the two at all.
+    """
+    inner = parameter
+    while inner.kind is Kind.GROUP and len(inner.children) == 1:
+        inner = inner.children[0]
+    values: tuple[int, ...]
+    if inner.kind is Kind.TEXT:
+        try:
+            value = parse_layout(inner.text)
+        except SyntaxFault:
+            return True  # reported where layouts are read
+        shape = value.shape if isinstance(value, Layout) else ()
+        modes = shape if isinstance(shape, tuple) else (shape,)
+        sizes = [size for size in map(static_size, modes) if size is not None]
+        values = (len(modes), max(sizes, default=0))
+    elif inner.kind is Kind.TYPE and inner is parameter:
+        bits = element_bits(inner.text)
+        values = (bits,) if bits is not None else ()
+    else:
+        return False
+    for fact, number in zip(binding.facts, values, strict=False):
+        found.values[fact] = number
+        found.spelled[fact] = str(number)
+        found.spans[fact] = Span(offset + inner.start, offset + inner.end)
+    return True
+
+
+def _matched(node: Node, pattern: str) -> Iterator[tuple[str, int, int]]:
+    """The integers in a parameter such as ``32 DP``, printed with single spaces; none where it does not fit."""
+    text = " ".join(piece for piece, _, _ in _pieces(node))
+    found = re.fullmatch(r"(\d+)".join(map(re.escape, pattern.split("{}"))), text, re.ASCII)
+    if found is None:
+        return
+    for i in range(1, pattern.count("{}") + 1):
+        yield found[i], node.start + found.start(i), node.start + found.end(i)
+
+
+def _pieces(node: Node) -> Iterator[tuple[str, int, int]]:
+    """The single values in a parameter: extents of a shape, members of a tuple, or the parameter itself."""
+    if node.kind is Kind.DIMS:
+        at = node.start
+        for extent in node.text.rstrip("x").split("x"):
+            yield extent, at, at + len(extent)
+            at += len(extent) + 1
+    elif node.kind is Kind.GROUP:
+        for child in node.children:
+            yield from _pieces(child)
+    elif node.kind is Kind.MARK and node.text == "->":
+        return
+    else:
+        yield node.text, node.start, node.end

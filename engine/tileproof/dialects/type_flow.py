@@ -1,0 +1,221 @@
+"""The types of values from where they are defined to where they are used.
+
+One walk over a module, in textual order. Each value has the type that its definition declares, or, where the custom
+form leaves that out, the one that is inferred. What neither says stays unknown and is no fault. Where the two disagree,
+or a use writes another type than the definition has, there is a ``Conflict``; the value's type is unknown from there
+on, so that one cause gives one conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterator, Sequence
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
+from tileproof.dialects.infer import Refusal, infer
+from tileproof.dialects.operands import resolve
+from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
+from tileproof.dialects.versions import is_published, refuses, tolerates
+from tileproof.layout import LayoutError, equivalent
+from tileproof.layout.values import ComposedLayout, Layout
+from tileproof.mlir.ir import Block, Module, Operation, TypeUse
+from tileproof.mlir.signature import Signature, parameters, result_count, signature
+from tileproof.rulebase.book import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A contradiction, in the words of the dialect's own verifier where it has some.
+
+    Attributes:
+        code: the finding in rules/ir.rule.
+        span: the type that is wrong.
+        operation: where a verifier would report it.
+    """
+
+    code: str
+    span: Span
+    message: str
+    hint: str
+    operation: Operation
+
+
+def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[Conflict]:
+    """Everything that contradicts itself in a module, in textual order.
+
+    Args:
+        illegal: texts of atoms that are reported already: an operation on one of them is not judged.
+        book: the rules whose fragments of atoms count; None for those of tileproof.
+    """
+    return _Flow(module, illegal, book).run()
+
+
+class _Flow:
+    """One walk. ``types`` holds the values in scope with their types, free of aliases."""
+
+    def __init__(self, module: Module, illegal: Collection[str], book: Rulebook | None) -> None:
+        self.module = module
+        self.book = book
+        self.illegal = illegal
+        self.aliases = module.aliases
+        self.published = is_published(module)
+        self.types: dict[str, str] = {}
+        self.resolved: dict[str, str] = {}
+
+    def run(self) -> Iterator[Conflict]:
+        for operation in self.module.operations:
+            yield from self.operation(operation)
+
+    def text(self, use: TypeUse) -> str:
+        """The type without aliases."""
+        found = self.resolved.get(use.text)
+        if found is None:
+            found = self.resolved[use.text] = resolve(use.text, self.aliases)
+        return found
+
+    def operation(self, operation: Operation) -> Iterator[Conflict]:
+        written = signature(operation)
+        operands = yield from self.uses(operation, written)
+        results = None if written.results is None else tuple(map(self.text, written.results))
+        judged = operation.name.startswith(("cute.", "cute_nvgpu.")) and self.legal(operands or (), results or ())
+        if operands is not None and judged:
+            outcome = infer(operation.name, operands, parameters(operation), results or (), self.book)
+            if self.published and (complaint := refuses(operation.name, operands)):
+                outcome = Refusal(complaint, complaint)
+            if isinstance(outcome, Refusal):
+                yield _refused(operation, written, outcome)
+            elif outcome is not None:
+                inferred = tuple(map(str, outcome))
+                if results is None:
+                    results = inferred if len(inferred) == result_count(operation) else None
+                elif not self.agree(operation.name, operands, inferred, results):
+                    yield _mismatch(operation, written, inferred, results)
+                    results = None
+        for index, region in enumerate(operation.regions):
+            around, self.types = self.types, dict(self.types)
+            for block in region.blocks:
+                self.define_arguments(operation, index, block)
+                for inner in block.operations:
+                    yield from self.operation(inner)
+            self.types = around
+        self.define(operation, results)
+
+    def uses(self, operation: Operation, written: Signature) -> Generator[Conflict, None, tuple[str, ...] | None]:
+        """The types of the operands as the operation writes them, or else as they are defined; None if one is unknown.
+
+        They are None as well where the two differ: then it is not clear what the operation works on.
+        """
+        defined = [self.types.get(name) for name in operation.operands]
+        if written.operands is None:
+            known = tuple(text for text in defined if text is not None)
+            return known if len(known) == len(defined) else None
+        texts = tuple(map(self.text, written.operands))
+        if not (operation.generic or operation.name.startswith("cute")):
+            return texts
+        agreed = True
+        for name, use, text, definition in zip(operation.operands, written.operands, texts, defined, strict=True):
+            if definition is not None and not same_type(text, definition):
+                agreed = False
+                self.types.pop(name, None)
+                if self.legal((text, definition)):
+                    yield _misuse(operation, use.span, name, text, definition)
+        return texts if agreed else None
+
+    def legal(self, *types: Sequence[str]) -> bool:
+        """Is no atom in these types one that is reported already?"""
+        return not any(atom in text for atom in self.illegal for texts in types for text in texts)
+
+    def agree(self, name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
+        """Do the declared results say what was inferred, as far as this generation of the dialect tells?"""
+        if len(inferred) == len(declared) and all(map(same_type, inferred, declared)):
+            return True
+        return self.published and tolerates(name, operands, inferred, declared)
+
+    def define(self, operation: Operation, types: Sequence[str] | None) -> None:
+        """Give the operation's results their types."""
+        names: list[str] = []
+        for result in operation.results:
+            names += [result.name] if result.count == 1 else [f"{result.name}#{i}" for i in range(result.count)]
+        if types is not None and len(types) == len(names):
+            self.types.update(zip(names, types, strict=True))
+        else:
+            for name in names:
+                self.types.pop(name, None)
+
+    def define_arguments(self, operation: Operation, region: int, block: Block) -> None:
+        """Give the arguments of a block their types: written, or those of the loop that they belong to."""
+        carried: Sequence[TypeUse | None] = ()
+        if operation.name == "scf.for":
+            carried = (operation.inputs[0] if operation.inputs else None, *operation.outputs)
+        elif operation.name == "scf.while" and region == 0:
+            carried = operation.inputs
+        for index, argument in enumerate(block.arguments):
+            use = argument.type or (carried[index] if len(carried) == len(block.arguments) else None)
+            if use is not None:
+                self.types[argument.name] = self.text(use)
+            else:
+                self.types.pop(argument.name, None)
+
+
+@lru_cache(maxsize=65536)
+def same_type(a: str, b: str) -> bool:
+    """Do two texts, free of aliases, write one type?"""
+    if a == b:
+        return True
+    one, other = read_type(a), read_type(b)
+    if isinstance(one, Other) or isinstance(other, Other):
+        # An alias inside the parameters of a type is not resolved, and a type not understood is not compared.
+        return type(one) is type(other)
+    return one == other
+
+
+# ------------------------------------------------------------------------------------------------------- conflicts
+
+
+def _mismatch(operation: Operation, written: Signature, inferred: Sequence[str], declared: Sequence[str]) -> Conflict:
+    """An operation declares other results than it has."""
+    message = (
+        f"'{operation.name}' op inferred type(s) {_quoted(inferred)} "
+        f"are incompatible with return type(s) of operation {_quoted(declared)}"
+    )
+    pairs = [(read_type(a), read_type(b)) for a, b in zip(inferred, declared, strict=False)]
+    alike = len(inferred) == len(declared) and all(_same_function(a, b) for a, b in pairs)
+    hint = "as functions the two are the same, as types they are not" if alike else ""
+    return Conflict("IR020", _span(written.results, operation), message, hint, operation)
+
+
+def _misuse(operation: Operation, span: Span, value: str, written: str, defined: str) -> Conflict:
+    """An operation writes another type for an operand than its definition has."""
+    message = f"use of value '{value}' expects different type than its definition: '{written}' vs '{defined}'"
+    return Conflict("IR021", span, message, "", operation)
+
+
+def _refused(operation: Operation, written: Signature, refusal: Refusal) -> Conflict:
+    """An operation that has no result for these operands."""
+    hint = refusal.reason if refusal.reason != refusal.wording else ""
+    span = _span(written.operands or written.results, operation)
+    return Conflict("IR022", span, f"'{operation.name}' op {refusal.wording}", hint, operation)
+
+
+def _quoted(types: Sequence[str]) -> str:
+    return ", ".join(f"'{text}'" for text in types)
+
+
+def _span(uses: Sequence[TypeUse] | None, operation: Operation) -> Span:
+    """The types from the first to the last, or the operation's name where it writes none."""
+    return Span(uses[0].span.start, uses[-1].span.end) if uses else operation.name_span
+
+
+def _same_function(a: Type, b: Type) -> bool:
+    """Do two layouts, alone or in tensors, take every index to the same offset?"""
+    try:
+        match a, b:
+            case Tensor(), Tensor():
+                return a.iterator == b.iterator and equivalent(a.layout, b.layout) is True
+            case Algebraic(), Algebraic() if a.kind == b.kind:
+                if isinstance(a.value, Layout | ComposedLayout) and isinstance(b.value, Layout | ComposedLayout):
+                    return equivalent(a.value, b.value) is True
+    except LayoutError:
+        return False  # one of them has no offsets, or none that fit 64 bits
+    return a == b

@@ -1,0 +1,197 @@
+"""``emit``: the instruction sequence of an atom, or of each MMA and copy of a file, for an assembler or a compiler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.checking import instruction as verdicts
+from tileproof.dialects.facts import MalformedAtom, atom_facts
+from tileproof.emitting import inline as asm
+from tileproof.emitting import kernel
+from tileproof.emitting.operands import place
+from tileproof.emitting.sequence import Placed, Sequence, lone, sequence, template_for, text_of
+from tileproof.evaluate.python import judge_for
+from tileproof.judge.messages import version_text
+from tileproof.mlir.types import Kind
+from tileproof.ptx.opcode import read_opcode
+from tileproof.ptx.parse_facts import lower
+from tileproof.ptx.registers import by_letter
+from tileproof.ptx.select import Lowered, Spelled, legal_form, lower_atom
+from tileproof.report.values import Report
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Atom
+from tileproof.rulebase.expression import Scalar
+from tileproof.suggesting.configurations import atom_type, families
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.types import type_tree
+
+
+class BadAtom(ValueError):
+    """A text that is no atom and no instruction, or one for which there is nothing to emit."""
+
+
+class NotLegal(ValueError):
+    """An opcode that the target does not take, whatever its operands."""
+
+
+class Refused(ValueError):
+    """What is not legal is not emitted; ``report`` says what is wrong."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__("nothing is emitted")
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An atom or an instruction that is to be emitted.
+
+    Attributes:
+        schema: whose facts they are.
+        atom: the text of the type; for an instruction the type of the same MMA, or nothing.
+        lowered: its instruction; None where a template spells it by itself.
+    """
+
+    schema: str
+    facts: Mapping[str, Scalar]
+    atom: str
+    lowered: Lowered | None
+
+
+def emit_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar], form: str = "ptx") -> str:
+    """The sequence of one atom or PTX instruction.
+
+    Args:
+        where: target and PTX version.
+        form: ``ptx``, ``inline_asm``, ``nvvm`` or ``llvm``.
+
+    Raises:
+        Refused: it is not legal on the target.
+        NotLegal: it is an opcode without operands, and none would make it legal.
+        BadAtom: the text is neither, or there is nothing to emit for it.
+    """
+    asked = read(book, contract, text, where)
+    return (
+        "\n".join(
+            _page(book, contract, asked, where, form) if contract == "tileiras" else _lines(book, asked, where, form)
+        ).rstrip("\n")
+        + "\n"
+    )
+
+
+def read(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Asked:
+    """What a text asks for, checked; raises as ``emit_atom`` does."""
+    stripped = text.strip().removesuffix(";").strip() if not verdicts.is_atom(text) else text.strip()
+    if not stripped:
+        raise BadAtom("there is no atom")
+    if verdicts.is_atom(stripped):
+        return _atom(book, contract, stripped if stripped.startswith("!") else f"!{stripped}", where)
+    return _instruction(book, contract, stripped, where)
+
+
+def _refuse(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> None:
+    report = verdicts.report(book, contract, [text], where, any_type=True)
+    if any(d.severity is Severity.ERROR for d in report.diagnostics):
+        raise Refused(report)
+
+
+def _atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Asked:
+    _refuse(book, contract, text, where)
+    try:
+        tree = type_tree(text)
+        node = next(n for n in tree.walk() if n.kind is Kind.TYPE and n.text.lstrip("!") in book.atoms)
+        declaration: Atom = book.atoms[node.text.lstrip("!")]
+        facts = atom_facts(book, declaration, node, 0).values
+    except (SyntaxFault, MalformedAtom) as error:
+        raise BadAtom(str(error)) from None
+    except StopIteration:
+        named = next((n for n in book.enums["atom"].by_spelling if re.search(rf"{re.escape(n)}\b", text)), None)
+        raise BadAtom(
+            f"'{text}' holds no atom that the rules know"
+            if named is None
+            else f"nothing is emitted: the rules do not know what the parameters of {named.partition('.')[2]} say"
+        ) from None
+    otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
+    lowered = lower_atom(book, contract, where, declaration.schema, facts, otherwise)
+    if lowered is None and contract == "ptx" and lone(book, contract, declaration.schema, facts) is None:
+        raise BadAtom(f"{str(where['target'])[1:]} has no PTX instruction for {text}")
+    inner = text[node.start : node.end]
+    return Asked(declaration.schema, facts, inner if inner.startswith("!") else f"!{inner}", lowered)
+
+
+def _instruction(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Asked:
+    opcode = text.split(maxsplit=1)[0]
+    if opcode != text:
+        _refuse(book, contract, f"{text};", where)
+        found = lower(book, f"{text};", by_letter(book))
+        assert found.declaration is not None and found.form is not None, "it is legal"
+        spelled: Spelled | None = Spelled(book, found.declaration, found.form, {**found.values, **where}, f"{text};")
+    else:
+        read = read_opcode(book, opcode)
+        if read.faults or read.declaration is None:
+            raise BadAtom(read.faults[0].message)
+        spelled = legal_form(book, contract, where, read.declaration, read.values)
+        if spelled is None:
+            raise NotLegal(_why(book, contract, opcode, {**read.values, **where}, read.declaration.schema))
+    assert spelled is not None
+    facts = spelled.facts
+    family = next((f for f in families(book) if spelled.declaration in f.instructions), None)
+    known = {name: facts[name] for name in book.schemas[family.schema].fields if name in facts} if family else {}
+    atoms = (atom_type(book, one, known) for one in (family.atoms if family is not None else ()))
+    return Asked(spelled.declaration.schema, facts, next(filter(None, atoms), ""), Lowered(spelled, None, facts))
+
+
+def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], schema: str) -> str:
+    """Which rules an opcode without operands breaks."""
+    broken = [r for r in judge_for(book, contract, schema).violated(facts) if r.severity is Severity.ERROR]
+    named = ", ".join(f"{rule.code} {rule.name}" for rule in broken)
+    target = f"{str(facts['target'])[1:]}, PTX {version_text(facts['ptx'])}"
+    return f"'{opcode}' is not legal on {target}" + (f": {named}" if named else ", whatever its operands")
+
+
+def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
+    """The sequence of an atom in PTX; without ``placed`` its operands lie where it is best."""
+    if asked.lowered is None:
+        own = lone(book, "ptx", asked.schema, asked.facts)
+        assert own is not None, "asked when it was read"
+        return own
+    if placed is None:
+        spots = place(book, asked.atom, {**asked.facts, **asked.lowered.facts}) if asked.atom else {}
+        placed = {name: one for name, (one, _) in spots.items()}
+    found = sequence(book, "ptx", asked.lowered, placed)
+    assert found is not None, "every instruction has a sequence"
+    return found
+
+
+def _lines(book: Rulebook, asked: Asked, where: Mapping[str, Scalar], form: str) -> Iterable[str]:
+    one = sequence_of(book, asked)
+    if form == "ptx":
+        return [kernel.module(book, where, [("kernel", [one], [asked.atom or one.instruction])])]
+    written = asm.inline(book, one)
+    if form == "inline_asm":
+        return [*asm.as_cuda(written), "", *asm.as_llvm(written)]
+    own = sequence(book, "ptx", asked.lowered, {}, form) if asked.lowered is not None else None
+    if own is not None:
+        return own.parts["emit"]
+    return asm.as_mlir(written) if form == "nvvm" else asm.as_llvm(written)
+
+
+def _page(book: Rulebook, contract: str, asked: Asked, where: Mapping[str, Scalar], form: str) -> Iterable[str]:
+    """What the reference pages write, mistakes included."""
+    facts = {**asked.facts, **where}
+    template = template_for(book, contract, asked.schema, form, facts)
+    if template is None:
+        raise BadAtom(f"the reference pages write nothing like this as {form.replace('_', '-')}")
+    lines = text_of(book, contract, template, facts)
+    return [f"// {path}", *lines] if form == "ptx" and (path := _path(book, contract, where)) else lines
+
+
+def _path(book: Rulebook, contract: str, where: Mapping[str, Scalar]) -> str:
+    """By which path the reference pages emit the MMAs of a target; empty where they do not say."""
+    targets = book.tables["target", contract]
+    tier = targets.rows[str(where["target"]),][targets.column("tier") or 0]
+    row = book.tables["emission_path", contract].rows.get((str(tier),))
+    return f"{book.enums['emission_path'].members[str(row[0])][0]}: {row[1]}" if row is not None else ""

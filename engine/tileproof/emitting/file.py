@@ -1,0 +1,287 @@
+"""``emit FILE``: entries for the MMAs and copies of a module that was checked, with the descriptors it makes, and one
+for each kernel that orders them by itself.
+
+An entry of an MMA or a copy holds one instruction of the operation, the first of its tile, with the protocol around
+it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B behind it. The entry of a
+kernel holds its own fences, barriers, commits and waits in the order of the text, and names MMAs and copies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.checking.file import check_source
+from tileproof.checking.instruction import context, legal
+from tileproof.descriptors.canonical import NoDescriptor, Undecided
+from tileproof.dialects.facts import MalformedAtom, atom_facts
+from tileproof.dialects.operands import resolve
+from tileproof.emitting import kernel
+from tileproof.emitting.atom import BadAtom, Refused
+from tileproof.emitting.operands import ALIGNMENT
+from tileproof.emitting.sequence import Placed, Sequence, lone, sequence
+from tileproof.evaluate import bitfields
+from tileproof.judge.outcome import Options
+from tileproof.layout import cosize
+from tileproof.memory.descriptors import Made, made
+from tileproof.memory.known_bits import Known, fold
+from tileproof.memory.listing import described
+from tileproof.memory.pointers import Places
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.scanner import Scan, scan
+from tileproof.mlir.scopes import Scope, walk
+from tileproof.mlir.types import Kind
+from tileproof.protocol.verify import kernels
+from tileproof.ptx.opcode import read_opcode
+from tileproof.ptx.select import Lowered, lower_atom
+from tileproof.report.values import Report
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Scalar
+from tileproof.suggesting.configurations import families
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.types import type_tree
+from tileproof.uses.copies import read_copy
+from tileproof.uses.nvvm import SCHEMA, is_raw, raw_facts
+
+MMAS = ("cute.gemm", "cute.mma_atom_call")
+COPIES = ("cute.copy", "cute.copy_atom_call")
+_CHAIN = 64  # operations between a descriptor and its use
+_DISTANCE = 32 * ALIGNMENT  # bytes from A to B where a kernel made their descriptors by itself
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """An operation in PTX.
+
+    Attributes:
+        what: ``mma`` or ``copy``, which stand in entries of their own, else ``protocol``.
+        of: the atom's type, or the name of the operation.
+        sequence: None where it becomes no instruction of its own.
+        missing: why a descriptor is not known, by operand.
+    """
+
+    operation: Operation
+    what: str
+    of: str
+    sequence: Sequence | None
+    missing: Mapping[str, str]
+
+
+def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
+    """A PTX module for a file of IR.
+
+    Args:
+        target: such as ``sm_90a``; None for what the IR names, else the least that admits its atoms.
+
+    Raises:
+        Refused: the file has errors.
+        BadAtom: it holds no IR, or no operation that becomes an instruction.
+    """
+    options = Options("ptx", target)
+    report = check_source(book, source, options)
+    if report.empty:
+        raise BadAtom(f"{source.name}: holds no IR")
+    if any(d.severity is Severity.ERROR for d in report.diagnostics):
+        raise Refused(Report((report,), (), options, book))
+    found = scan(source)
+    if not found.holds_ir or report.target is None:
+        raise BadAtom(f"{source.name}: there is nothing to emit in it")
+    return module_of(book, found, source, context(book, str(report.target)))
+
+
+def module_of(book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> str:
+    """A PTX module for a module of IR whose errors, if it has any, are not asked for.
+
+    Args:
+        where: target and PTX version.
+
+    Raises:
+        BadAtom: it holds nothing that becomes an instruction, or one that the target does not take.
+    """
+    emitter = _Emitter(book, found, source, where)
+    for top in kernels(found.module.operations):
+        emitter.kernel(top)
+    if not emitter.entries:
+        raise BadAtom(f"{source.name}: it holds no MMA, no copy and nothing of their protocol to emit")
+    return kernel.module(book, where, emitter.entries) + "".join(f"{note}\n" for note in emitter.notes)
+
+
+class _Emitter:
+    """The entries of a module, kernel by kernel."""
+
+    def __init__(self, book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> None:
+        self.book = book
+        self.source = source
+        self.where = where
+        self.aliases = found.module.aliases
+        self.descriptors = _Descriptors(book, found)
+        self.places = Places(self.aliases)
+        self.entries: list[tuple[str, list[Sequence], list[str]]] = []
+        self.notes: list[str] = []
+
+    def kernel(self, top: Operation) -> None:
+        """The entries of one function."""
+        protocol: list[Sequence] = []
+        own = False
+        for operation, scope in walk((top,)):
+            self.descriptors.note(operation)
+            use = self.raw(operation, scope) if is_raw(self.book, operation) else self.atom(operation)
+            if use is None:
+                continue
+            line, _ = self.source.position(operation.span.start)
+            place = f"{self.source.name}:{line}"
+            if use.sequence is None:
+                on = str(self.where["target"])[1:]
+                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own on {on}")
+                continue
+            if use.what == "protocol":
+                protocol.append(use.sequence.step(f"{place}: {operation.name}"))
+                own = True
+                continue
+            name = f"{use.what}_{len(self.entries)}_line_{line}"
+            title = f"{place}: {operation.name}" + (f" of {use.of}" if use.of != operation.name else "")
+            comments = [title, *(f"{name}: {reason}; it is loaded" for name, reason in use.missing.items())]
+            self.entries.append((name, [use.sequence], comments))
+            protocol.append(Sequence.note(f"{place}: {operation.name}, see {name}"))
+        if own:
+            line, _ = self.source.position(top.span.start)
+            title = f"{self.source.name}:{line}: what the kernel orders by itself, once through its text"
+            self.entries.append((f"protocol_{len(self.entries)}_line_{line}", protocol, [title]))
+
+    def atom(self, operation: Operation) -> _Use | None:
+        """A use of an atom; None for any other operation."""
+        if operation.name not in (*MMAS, *COPIES) or not operation.inputs:
+            return None
+        text = resolve(operation.inputs[0].text, self.aliases)
+        try:
+            tree = type_tree(text)
+            node = next((n for n in tree.walk() if n.kind is Kind.TYPE and n.text.lstrip("!") in self.book.atoms), None)
+            if node is None:
+                return None
+            declaration = self.book.atoms[node.text.lstrip("!")]
+            facts = {**self.sides(operation), **atom_facts(self.book, declaration, node, 0).values}
+        except (SyntaxFault, MalformedAtom):
+            return None
+        otherwise = next((f.instructions for f in families(self.book) if f.schema == declaration.schema), ())
+        lowered = lower_atom(self.book, "ptx", self.where, declaration.schema, facts, otherwise)
+        placed, missing = self.descriptors.placed(operation)
+        one = (
+            sequence(self.book, "ptx", lowered, placed)
+            if lowered is not None
+            else lone(self.book, "ptx", declaration.schema, facts)
+        )
+        what = "mma" if operation.name in MMAS else "copy"
+        return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
+
+    def sides(self, operation: Operation) -> dict[str, Scalar]:
+        """Where a copy reads and writes, as far as its operands say."""
+        copy = read_copy(operation, self.aliases)
+        if copy is None:
+            return {}
+        found = copy.facts(self.book, ".unregistered", "", None, None).values
+        return {side: found[side] for side in ("source", "destination") if side in found}
+
+    def raw(self, operation: Operation, scope: Scope) -> _Use:
+        """An operation of the NVVM dialect."""
+        facts = raw_facts(self.book, operation, scope)
+        lowered = lower_atom(self.book, "ptx", self.where, SCHEMA, facts)
+        if lowered is None:
+            own = lone(self.book, "ptx", SCHEMA, facts)
+            self.refuse_illegal(operation, own)
+            return _Use(operation, "protocol", operation.name, own, {})
+        placed, missing = self.assembled(operation, lowered, scope)
+        lowered = self.with_shape(lowered)
+        one = sequence(self.book, "ptx", lowered, placed)
+        what = "mma" if "mma" in operation.name else "copy"
+        return _Use(operation, what, operation.name, one, missing)
+
+    def refuse_illegal(self, operation: Operation, own: Sequence | None) -> None:
+        """Raise where the target does not take an instruction that stands for an operation."""
+        for line in own.parts["emit"] if own is not None else ():
+            if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
+                verdict = legal(self.book, "ptx", line, self.where)
+                if not verdict.legal:
+                    at, _ = self.source.position(operation.span.start)
+                    code = ", ".join(verdict.codes)
+                    raise BadAtom(
+                        f"{self.source.name}:{at}: {operation.name} is not emitted: {verdict.message} ({code})"
+                    )
+
+    def assembled(
+        self, operation: Operation, lowered: Lowered, scope: Scope
+    ) -> tuple[dict[str, Placed], dict[str, str]]:
+        """The descriptors that the kernel assembles for an MMA; only the address in them may be unknown."""
+        placed: dict[str, Placed] = {}
+        missing: dict[str, str] = {}
+        hopper = operation.name.endswith("wgmma.mma_async")
+        first, words = (0, "wgmma.descriptor") if hopper else (1, "tcgen05.descriptor")
+        address = next(f.mask for word in self.book.words[words, "ptx"] for f in word.fields if f.name == "start")
+        for i, name in enumerate(("a", "b")):
+            facts = lowered.spelled.facts
+            if f"{name}.class" not in facts or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
+                continue
+            known: Known = fold(operation.operands[first + i], scope, self.places)
+            if known.unknown & ~address:
+                missing[name] = "what its descriptor says is known only at run time"
+            else:
+                placed[name] = Placed(i * _DISTANCE, known.ones & ~address)
+        return placed, missing
+
+    def with_shape(self, lowered: Lowered) -> Lowered:
+        """An MMA of tensor memory with the N that its instruction descriptor says."""
+        word, kind = lowered.facts.get("fourth"), lowered.facts.get("kind")
+        if not isinstance(word, int) or not isinstance(kind, str):
+            return lowered
+        try:
+            known = bitfields.unpack(self.book, "ptx", "tcgen05.instruction_descriptor", word, {"kind": kind})
+        except bitfields.PackError:
+            return lowered
+        return Lowered(lowered.spelled, lowered.by, {**lowered.facts, "N": known["N"]})
+
+
+class _Descriptors:
+    """The descriptors of a module, by the operations that use them. Names are followed as far as the text was read."""
+
+    def __init__(self, book: Rulebook, found: Scan) -> None:
+        self.book = book
+        self.made = {id(one.operation): one for one in made(book, found.module.operations, found.module.aliases)}
+        self.defined: dict[str, Operation] = {}
+
+    def note(self, operation: Operation) -> None:
+        """An operation that was read: its results mean this from here on."""
+        self.defined.update({result.name: operation for result in operation.results})
+
+    def placed(self, operation: Operation) -> tuple[dict[str, Placed], dict[str, str]]:
+        """Where A and B lie, as far as it is known, and why one is not."""
+        offset = 0
+        placed: dict[str, Placed] = {}
+        missing: dict[str, str] = {}
+        for one in filter(None, map(self.origin, operation.operands)):
+            name = (one.operand or "").lower()
+            if not name or name in placed:
+                continue
+            try:
+                known = described(self.book, "ptx", one)
+            except (NoDescriptor, Undecided) as error:
+                missing[name] = str(error)
+                continue
+            placed[name] = Placed(offset, known.value)
+            elements = cosize(one.layout)
+            size = elements * one.bits // 8 if isinstance(elements, int) else 0
+            offset += -(-size // ALIGNMENT) * ALIGNMENT
+        return placed, missing
+
+    def origin(self, value: str) -> Made | None:
+        """The operation that made the descriptor that a value is, or is a part of."""
+        for _ in range(_CHAIN):
+            operation = self.defined.get(value)
+            if operation is None:
+                return None
+            if id(operation) in self.made:
+                return self.made[id(operation)]
+            if not operation.operands:
+                return None
+            value = operation.operands[0]
+        return None

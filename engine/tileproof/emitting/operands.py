@@ -1,0 +1,53 @@
+"""Where the operands of a lone atom lie in shared memory: the best layout of each, one behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tileproof.emitting.sequence import Placed
+from tileproof.memory.descriptors import atom_node, operand_of
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Scalar
+from tileproof.suggesting.layouts import BadOperand, Placement, placements
+
+ALIGNMENT = 1024  # bytes; no swizzle's pattern is longer
+
+
+def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, tuple[Placed, Placement]]:
+    """The operands of an MMA atom that are read by a descriptor, ``a`` and ``b``; empty for other atoms.
+
+    Args:
+        facts: of the atom and of its instruction.
+    """
+    node = atom_node(atom)
+    found: dict[str, tuple[Placed, Placement]] = {}
+    offset = 0
+    for name in ("a", "b") if node is not None else ():
+        assert node is not None
+        known = operand_of(book, node, name.upper())
+        if known is None or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
+            continue
+        bits = smem_bits(book, facts, name)
+        rows, columns = known[2]
+        try:
+            chosen = placements(book, atom, name.upper(), _element(book, bits), (rows, columns), None)
+        except BadOperand:
+            continue
+        if chosen:
+            found[name] = Placed(offset, chosen[0].descriptor.value), chosen[0]
+            offset += -(-rows * columns * bits // (8 * ALIGNMENT)) * ALIGNMENT
+    return found
+
+
+def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
+    """The bits of an operand's element as it lies in shared memory."""
+    container = book.tables["smem_container", "ptx"].rows.get((str(facts.get("kind")),))
+    row = container or book.tables["element", "ptx"].rows[str(facts[f"{operand}.type"]),]
+    assert isinstance(row[0], int), "rules/elements.rule"
+    return row[0]
+
+
+def _element(book: Rulebook, bits: int) -> str:
+    """An element of so many bits: where it lies is all that is asked."""
+    rows = book.tables["element", "ptx"].rows
+    return next(name[1:] for (name,), row in rows.items() if row[0] == bits)

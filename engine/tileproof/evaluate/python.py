@@ -1,0 +1,188 @@
+"""The fast reading of a rule: a Python function from facts to whether the rule holds.
+
+An expression becomes Python source once, with its tables bound as dictionaries. Reading an unknown fact or a missing
+row raises KeyError, which here means that the rule has nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from tileproof.base.diagnostic import Severity
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Rule
+from tileproof.rulebase.expression import (
+    Arithmetic,
+    Comparison,
+    Connective,
+    Expression,
+    Fact,
+    Lookup,
+    Members,
+    Membership,
+    Not,
+    Number,
+    Range,
+    Scalar,
+    Symbol,
+    Value,
+)
+
+Facts = Mapping[str, Scalar]
+
+
+class _Compiler:
+    def __init__(self, book: Rulebook, contract: str) -> None:
+        self.book = book
+        self.contract = contract
+        self.names: dict[str, object] = {}
+
+    def source(self, expression: Expression) -> str:
+        """Python source with the value of an expression."""
+        match expression:
+            case Number(value):
+                return repr(value)
+            case Symbol(name):
+                return repr(name)
+            case Fact(name):
+                return f"f[{name!r}]"
+            case Lookup():
+                return self.lookup(expression)
+            case Arithmetic(operator, left, right):
+                return f"({self.source(left)} {operator.replace('/', '//')} {self.source(right)})"
+            case Comparison(operator, left, right):
+                return f"({self.source(left)} {operator} {self.source(right)})"
+            case Membership(item, collection):
+                return f"({self.source(item)} in {self.source(collection)})"
+            case Members(items):
+                return "{" + ", ".join(map(self.source, items)) + "}" if items else "frozenset()"
+            case Range(first, last, step):
+                return self.bind("r", range(first, last + 1, step))
+            case Not(operand):
+                return f"(not {self.source(operand)})"
+            case Connective(operator, operands):
+                return "(" + f" {operator} ".join(map(self.source, operands)) + ")"
+
+    def lookup(self, lookup: Lookup) -> str:
+        table = self.book.tables[lookup.table, self.contract]
+        column = table.column(lookup.column)
+        assert column is not None, "checked when the rulebook was loaded"
+        keyed = {key if len(key) > 1 else key[0]: row[column] for key, row in table.rows.items()}
+        keys = ", ".join(map(self.source, lookup.arguments))
+        return f"{self.bind('t', keyed)}[{keys}]"
+
+    def bind(self, prefix: str, value: object) -> str:
+        name = f"{prefix}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+
+def function(book: Rulebook, contract: str, expression: Expression) -> Callable[[Facts], Value]:
+    """A function that computes an expression from facts; it raises KeyError where a fact or a row is missing."""
+    compiler = _Compiler(book, contract)
+    source = f"lambda f: {compiler.source(expression)}"
+    made: Callable[[Facts], Value] = eval(source, {**_NAMES, **compiler.names})
+    return made
+
+
+_NAMES = {"__builtins__": {"KeyError": KeyError}, "frozenset": frozenset}
+
+
+def scan_of(book: Rulebook, contract: str, rules: Sequence[Rule]) -> Callable[[Facts], list[int]]:
+    """One function that gives the positions of the rules that a configuration violates.
+
+    All rules in one function: a call for each would take most of the time.
+    """
+    compiler = _Compiler(book, contract)
+    lines = ["def scan(f):", " found = []"]
+    for i, rule in enumerate(rules):
+        when = f"{compiler.source(rule.when)} and " if rule.when is not None else ""
+        lines += [" try:", f"  if {when}not {compiler.source(rule.require)}: found.append({i})"]
+        lines += [" except KeyError: pass"]
+    lines.append(" return found")
+    names: dict[str, object] = {**_NAMES, **compiler.names}
+    exec("\n".join(lines), names)
+    made: Callable[[Facts], list[int]] = names["scan"]  # type: ignore[assignment]
+    return made
+
+
+class Check:
+    """A rule ready to run."""
+
+    __slots__ = ("_require", "_when", "rule")
+
+    def __init__(self, book: Rulebook, contract: str, rule: Rule) -> None:
+        self.rule = rule
+        self._when = function(book, contract, rule.when) if rule.when is not None else None
+        self._require = function(book, contract, rule.require)
+
+    def __call__(self, facts: Facts) -> bool | None:
+        """True where the rule holds, False where it is violated, None where it does not apply."""
+        try:
+            if self._when is not None and not self._when(facts):
+                return None
+            return bool(self._require(facts))
+        except KeyError:
+            return None
+
+
+class Judge:
+    """All rules of one schema in one contract, compiled.
+
+    Args:
+        inherited: with the rules of the schemas that it extends.
+    """
+
+    def __init__(self, book: Rulebook, contract: str, schema: str, inherited: bool = False) -> None:
+        self.book = book
+        self.contract = contract
+        self.schema = schema
+        self.rules = book.rules_on(schema, contract, inherited)
+        self._scan = scan_of(book, contract, self.rules)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The rules one by one."""
+        return tuple(Check(self.book, self.contract, rule) for rule in self.rules)
+
+    def violated(self, facts: Facts) -> tuple[Rule, ...]:
+        """The rules that a configuration violates and that report, those refined away left out."""
+        broken = [self.rules[i] for i in self._scan(facts)]
+        if len(broken) < 2:
+            return tuple(broken)
+        codes = {rule.code for rule in broken}
+        return tuple(rule for rule in broken if codes.isdisjoint(rule.refines))
+
+    def legal(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
+        """The values of one fact, the others kept, that no rule of severity error about it rejects; in domain order.
+
+        Rules about other facts do not count: what else is wrong with a configuration is reported by itself. The rule
+        that asks, to say how to satisfy it, counts whatever its severity.
+        """
+        counts = [check for check in self.checks if check.rule.severity is Severity.ERROR or check.rule is asking]
+        about = [check for check in counts if fact in check.rule.facts]
+        trial = dict(facts)
+        found = []
+        for value in self.book.domain(self.schema, fact):
+            trial[fact] = value
+            if all(check(trial) is not False for check in about):
+                found.append(value)
+        return tuple(found)
+
+    def nearest(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
+        """The legal values of a fact nearest to its present one: by distance for integers, by order for enums."""
+        legal = self.legal(facts, fact, asking)
+        domain = list(self.book.domain(self.schema, fact))
+        present = facts[fact]
+        # An integer beyond its domain is farther from every legal value than the domain is long: distance still orders.
+        at = present if isinstance(present, int) else domain.index(present) if present in domain else 0
+        distance = {value: abs((value if isinstance(value, int) else domain.index(value)) - at) for value in legal}
+        least = min(distance.values(), default=0)
+        return tuple(value for value in legal if distance[value] == least)
+
+
+@lru_cache(maxsize=256)
+def judge_for(book: Rulebook, contract: str, schema: str) -> Judge:
+    """The rules of a schema and of those that it extends, compiled once."""
+    return Judge(book, contract, schema, inherited=True)

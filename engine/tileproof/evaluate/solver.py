@@ -1,0 +1,178 @@
+"""Questions to Z3, each with a time budget: ``unknown`` is an answer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+
+import z3
+
+from tileproof.base.records import dataclass
+from tileproof.evaluate.z3 import Encoder, Formula, configuration
+from tileproof.rulebase.expression import Scalar
+
+
+class Answer(Enum):
+    """What the solver said. Unknown is never a proof."""
+
+    SATISFIABLE = "satisfiable"
+    UNSATISFIABLE = "unsatisfiable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """An answer, with a configuration where there is one."""
+
+    answer: Answer
+    model: Mapping[str, Scalar]
+    core: tuple[str, ...] = ()
+
+
+class Question:
+    """A set of constraints put to Z3 with a time budget."""
+
+    def __init__(self, encoder: Encoder, seconds: float) -> None:
+        self.encoder = encoder
+        self.solver = z3.Solver()
+        self.solver.set("timeout", max(1, int(seconds * 1000)))
+        self.solver.add(*encoder.domains())
+
+    def ask(self, *constraints: Formula, named: Mapping[str, Formula] | None = None) -> Solved:
+        """Whether the constraints can hold together; of the named ones, an unsatisfiable core."""
+        self.solver.push()
+        try:
+            self.solver.add(*constraints)
+            for name, constraint in (named or {}).items():
+                self.solver.assert_and_track(constraint, name)
+            result = self.solver.check()
+            if result == z3.sat:
+                return Solved(Answer.SATISFIABLE, configuration(self.encoder, self.solver.model()))
+            if result == z3.unsat:
+                core = tuple(sorted(str(name) for name in self.solver.unsat_core())) if named else ()
+                return Solved(Answer.UNSATISFIABLE, {}, core)
+            return Solved(Answer.UNKNOWN, {})
+        finally:
+            self.solver.pop()
+
+
+def differ(left: Formula, right: Formula) -> Formula:
+    """Where two formulas have different values."""
+    return z3.Xor(left, right)
+
+
+def overlap(fields: Iterable[tuple[int, int]], width: int) -> Formula:
+    """That some codes, put at their places in a word by or, are not read back from it.
+
+    Args:
+        fields: the lowest bit and the number of bits of each.
+    """
+    word = z3.BitVecVal(0, width)
+    codes = [(low, z3.BitVec(f"code{i}", bits)) for i, (low, bits) in enumerate(fields)]
+    for low, code in codes:
+        word |= z3.ZeroExt(width - code.size(), code) << low
+    return z3.Or([z3.Extract(low + code.size() - 1, low, word) != code for low, code in codes])
+
+
+def unequal(left: z3.ExprRef, right: z3.ExprRef) -> Formula:
+    """That two terms have different values."""
+    return left != right
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """That a fact has a value, and how much that counts."""
+
+    fact: str
+    value: Scalar
+    weight: int = 1
+
+
+def nearest(encoder: Encoder, kept: Iterable[Formula], wishes: Iterable[Wish], seconds: float) -> Solved:
+    """A configuration that keeps the formulas and as many wishes as can be (MaxSMT).
+
+    Among those with the fewest changes the one whose values moved least (members of an enum by order), then the one
+    with the least numbers: the answer does not depend on the solver's mood.
+    """
+    optimiser = z3.Optimize()
+    optimiser.set("timeout", max(1, int(seconds * 1000)))
+    optimiser.add(*encoder.domains(), *kept)
+    distances = []
+    for wish in wishes:
+        variable, number = encoder.variables[wish.fact], encoder.number(wish.value)
+        optimiser.add_soft(variable == number, wish.weight, "changes")
+        distances.append(z3.If(variable >= number, variable - number, number - variable))
+    if distances:
+        optimiser.minimize(z3.Sum(distances))
+    optimiser.minimize(z3.Sum(list(encoder.variables.values())))
+    result = optimiser.check()
+    if result == z3.sat:
+        return Solved(Answer.SATISFIABLE, configuration(encoder, optimiser.model()))
+    return Solved(Answer.UNSATISFIABLE if result == z3.unsat else Answer.UNKNOWN, {})
+
+
+def cheapest(
+    strongest: Sequence[int], heavy: Sequence[bool], enough: Callable[[tuple[int, ...]], bool], seconds: float
+) -> tuple[int, ...] | None:
+    """How strong each of some operations has to be: the fewest of them first, then the weakest.
+
+    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is asked about one at a time. What
+    it says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes
+    the cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
+
+    Args:
+        strongest: the strength that each may have at most; 0 is that it is not there.
+        heavy: whether its strength counts beyond its being there.
+        enough: whether a choice is enough; of a choice that is, every stronger one is too.
+        seconds: for each proposal.
+
+    Returns:
+        None where the budget did not suffice, or no choice is enough.
+    """
+    optimiser = z3.Optimize()
+    optimiser.set("timeout", max(1, int(seconds * 1000)))
+    strengths = [z3.Int(f"strength{i}") for i in range(len(strongest))]
+    for one, most in zip(strengths, strongest, strict=True):
+        optimiser.add(one >= 0, one <= most)
+    zero = z3.IntVal(0)
+    optimiser.minimize(z3.Sum([zero, *(z3.If(one > 0, 1, 0) for one in strengths)]))
+    optimiser.minimize(z3.Sum([zero, *(one for one, counts in zip(strengths, heavy, strict=True) if counts)]))
+    for _ in range(_PROPOSALS):
+        if optimiser.check() != z3.sat:
+            return None
+        model = optimiser.model()
+        proposal = tuple(model.eval(one, model_completion=True).as_long() for one in strengths)
+        if enough(proposal):
+            return proposal
+        optimiser.add(z3.Or([one > held for one, held in zip(strengths, proposal, strict=True)]))
+    return None
+
+
+_PROPOSALS = 400
+
+
+def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, dict[str, int], str]:
+    """Whether the assertions of an SMT-LIB script over bit vectors can hold together.
+
+    Args:
+        script: its declarations and assertions; commands that ask are passed over.
+        names: the constants whose values are wanted.
+
+    Returns:
+        The answer; where it is satisfiable the values, unsigned; where it is unknown the solver's reason.
+    """
+    solver = z3.SolverFor("QF_BV" if "(set-logic QF_BV)" in script else "BV")
+    solver.set("timeout", max(1, int(seconds * 1000)))
+    # (get-value) would be executed by the parser; what it asks for is read from the model.
+    for assertion in z3.parse_smt2_string("\n".join(x for x in script.split("\n") if not x.startswith("(get-value"))):
+        solver.add(assertion)
+    result = solver.check()
+    if result == z3.sat:
+        model = solver.model()
+        # Names that the script defines stand in the model too, by their definitions.
+        values = {constant.name(): model[constant] for constant in model.decls() if constant.arity() == 0}
+        found = {name: value.as_long() for name, value in values.items() if isinstance(value, z3.BitVecNumRef)}
+        return Answer.SATISFIABLE, {name: found.get(name, 0) for name in names}, ""
+    if result == z3.unsat:
+        return Answer.UNSATISFIABLE, {}, ""
+    return Answer.UNKNOWN, {}, solver.reason_unknown()

@@ -1,0 +1,83 @@
+"""What a check is asked and what it answers, whatever the language of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
+from tileproof.judge import suppressions
+from tileproof.judge.target import Target
+from tileproof.rulebase.book import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to check.
+
+    Attributes:
+        contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
+        target: ``sm_90a`` and the like; None to find it out.
+        select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
+        split: whether ``// -----`` separates texts that are checked each for itself.
+        verify: whether comments in the text say what is expected; then only what differs from that is reported.
+        explain_path: whether findings of the protocol show what the threads did on the way.
+        mend: whether hints tell the nearest legal form of an illegal atom, which Z3 looks for.
+    """
+
+    contract: str = "ptx"
+    target: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    split: bool = False
+    verify: bool = False
+    explain_path: bool = False
+    mend: bool = True
+
+    def reports(self, code: str, name: str) -> bool:
+        """Whether a rule's diagnostics are wanted."""
+
+        def named(items: tuple[str, ...]) -> bool:
+            return any(code.startswith(item) or name == item for item in items)
+
+        return (not self.select or named(self.select)) and not named(self.ignore)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What was found in one file. ``empty``: it holds no IR at all."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    target: Target | None
+    empty: bool = False
+
+
+def finding(book: Rulebook, source: Source, code: str, span: Span, message: str, hint: str = "") -> Diagnostic:
+    """A diagnostic of the engine itself, as rules/ declares it; a hint for this one place comes first."""
+    found = book.findings[code]
+    return Diagnostic(source, span, code, found.name, found.severity, message, hint or found.hint, found.sources)
+
+
+def finish(
+    book: Rulebook,
+    source: Source,
+    options: Options,
+    found: Iterable[Diagnostic],
+    comments: Iterable[tuple[int, str]],
+) -> tuple[Diagnostic, ...]:
+    """Diagnostics that are wanted and not suppressed, in textual order, each once."""
+    wanted = [d for d in found if options.reports(d.code, d.name)]
+    kept, unused = suppressions.apply(wanted, suppressions.suppressions(source, comments))
+    documented = book.documented()
+    by_name = {item.name: item for item in documented.values()}
+    for suppression in unused:
+        item = documented.get(suppression.code) or by_name.get(suppression.code)
+        if item is not None and not options.reports(item.code, item.name):
+            continue
+        said = "suppresses nothing here" if item else "is no rule"
+        diagnostic = finding(book, source, "IR010", suppression.span, f"'{suppression.code}' {said}")
+        if options.reports(diagnostic.code, diagnostic.name):
+            kept.append(diagnostic)
+    return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))

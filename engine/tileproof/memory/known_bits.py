@@ -1,0 +1,272 @@
+"""Integers of which some bits are known before the kernel runs: constants folded through the arithmetic of the IR.
+
+A descriptor that a kernel assembles has an address in it that only the linker knows, and fields around it that are
+constants. So a value is a set of known bits, and the memory whose address is among the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from tileproof.base.records import dataclass
+from tileproof.memory.pointers import Places
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.scopes import Origin, Scope
+
+_DEEPEST = 64  # definitions that a value is followed through
+_ADDRESSES = 1 << 18  # what an address in shared memory is less than, as descriptors count them
+_UNIT_BITS = 4  # a descriptor counts 16 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An integer.
+
+    Attributes:
+        width: bits.
+        ones: the bits that are known to be set.
+        unknown: the bits that are not known; all others are clear.
+        memory: the allocation whose address the unknown bits come from, where it is one.
+        start: how far into it that address is, in bytes; None where that is not known.
+        shift: by how many bits the address was shifted to the right.
+    """
+
+    width: int
+    ones: int
+    unknown: int = 0
+    memory: Operation | None = None
+    start: int | None = None
+    shift: int = 0
+
+    @property
+    def value(self) -> int | None:
+        """The integer, where all bits are known."""
+        return self.ones if self.unknown == 0 else None
+
+    def bits(self, low: int, high: int) -> int | None:
+        """Some bits of it, both ends included; None where one of them is not known."""
+        mask = (1 << high + 1) - (1 << low)
+        return None if self.unknown & mask else (self.ones & mask) >> low
+
+
+def anything(width: int, memory: Operation | None = None, start: int | None = None) -> Known:
+    """An integer of which nothing is known, or the address of some memory."""
+    return Known(width, 0, (1 << width) - 1, memory, start)
+
+
+_INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|false)\b(?:\s*:\s*i(\d+))?")
+_WIDTH = re.compile(r"\bi(\d+)$")
+
+
+def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
+    """What is known of the value ``name``.
+
+    Args:
+        places: where pointers lead to; without it nothing is known of addresses but the allocation.
+    """
+    origin = scope.get(name)
+    if origin is None or origin.argument or depth > _DEEPEST:
+        return anything(64)
+    operation = origin.operation
+    if operation.name in ("arith.constant", "llvm.mlir.constant"):
+        return _constant(operation)
+    if operation.name == "llvm.ptrtoint":
+        width = _width(operation) or 64
+        place = places.of(operation.operands[0], scope) if places is not None else None
+        if place is not None:
+            return anything(width, place.allocation, place.start)
+        return anything(width, memory_of(operation.operands[0], scope))
+    if (compute := _ARITHMETIC.get(operation.name)) is not None and len(operation.results) == 1:
+        parts = [fold(operand, scope, places, depth + 1) for operand in operation.operands]
+        return compute(_width(operation) or max(part.width for part in parts), parts)
+    if operation.name == "nvvm.tcgen05_mma_smem_desc_v2" and len(operation.operands) == 8:
+        return _assembled([fold(operand, scope, places, depth + 1) for operand in operation.operands])
+    return anything(_width(operation) or 64)
+
+
+def _constant(operation: Operation) -> Known:
+    text = operation.pieces[0]
+    found = _INTEGER.search(text)
+    attribute = operation.attribute("value")
+    if attribute is not None:
+        found = _INTEGER.search(f"value = {attribute.text}")
+    if found is None:
+        return anything(64)
+    width = int(found[2]) if found[2] else _width(operation) or 1
+    value = {"true": 1, "false": 0}.get(found[1])
+    return Known(width, (value if value is not None else int(found[1])) % (1 << width))
+
+
+def _width(operation: Operation) -> int | None:
+    """The bits of the result: the last integer type that is written."""
+    types = [*operation.inputs, *operation.outputs]
+    if operation.outputs:
+        types = list(operation.outputs)
+    elif (tail := re.search(r"\bto i(\d+)\s*$", operation.pieces[-1])) is not None:
+        return int(tail[1])
+    found = _WIDTH.search(types[-1].text) if types else None
+    return int(found[1]) if found else None
+
+
+def _or(width: int, parts: list[Known]) -> Known:
+    ones = parts[0].ones | parts[1].ones
+    found = Known(width, ones, (parts[0].unknown | parts[1].unknown) & ~ones)
+    return _addressed(found, parts, kept=(parts[0].unknown | parts[0].ones) & (parts[1].unknown | parts[1].ones) == 0)
+
+
+def _and(width: int, parts: list[Known]) -> Known:
+    a, b = parts
+    may = (a.ones | a.unknown) & (b.ones | b.unknown)
+    ones = a.ones & b.ones
+    found = Known(width, ones, may & ~ones)
+    address = next((part for part in parts if part.memory is not None), None)
+    whole = 0 if address is None else (_ADDRESSES - 1) >> address.shift
+    return _addressed(found, parts, kept=any(part.unknown == 0 and part.ones & whole == whole for part in parts))
+
+
+def _add(width: int, parts: list[Known]) -> Known:
+    """Exact below the lowest unknown bit; above the highest one a carry may come, so nothing is known there.
+
+    But from an address: that ends within shared memory, so no carry leaves the bits of an address.
+    """
+    a, b = parts
+    unknown = a.unknown | b.unknown
+    total = a.ones + b.ones
+    if not unknown:
+        return _addressed(Known(width, total % (1 << width)), parts, kept=False)
+    low = (unknown & -unknown) - 1
+    found = Known(width, total & low, ((1 << width) - 1) & ~low)
+    for address, constant in ((a, b), (b, a)):
+        by = constant.value
+        if address.start is None or by is None or constant.memory is not None:
+            continue
+        bits = (1 << address.unknown.bit_length()) - 1
+        start = address.start + (by << address.shift)
+        if by & ~bits == 0 and start < _ADDRESSES and bits >= (_ADDRESSES - 1) >> address.shift:
+            above = address.ones & ~bits
+            found = Known(width, found.ones | above, found.unknown & bits | bits & ~low)
+        return replace(found, memory=address.memory, start=start, shift=address.shift)
+    return _addressed(found, parts, kept=False)
+
+
+def _multiply(width: int, parts: list[Known]) -> Known:
+    a, b = parts[0].value, parts[1].value
+    return Known(width, a * b % (1 << width)) if a is not None and b is not None else anything(width)
+
+
+def _shift_left(width: int, parts: list[Known]) -> Known:
+    by = parts[1].value
+    if by is None or by >= width:
+        return anything(width)
+    mask = (1 << width) - 1
+    found = Known(width, parts[0].ones << by & mask, parts[0].unknown << by & mask)
+    kept = parts[0].shift >= by
+    return _addressed(found, parts, kept=kept, shift=parts[0].shift - by if kept else 0)
+
+
+def _shift_right(width: int, parts: list[Known]) -> Known:
+    by = parts[1].value
+    if by is None or by >= width:
+        return anything(width)
+    found = Known(width, parts[0].ones >> by, parts[0].unknown >> by)
+    return _addressed(found, parts, kept=True, shift=parts[0].shift + by)
+
+
+def _shift_right_signed(width: int, parts: list[Known]) -> Known:
+    """Addresses in shared memory are positive, so the sign is clear where it comes from one."""
+    sign = 1 << width - 1
+    if parts[0].ones & sign or (parts[0].unknown & sign and parts[0].memory is None):
+        return anything(width)
+    cleared = replace(parts[0], width=width, unknown=parts[0].unknown & ~sign)
+    return _shift_right(width, [cleared, parts[1]])
+
+
+def _resize(width: int, parts: list[Known]) -> Known:
+    mask = (1 << width) - 1
+    found = Known(width, parts[0].ones & mask, parts[0].unknown & mask)
+    return _addressed(found, parts, kept=True)
+
+
+def _addressed(found: Known, parts: list[Known], *, kept: bool, shift: int | None = None) -> Known:
+    """A value with the memory that the unknown bits of its parts come from; ``kept``: also with the place in it."""
+    addresses = [part for part in parts if part.memory is not None and part.unknown]
+    if not addresses or not found.unknown:
+        return found
+    of = addresses[0]
+    same = of.shift if shift is None else shift
+    return replace(found, memory=of.memory, start=of.start if kept and len(addresses) == 1 else None, shift=same)
+
+
+_ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
+    "arith.ori": _or,
+    "arith.andi": _and,
+    "arith.addi": _add,
+    "arith.muli": _multiply,
+    "arith.shli": _shift_left,
+    "arith.shrui": _shift_right,
+    "arith.shrsi": _shift_right_signed,
+    "arith.extui": _resize,
+    "arith.trunci": _resize,
+    "llvm.or": _or,
+    "llvm.and": _and,
+    "llvm.add": _add,
+    "llvm.shl": _shift_left,
+    "llvm.lshr": _shift_right,
+    "llvm.zext": _resize,
+    "llvm.trunc": _resize,
+}
+
+# The operands of nvvm.tcgen05_mma_smem_desc_v2 and where the operation puts them; the seventh is not understood.
+_PLACES = ((0, 14), (16, 14), (32, 14), (46, 3), (49, 3), (52, 1), None, (61, 3))
+
+
+def _assembled(operands: list[Known]) -> Known:
+    ones = unknown = 0
+    for operand, place in zip(operands, _PLACES, strict=True):
+        if place is not None:
+            low, width = place
+            mask = (1 << width) - 1
+            ones |= (operand.ones & mask) << low
+            unknown |= (operand.unknown & mask) << low
+    address = operands[0]
+    counts = address.shift == _UNIT_BITS and 0 <= (address.start or 0) < _ADDRESSES
+    return _addressed(Known(64, ones, unknown, shift=_UNIT_BITS), operands, kept=counts, shift=_UNIT_BITS)
+
+
+# ---------------------------------------------------------------------------------------------------------- memory
+
+_THROUGH = frozenset(
+    (
+        "builtin.unrealized_conversion_cast",
+        "cute.get_iter",
+        "cute.recast_iter",
+        "cute.add_offset",
+        "cute.make_view",
+        "cute.slice",
+        "cute.group_modes",
+        "llvm.getelementptr",
+        "llvm.addrspacecast",
+        "cute.ptrtoint",
+        "cute.inttoptr",
+    )
+)
+
+
+def memory_of(name: str, scope: Scope) -> Operation | None:
+    """The allocation that an address leads into, however it is offset; None where it is not known."""
+    origin = origin_of(name, scope)
+    if origin is None or origin.argument or origin.operation.name != "cute.memref.alloca":
+        return None
+    return origin.operation
+
+
+def origin_of(name: str, scope: Scope) -> Origin | None:
+    """The value that a pointer or a view comes from, through casts, offsets and views."""
+    for _ in range(_DEEPEST):
+        origin = scope.get(name)
+        if origin is None or origin.argument or origin.operation.name not in _THROUGH or not origin.operation.operands:
+            return origin
+        name = origin.operation.operands[0]
+    return None

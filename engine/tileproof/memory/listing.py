@@ -1,0 +1,88 @@
+"""``descriptors``: the 64-bit descriptor of every operand in shared memory that a kernel makes one of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, Undecided, describe, operand, spelled
+from tileproof.layout.values import ComposedLayout
+from tileproof.memory.descriptors import Made, made
+from tileproof.mlir.scanner import Scan, scan
+from tileproof.rulebase.book import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One descriptor of a file.
+
+    Attributes:
+        operand: ``A`` or ``B``; None where the operation does not say.
+        swizzle: ``0``, ``32``, ``64``, ``128`` or ``128b32``; None where no descriptor is known.
+        lbo, sbo: bytes; None where they are known only in the kernel.
+        value: the 64 bits at address 0; None where some of them are not static: then ``reason`` says which.
+    """
+
+    file: str
+    line: int
+    column: int
+    operand: str | None
+    swizzle: str | None
+    lbo: int | None
+    sbo: int | None
+    value: int | None
+    reason: str | None
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as DESIGN names them."""
+        swizzle: object = int(self.swizzle) if self.swizzle is not None and self.swizzle.isdecimal() else self.swizzle
+        found: dict[str, object] = {"file": self.file, "line": self.line, "column": self.column}
+        found |= {"operand": self.operand, "swizzle": swizzle, "lbo": self.lbo, "sbo": self.sbo}
+        found["value"] = None if self.value is None else f"0x{self.value:016x}"
+        return found if self.reason is None else {**found, "reason": self.reason}
+
+    def __str__(self) -> str:
+        """One line for the reader."""
+        place = f"{self.file}:{self.line}:{self.column}: {self.operand or '-'}"
+        if self.swizzle is None:
+            return f"{place}  {self.reason}"
+        lbo = "dynamic" if self.lbo is None else self.lbo
+        value = f"  {self.reason}" if self.value is None else f"  0x{self.value:016x}"
+        return f"{place}  swizzle {self.swizzle}  lbo {lbo}  sbo {self.sbo}{value}"
+
+
+def descriptors(book: Rulebook, source: Source, contract: str = "ptx") -> list[Listed] | None:
+    """The descriptors that a file of IR makes, in textual order; None where it holds no IR."""
+    found = scan(source)
+    return list(_all(book, found, source, contract)) if found.holds_ir else None
+
+
+def _all(book: Rulebook, found: Scan, source: Source, contract: str) -> Iterator[Listed]:
+    for one in made(book, found.module.operations, found.module.aliases):
+        line, column = source.position(one.operation.span.start)
+        yield _listed(book, contract, source.name, line, column, one)
+
+
+def described(book: Rulebook, contract: str, one: Made) -> OperandDescriptor:
+    """The descriptor that an operation makes, by the layout of its memory; raises as ``describe`` does."""
+    return describe(
+        book, contract, one.word, operand(book, one.layout, one.bits, one.extents, one.swizzle).tile, one.major
+    )
+
+
+def _listed(book: Rulebook, contract: str, file: str, line: int, column: int, one: Made) -> Listed:
+    try:
+        known = described(book, contract, one)
+    except (NoDescriptor, Undecided) as error:
+        return Listed(file, line, column, one.operand, None, None, None, None, str(error))
+    swizzle = spelled(book, known.swizzle)
+    if one.absolute:
+        reason = "bits 16-29 are the absolute address of the next buffer, known only in the kernel"
+        return Listed(file, line, column, one.operand, swizzle, None, known.sbo, None, reason)
+    offset = one.layout.offset if isinstance(one.layout, ComposedLayout) else 0
+    if offset != 0 and not isinstance(offset, int):
+        return Listed(
+            file, line, column, one.operand, swizzle, known.lbo, known.sbo, None, f"the layout starts at {offset}"
+        )
+    return Listed(file, line, column, one.operand, swizzle, known.lbo, known.sbo, known.value, None)

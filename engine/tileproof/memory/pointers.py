@@ -1,0 +1,353 @@
+"""Where in shared memory a value is: in which allocation, how far from its start, and as what it was laid out there.
+
+A kernel allocates shared memory, offsets a pointer into it, gives the pointer a swizzle and a layout, and then cuts,
+groups and partitions that *view* until one thread or one instruction has its part. The parts keep the view's swizzle.
+Where in the view a part lies is often known only in the kernel; where the view itself lies hardly ever is not. So a
+place remembers both: the view, and, where it is known, its own start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import field, replace
+
+from tileproof.base.records import dataclass
+from tileproof.dialects.operands import resolve
+from tileproof.dialects.values import Algebraic, Pointer, Tensor, element_bits, read_type
+from tileproof.layout import LayoutError, cosize, crd2idx, is_static_layout
+from tileproof.layout.tuples import is_static_tuple, leaves
+from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tuple
+from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.scopes import Scope
+
+_DEEPEST = 256  # definitions that a value is followed through
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A layout given to a pointer.
+
+    Attributes:
+        start: bytes from the start of the allocation; None where only the kernel knows.
+        size: bytes that it spans; None where that is not static.
+        swizzle: of byte addresses; one that swizzles nothing is None.
+        alignment: of its first address, in bytes, as its type promises.
+    """
+
+    layout: Layout | ComposedLayout
+    bits: int
+    start: int | None
+    size: int | None
+    swizzle: Swizzle | None
+    alignment: int
+
+    def overlaps(self, other: View) -> bool | None:
+        """Whether two views of one allocation have a byte in common; None where that is not known."""
+        if None in (self.start, self.size, other.start, other.size):
+            return None
+        assert self.start is not None and self.size is not None and other.start is not None and other.size is not None
+        return self.start < other.start + other.size and other.start < self.start + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A pointer, or a tensor, in shared memory.
+
+    Attributes:
+        start: bytes from the start of the allocation; None where only the kernel knows.
+        view: what it is a part of; None for a pointer that nothing was laid out at yet.
+    """
+
+    allocation: Operation
+    start: int | None
+    swizzle: Swizzle | None
+    view: View | None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A part of an allocation that the kernel's author declared."""
+
+    name: str
+    size: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The byte after the last one."""
+        return self.start + self.size
+
+
+_FIELD = re.compile(r'"([^":]*):(\d+):(\d+)"')
+
+
+def fields_of(allocation: Operation) -> tuple[Field, ...]:
+    """The fields of an allocation that is declared as a struct, those without bytes left out."""
+    written = allocation.attribute("smem.struct_fields")
+    found = _FIELD.findall(written.text) if written is not None else []
+    return tuple(Field(name, int(size), int(start)) for name, size, start in found if int(size))
+
+
+def size_of(allocation: Operation, aliases: dict[str, Alias]) -> int | None:
+    """The bytes of an allocation; None where they are not static."""
+    for use in (*allocation.outputs, *allocation.inputs):
+        match read_type(resolve(use.text, aliases)):
+            case Tensor(Pointer(space="smem", element=element), layout):
+                return _size(layout, element_bits(element) or 8)
+    return None
+
+
+def byte_swizzle(memory: Pointer | Tensor) -> Swizzle | None:
+    """The swizzle of the addresses that a pointer or a layout makes, on bytes; None where there is none."""
+    pointer = memory.iterator if isinstance(memory, Tensor) else memory
+    assert isinstance(pointer, Pointer), "shared memory is reached through a pointer"
+    if pointer.swizzle is not None and pointer.swizzle.bits:
+        return pointer.swizzle
+    inner = memory.layout.inner if isinstance(memory, Tensor) and isinstance(memory.layout, ComposedLayout) else None
+    if isinstance(inner, Swizzle) and inner.bits:
+        return Swizzle(inner.bits, inner.base + (element_bits(pointer.element) or 8).bit_length() - 4, inner.shift)
+    return None
+
+
+@dataclass(slots=True)
+class Places:
+    """The places of the values of one module, each followed once."""
+
+    aliases: dict[str, Alias]
+    known: dict[tuple[int, int], Place | None] = field(default_factory=dict)
+
+    def of(self, name: str, scope: Scope) -> Place | None:
+        """The place of a value; None for one that is not in shared memory, or that comes from somewhere unknown."""
+        chain: list[tuple[Operation, int]] = []
+        place: Place | None = None
+        while len(chain) < _DEEPEST:
+            origin = scope.get(name)
+            if origin is None or origin.argument:
+                break
+            key = (id(origin.operation), origin.index)
+            if key in self.known:
+                place = self.known[key]
+                break
+            chain.append((origin.operation, origin.index))
+            if origin.operation.name == "cute.memref.alloca":
+                break
+            at = _carried(origin.operation, origin.index)
+            if at is None or at >= len(origin.operation.operands):
+                break
+            name = origin.operation.operands[at]
+        for operation, index in reversed(chain):
+            place = self._step(operation, place, scope)
+            self.known[id(operation), index] = place
+        return place
+
+    def _step(self, operation: Operation, before: Place | None, scope: Scope) -> Place | None:
+        """The place of an operation's result, given that of the operand it is made of."""
+        name = operation.name
+        if name == "cute.memref.alloca":
+            return _allocated(operation, self.aliases)
+        if before is None:
+            return None
+        if name in ("cute.add_offset", "llvm.getelementptr"):
+            step = self._offset(operation)
+            start = None if step is None or before.start is None else before.start + step
+            return replace(before, start=start)
+        if name == "cute.apply_swizzle":
+            found = re.search(r"S<(\d+),(-?\d+),(-?\d+)>", operation.pieces[0])
+            return replace(before, swizzle=Swizzle(*map(int, found.groups())) if found else before.swizzle, view=None)
+        result = self._result(operation)
+        match result:
+            case Pointer(space="smem") if name in ("cute.recast_iter", "cute.inttoptr"):
+                swizzle = byte_swizzle(result)
+                return before if swizzle == before.swizzle else replace(before, swizzle=swizzle, view=None)
+            case Tensor(Pointer(space="smem")) if name == "cute.make_view":
+                return self._viewed(before, result)
+            case Tensor(Pointer(space="smem"), layout) if name in ("cute.slice", "cute.tiled.mma.partition"):
+                return replace(before, start=self._sliced(operation, before, layout))
+        if name in _MOVES:
+            return replace(before, start=None)
+        return before
+
+    def _viewed(self, before: Place, tensor: Tensor) -> Place:
+        """A layout given to a pointer: a view, unless the pointer is somewhere inside of one."""
+        assert isinstance(tensor.iterator, Pointer)
+        inside = before.view is not None and (before.start is None or before.start != before.view.start)
+        if inside:
+            return before
+        bits = element_bits(tensor.iterator.element) or 8
+        swizzle = byte_swizzle(tensor)
+        offset = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
+        start = before.start + offset * bits // 8 if before.start is not None and isinstance(offset, int) else None
+        alignment = tensor.iterator.alignment // 8
+        if before.view is not None:  # begins where this one does
+            alignment = max(alignment, before.view.alignment)
+        view = View(tensor.layout, bits, start, _size(tensor.layout, bits), swizzle, alignment)
+        return replace(before, start=start, swizzle=swizzle, view=view)
+
+    def _sliced(self, operation: Operation, before: Place, result: Layout | ComposedLayout) -> int | None:
+        """The start of a part of a tensor, where its coordinate is static."""
+        if before.start is None or len(operation.inputs) < 2:
+            return None
+        memory = self._type(operation, 1 if operation.name.endswith("partition") else 0)
+        coordinate = self._type(operation, 2 if operation.name.endswith("partition") else 1)
+        if not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
+            return None
+        if not isinstance(coordinate, Algebraic) or isinstance(coordinate.value, Layout | ComposedLayout | Swizzle):
+            return None
+        if operation.name.endswith("partition"):
+            return before.start if coordinate.value == 0 else None
+        layout = memory.layout.outer if isinstance(memory.layout, ComposedLayout) else memory.layout
+        where = _origin(coordinate.value)
+        if where is None or not is_static_layout(layout):
+            return None
+        try:
+            offset = crd2idx(where, layout)
+        except LayoutError:
+            return None
+        bits = element_bits(memory.iterator.element) or 8
+        return before.start + offset * bits // 8 if isinstance(offset, int) else None
+
+    def _offset(self, operation: Operation) -> int | None:
+        """The bytes by which an operation moves a pointer, where they are static."""
+        if operation.name == "llvm.getelementptr":
+            found = re.search(r"\[(\d+)\]", operation.pieces[0])
+            if (raw := operation.attribute("rawConstantIndices")) is not None:
+                found = re.search(r":\s*(\d+)", raw.text)
+            element = re.search(r",\s*([fi]\d+|bf16)\s*$", operation.pieces[-1])
+            if (named := operation.attribute("elem_type")) is not None:
+                element = re.search(r"([fi]\d+|bf16)", named.text)
+            if found is None or element is None or len(operation.operands) != 1:
+                return None
+            return int(found[1]) * (element_bits(element[1]) or 8) // 8
+        pointer, offset = self._type(operation, 0), self._type(operation, 1)
+        if isinstance(pointer, Pointer) and isinstance(offset, Algebraic) and isinstance(offset.value, int):
+            return offset.value * (element_bits(pointer.element) or 8) // 8
+        return None
+
+    def _type(self, operation: Operation, index: int) -> object:
+        return read_type(resolve(operation.inputs[index].text, self.aliases)) if index < len(operation.inputs) else None
+
+    def _result(self, operation: Operation) -> object:
+        """The type of the first result: custom forms print it last."""
+        uses = operation.outputs or operation.inputs
+        if operation.outputs:
+            return read_type(resolve(uses[0].text, self.aliases))
+        if operation.name == "cute.slice":
+            return self._type(operation, 0)
+        return read_type(resolve(uses[-1].text, self.aliases)) if uses else None
+
+
+# Operations whose result lies where one of their operands does, or somewhere in it.
+_THROUGH = {
+    "builtin.unrealized_conversion_cast": 0,
+    "cute.get_iter": 0,
+    "cute.recast_iter": 0,
+    "cute.add_offset": 0,
+    "cute.make_view": 0,
+    "cute.slice": 0,
+    "cute.group_modes": 0,
+    "cute.filter_zeros": 0,
+    "cute.coalesce": 0,
+    "cute.composition": 0,
+    "cute.logical_divide": 0,
+    "cute.zipped_divide": 0,
+    "cute.tiled_divide": 0,
+    "cute.flat_divide": 0,
+    "cute.local_tile": 0,
+    "cute.derefine": 0,
+    "cute.assume": 0,
+    "cute.ptrtoint": 0,
+    "cute.inttoptr": 0,
+    "cute.apply_swizzle": 0,
+    "cute.tiled.copy.retile": 1,
+    "cute.tiled.copy.partition_S": 1,
+    "cute.tiled.copy.partition_D": 1,
+    "cute.tiled.mma.partition": 1,
+    "cute.mma.make_fragment": 1,
+    "cute_nvgpu.make_umma_smem_desc": 0,
+    "cute_nvgpu.atom.tma_partition": 3,
+    "cute_nvgpu.atom.get_copy_s2t_smem_desc_view": 1,
+    "llvm.getelementptr": 0,
+    "llvm.addrspacecast": 0,
+    "llvm.ptrtoint": 0,
+}
+# Those of them that cut out a part whose start is not followed.
+_MOVES = frozenset(
+    (
+        "cute.local_tile",
+        "cute.tiled.copy.partition_S",
+        "cute.tiled.copy.partition_D",
+        "cute_nvgpu.atom.tma_partition",
+        "cute.slice",
+        "cute.tiled.mma.partition",
+    )
+)
+
+
+def _carried(operation: Operation, index: int) -> int | None:
+    """The operand that a result of an operation lies in."""
+    return _THROUGH.get(operation.name) if index == 0 else None
+
+
+def _allocated(operation: Operation, aliases: dict[str, Alias]) -> Place | None:
+    for use in (*operation.outputs, *operation.inputs):
+        found = read_type(resolve(use.text, aliases))
+        if isinstance(found, Tensor) and isinstance(found.iterator, Pointer) and found.iterator.space == "smem":
+            return Place(operation, 0, byte_swizzle(found), None)
+    return None
+
+
+def _size(layout: Layout | ComposedLayout, bits: int) -> int | None:
+    if not is_static_layout(layout):
+        return None
+    try:
+        elements = cosize(layout)
+    except LayoutError:
+        return None
+    return -(-elements * bits // 8) if isinstance(elements, int) else None
+
+
+def _origin(coordinate: object) -> Tuple | None:
+    """The first coordinate that a slice keeps: 0 where nothing is fixed; None where something is dynamic."""
+    if isinstance(coordinate, tuple):
+        parts = tuple(_origin(part) for part in coordinate)
+        return None if any(part is None for part in parts) else parts  # type: ignore[return-value]
+    if isinstance(coordinate, int):
+        return coordinate
+    return 0 if str(coordinate) == "_" else None
+
+
+def first_collision(layout: Layout) -> tuple[int, int] | None:
+    """Two places of a static layout's domain with one offset, the first of their kind; None where there are none.
+
+    Steps that nest, each longer than all shorter ones reach together, never collide; others are counted out.
+    """
+    if not is_static_tuple(layout.shape) or not is_static_tuple(layout.stride):
+        return None
+    steps = sorted((abs(s), e) for e, s in _steps(layout) if e > 1)
+    reached = 0
+    for stride, extent in steps:
+        if stride <= reached:
+            break
+        reached += stride * (extent - 1)
+    else:
+        return None
+    seen: dict[int, int] = {}
+    for index, offset in enumerate(_offsets(layout)):
+        if (before := seen.setdefault(offset, index)) != index:
+            return before, index
+    return None
+
+
+def _steps(layout: Layout) -> Iterator[tuple[int, int]]:
+    for extent, stride in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+        if isinstance(extent, int) and isinstance(stride, int):
+            yield extent, stride
+
+
+def _offsets(layout: Layout) -> Iterator[int]:
+    """The offsets in the order of the coordinates, the first mode fastest."""
+    found = [0]
+    for extent, stride in _steps(layout):
+        found = [offset + stride * i for i in range(extent) for offset in found]
+    yield from found

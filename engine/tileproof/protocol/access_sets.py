@@ -1,0 +1,234 @@
+"""Which bytes of shared memory each warp touches where threads share a tile out among themselves.
+
+A partitioned tensor has one type for all threads and one start for each of them. The bytes that one thread touches are
+a set, written as an integer with a bit for each byte; those of a warp are the union over its threads. Sets are before
+the swizzle: two accesses that swizzle alike compare so, others where their swizzles put them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.dialects.infer.call import Unknown
+from tileproof.dialects.infer.partition import copy_side, mma_operand
+from tileproof.dialects.values import Pointer, Tensor, TiledCopy, TiledMma, element_bits, read_type
+from tileproof.layout import LayoutError, cosize, crd2idx, tiled
+from tileproof.layout.basics import concatenate, flat_modes, is_static_layout, modes, outer, size
+from tileproof.layout.swizzle import apply_swizzle
+from tileproof.layout.tiled import MmaOperand
+from tileproof.layout.values import Layout, Swizzle
+from tileproof.memory.pointers import byte_swizzle
+
+_MOST_BYTES = 1 << 18  # more than a CTA has
+_BYTE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What the warps of a strand touch.
+
+    Attributes:
+        start: the byte of the allocation that the lowest bit of the sets stands for.
+        warps: the bytes of each warp, as sets.
+        swizzle: how the addresses are swizzled, on bytes.
+    """
+
+    start: int
+    warps: dict[int, int]
+    swizzle: Swizzle | None
+
+    @property
+    def end(self) -> int:
+        """The byte behind the last one."""
+        return self.start + max(one.bit_length() for one in self.warps.values())
+
+    def clashes(self, other: Footprint) -> dict[int, set[int]] | None:
+        """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
+        if self.swizzle == other.swizzle:
+            first = min(self.start, other.start)
+            mine = {warp: one << (self.start - first) for warp, one in self.warps.items()}
+            theirs = {warp: one << (other.start - first) for warp, one in other.warps.items()}
+        elif all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
+            mine, theirs = self.placed(), other.placed()
+        else:
+            return None
+        return {
+            warp: met
+            for warp, bits in mine.items()
+            if (met := {their for their, others in theirs.items() if bits & others})
+        }
+
+    def placed(self) -> dict[int, int]:
+        """The bytes of each warp behind the swizzle, from the beginning of the allocation."""
+        return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
+
+
+_LEAST_BASE = 3  # 8 bytes stay together: a byte of a set
+
+
+@lru_cache(maxsize=256)
+def _swizzled(held: int, swizzle: Swizzle | None) -> int:
+    """Where a swizzle puts the bytes of a set; an allocation begins at a multiple of its period."""
+    if swizzle is None or not swizzle.bits:
+        return held
+    piece = 1 << swizzle.base - _LEAST_BASE  # of the set, in bytes, that stay together
+    period = piece << swizzle.bits + abs(swizzle.shift)
+    length = -(-held.bit_length() // _BYTE)
+    before = held.to_bytes(-(-length // period) * period, "little")
+    after = bytearray(len(before))
+    empty = bytes(piece)
+    for i in range(0, len(before), piece):
+        if before[i : i + piece] != empty:
+            address = apply_swizzle(swizzle, i * _BYTE)
+            assert isinstance(address, int)
+            after[address // _BYTE : address // _BYTE + piece] = before[i : i + piece]
+    return int.from_bytes(after, "little")
+
+
+def footprint(
+    shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], origin: str = ""
+) -> Footprint | None:
+    """What threads touch through a type; None where that is not known.
+
+    Args:
+        shape: the type of what one thread has.
+        parts: for each thread of the CTA the byte of the allocation where its part starts.
+        origin: the type of a thread's part before a swizzle was worked into its strides; where ``shape`` has as many
+            elements it is the same part. The strides of a smaller part that are still known are those that the swizzle
+            does not change.
+    """
+    whole = _part(origin) if origin else None
+    held = whole if whole is not None and _elements(origin) == _elements(shape) else _part(shape)
+    if held is None:
+        return None
+    found = _warps(held[0], parts, threads)
+    swizzle = held[1] if whole is None or held[1] is not None else whole[1]
+    return None if found is None else Footprint(*found, swizzle)
+
+
+@lru_cache(maxsize=4096)
+def _part(shape: str) -> tuple[int, Swizzle | None] | None:
+    """The bytes that one thread has of a tensor, or the element at a pointer, and how they are swizzled."""
+    kind = read_type(shape)
+    if isinstance(kind, Pointer):
+        bits = element_bits(kind.element)
+        return None if bits is None or bits % _BYTE else ((1 << bits // _BYTE) - 1, byte_swizzle(kind))
+    if not isinstance(kind, Tensor) or not isinstance(kind.iterator, Pointer):
+        return None
+    bits, layout = element_bits(kind.iterator.element), outer(kind.layout)
+    if bits is None or bits % _BYTE or not is_static_layout(layout):
+        return None
+    found = (1 << bits // _BYTE) - 1
+    for extent, stride in flat_modes(layout):
+        assert isinstance(extent, int)
+        if not isinstance(stride, int) or stride < 0 or extent * stride * bits // _BYTE > _MOST_BYTES:
+            return None
+        step, one = stride * bits // _BYTE, found
+        for i in range(1, extent if step else 1):
+            found |= one << i * step
+    return found, byte_swizzle(kind)
+
+
+@lru_cache(maxsize=4096)
+def _elements(shape: str) -> object:
+    kind = read_type(shape)
+    return size(outer(kind.layout)) if isinstance(kind, Tensor) else None
+
+
+@lru_cache(maxsize=4096)
+def element_of(shape: str) -> str:
+    """The type of a pointer to one element of a tensor, swizzled as the tensor is; empty where it is none."""
+    kind = read_type(shape)
+    if not isinstance(kind, Tensor) or not isinstance(kind.iterator, Pointer):
+        return ""
+    return str(replace(kind.iterator, swizzle=byte_swizzle(kind)))
+
+
+@lru_cache(maxsize=4096)
+def _warps(part: int, parts: tuple[int | None, ...], threads: tuple[int, ...]) -> tuple[int, dict[int, int]] | None:
+    """The least byte of all, and the bytes of each warp from there."""
+    starts: set[tuple[int, int]] = set()
+    for thread in threads:
+        start = parts[thread] if thread < len(parts) else None
+        if start is None:
+            return None
+        starts.add((thread // 32, start))
+    least = min(start for _, start in starts)
+    warps: dict[int, int] = {}
+    for warp, start in sorted(starts):
+        warps[warp] = warps.get(warp, 0) | part << (start - least)
+    return least, warps
+
+
+@lru_cache(maxsize=1024)
+def distances(
+    tiled_atom: TiledCopy | TiledMma, role: str, tensor: Tensor, threads: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """How many bytes behind the start of a tensor the part of each of these threads lies; None where unknown.
+
+    Threads whose part would lie outside the tensor have none: a condition keeps them from it.
+
+    Args:
+        role: ``S`` or ``D`` of a copy, ``A``, ``B`` or ``C`` of an MMA.
+    """
+    bits = element_bits(tensor.iterator.element) if isinstance(tensor.iterator, Pointer) else None
+    if bits is None or bits % _BYTE:
+        return (None,) * len(threads)
+    start = _start_of_copy if isinstance(tiled_atom, TiledCopy) else _start_of_mma
+    reach = cosize(outer(tensor.layout))
+    known: dict[int | None, int | None] = {None: None}
+    for thread in threads:
+        if thread is not None and thread not in known:
+            elements = start(tiled_atom, role, tensor, thread)  # type: ignore[arg-type]
+            inside = elements is not None and (not isinstance(reach, int) or elements < reach)
+            known[thread] = elements * bits // _BYTE if elements is not None and inside else None
+    return tuple(known[thread] for thread in threads)
+
+
+@lru_cache(maxsize=1024)
+def part_of(tiled_atom: TiledCopy | TiledMma, role: str, tensor: Tensor) -> str:
+    """The type of what a thread has of a tensor, with its strides before the swizzle; empty where it is not known."""
+    if not isinstance(tensor.iterator, Pointer):
+        return ""
+    try:
+        if isinstance(tiled_atom, TiledCopy):
+            side = copy_side(tiled_atom, role, None)
+            _, *mine = modes(outer(tiled.partition_copy(outer(tensor.layout), side, 0)[0]))
+        else:
+            _, *mine = modes(_threads_of_mma(tiled_atom, role, tensor)[1])
+    except (LayoutError, Unknown):
+        return ""
+    return str(Tensor(replace(tensor.iterator, swizzle=byte_swizzle(tensor)), concatenate(mine)))
+
+
+def _start_of_copy(copy: TiledCopy, role: str, tensor: Tensor, thread: int) -> int | None:
+    try:
+        found = crd2idx(thread, _threads_of_copy(copy, role, tensor))
+    except (LayoutError, Unknown):
+        return None
+    return found if isinstance(found, int) else None
+
+
+@lru_cache(maxsize=256)
+def _threads_of_copy(copy: TiledCopy, role: str, tensor: Tensor) -> Layout:
+    """The number of a thread to where its part starts."""
+    divided, _ = tiled.partition_copy(outer(tensor.layout), copy_side(copy, role, None), 0)
+    return modes(outer(divided))[0]
+
+
+def _start_of_mma(mma: TiledMma, role: str, tensor: Tensor, thread: int) -> int | None:
+    try:
+        part, divided = _threads_of_mma(mma, role, tensor)
+        first, *along = tiled.thread_coordinate(thread, part.threads)
+        found = crd2idx((first, tuple(along)), modes(divided)[0])
+    except (LayoutError, Unknown):
+        return None
+    return found if isinstance(found, int) else None
+
+
+@lru_cache(maxsize=256)
+def _threads_of_mma(mma: TiledMma, role: str, tensor: Tensor) -> tuple[MmaOperand, Layout]:
+    part = mma_operand(mma, role)
+    return part, outer(tiled.divided_among_threads(outer(tensor.layout), part))

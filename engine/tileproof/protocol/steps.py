@@ -1,0 +1,113 @@
+"""Which step of the protocol an operation is, by the tables in rules/protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.dialects.operands import resolve
+from tileproof.mlir.ir import Alias, Operation
+from tileproof.rulebase.book import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an operation does.
+
+    Attributes:
+        name: of the step, a member of the enum ``protocol_step`` without its dot.
+        first, second, third: the places of the operands that matter.
+        copy: of a copy, the member of ``protocol_copy`` that its atom is, without its dot.
+    """
+
+    name: str
+    first: int
+    second: int
+    third: int
+    copy: str = ""
+
+    @property
+    def pure(self) -> bool:
+        """Whether it only has a result."""
+        return self.name in ("elect", "index", "peer", "allocate", "tmem_address")
+
+
+@lru_cache(maxsize=8)
+def _steps(book: Rulebook) -> tuple[dict[str, Step], tuple[tuple[str, Step], ...], tuple[tuple[str, str], ...]]:
+    """Steps by operation, by the beginning of its name, and copies by a piece of the atom's."""
+    rows = book.tables["protocol", "ptx"].rows
+    exact, begins = {}, []
+    for spelling, member in book.enums["protocol_operation"].by_spelling.items():
+        name, first, second, third = rows[member,]
+        assert isinstance(name, str) and isinstance(first, int) and isinstance(second, int) and isinstance(third, int)
+        step = Step(name[1:], first, second, third)
+        if spelling.endswith("."):
+            begins.append((spelling, step))
+        else:
+            exact[spelling] = step
+    copies = tuple((spelling, member[1:]) for spelling, member in book.enums["protocol_copy"].by_spelling.items())
+    return exact, tuple(begins), copies
+
+
+_ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
+
+
+def effects(
+    book: Rulebook, aliases: dict[str, Alias], registers: bool = True
+) -> Callable[[Operation, Sequence[str]], Step | None]:
+    """The step of each operation of a module.
+
+    Args:
+        registers: whether accesses to registers matter, which they do beside wgmma.
+    """
+    exact, begins, copies = _steps(book)
+    atoms: dict[str, str] = {}
+
+    def atom_of(text: str) -> str:
+        found = atoms.get(text)
+        if found is None:
+            whole = _ALIAS.sub(lambda m: resolve(m[0], aliases), text)
+            found = atoms[text] = next((kind for piece, kind in copies if piece in whole), "")
+        return found
+
+    def step(operation: Operation, types: Sequence[str]) -> Step | None:
+        known = exact.get(operation.name)
+        if known is None:
+            known = next((one for name, one in begins if operation.name.startswith(name)), None)
+        if known is None:
+            return None
+        if known.name in ("read", "write"):
+            at = known.first
+            text = types[at] if at < len(types) else ""
+            if operation.name.startswith("cute.") and (
+                "gmem" in text or not text or (not registers and "rmem" in text)
+            ):
+                return None
+            if operation.name.startswith("llvm.") and "ptr<3>" not in text and "ptr<7>" not in text:
+                return None
+        if known.name == "copy":
+            return Step(known.name, known.first, known.second, known.third, atom_of(types[0]) if types else "")
+        return known
+
+    return step
+
+
+_NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
+
+
+def number(operation: Operation, *names: str) -> int | None:
+    """An attribute that the custom form writes as a bare number."""
+    for name in names:
+        attribute = operation.attribute(name)
+        if attribute is not None and (found := re.match(r"-?\d+", attribute.text)) is not None:
+            return int(found[0])
+    rest = operation.pieces[0].partition(operation.name)[2] if not operation.generic else ""
+    found = _NUMBER.search(rest)
+    return int(found[0]) if found is not None else None
+
+
+def words(operation: Operation) -> str:
+    """All that an operation writes besides its operands: what attributes say in either form."""
+    return " ".join((*operation.pieces, *(f"{a.name} {a.text}" for a in operation.attributes)))

@@ -1,0 +1,156 @@
+"""Building the tree of a kernel: values become slots, computations functions, and some operations steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
+
+from tileproof.base.records import dataclass
+from tileproof.dialects.infer import Refusal, infer
+from tileproof.dialects.operands import resolve
+from tileproof.dialects.values import Type, read_type
+from tileproof.mlir.ir import Alias, Block, Operation
+from tileproof.mlir.signature import parameters, result_count, signature
+from tileproof.protocol.folding import BY_EXTENTS, Extents, function_of
+from tileproof.protocol.steps import Step
+from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
+from tileproof.rulebase.book import Rulebook
+
+_NO_EXTENTS = Extents(0, 0)  # of an operation whose function does not depend on them
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds the tree. ``types`` holds the type of each slot, free of aliases, empty where it is not known."""
+
+    aliases: dict[str, Alias]
+    effects: Callable[[Operation, Sequence[str]], Step | None]
+    book: Rulebook
+    count: int = 1  # slot 0 is what is not defined
+    types: list[str] = field(default_factory=lambda: [""])
+
+    def slot(self, name: str, scope: dict[str, int], text: str = "") -> int:
+        self.count += 1
+        self.types.append(text)
+        scope[name] = self.count - 1
+        return self.count - 1
+
+    def block(self, block: Block, scope: dict[str, int]) -> tuple[list[Node], Operation | None]:
+        """The nodes of a block, and its terminator where that is written."""
+        nodes: list[Node] = []
+        last = None
+        for operation in block.operations:
+            if operation.name in ("scf.yield", "scf.condition"):
+                last = operation
+            elif operation.name == "scf.if" and operation.regions:
+                nodes.append(self.branch(operation, scope))
+            elif operation.name == "scf.for" and operation.regions:
+                nodes.append(self.loop(operation, scope))
+            elif operation.name == "scf.while" and len(operation.regions) == 2:
+                nodes.append(self.loop_while(operation, scope))
+            else:
+                if operation.regions and operation.regions[0].blocks and not operation.name.startswith(("func", "gpu")):
+                    for region in operation.regions:
+                        for inner in region.blocks:
+                            nodes += self.block(inner, dict(scope))[0]
+                nodes.append(self.leaf(operation, scope))
+        return nodes, last
+
+    def operands(self, operation: Operation | None, scope: Mapping[str, int]) -> tuple[int, ...]:
+        return () if operation is None else tuple(scope.get(name, 0) for name in operation.operands)
+
+    def results(self, operation: Operation, scope: dict[str, int], texts: Sequence[str]) -> tuple[int, ...]:
+        names = []
+        for result in operation.results:
+            names += [result.name] if result.count == 1 else [f"{result.name}#{i}" for i in range(result.count)]
+        known = list(texts) if len(texts) == len(names) else [""] * len(names)
+        return tuple(self.slot(name, scope, text) for name, text in zip(names, known, strict=True))
+
+    def leaf(self, operation: Operation, scope: dict[str, int]) -> Leaf:
+        inputs = self.operands(operation, scope)
+        written = signature(operation)
+        texts = tuple(self.types[slot] for slot in inputs)
+        if written.operands is not None and len(written.operands) == len(texts):
+            texts = tuple(resolve(use.text, self.aliases) for use in written.operands)
+        results = None if written.results is None else tuple(resolve(u.text, self.aliases) for u in written.results)
+        if results is None and operation.results and operation.name.startswith("cute") and all(texts):
+            outcome = infer(operation.name, texts, parameters(operation), (), self.book)
+            if outcome is not None and not isinstance(outcome, Refusal):
+                results = tuple(map(str, outcome))
+        effect = self.effects(operation, texts)
+        outputs = self.results(operation, scope, results or ())
+        if not outputs or effect is not None:
+            return Leaf(operation, inputs, outputs, None, effect, texts)
+        kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
+        found = [read_type(text) for text in results or ()]
+        make = partial(function_of, operation, kinds, found)
+        if operation.name in BY_EXTENTS:
+            return Leaf(operation, inputs, outputs, None, None, texts, make)
+        return Leaf(operation, inputs, outputs, make(_NO_EXTENTS), None, texts)
+
+    def branch(self, operation: Operation, scope: dict[str, int]) -> Branch:
+        condition = scope.get(operation.operands[0], 0) if operation.operands else 0
+        bodies, yields = [], []
+        for region in operation.regions[:2]:
+            inner = dict(scope)
+            nodes, last = self.block(region.blocks[0], inner) if region.blocks else ([], None)
+            bodies.append(nodes)
+            yields.append(self.operands(last, inner))
+        while len(bodies) < 2:
+            bodies.append([])
+            yields.append(())
+        texts = [self.types[slot] for slot in yields[0]]
+        outputs = self.results(operation, scope, texts if len(texts) == result_count(operation) else ())
+        return Branch(operation, condition, (bodies[0], bodies[1]), (yields[0], yields[1]), outputs)
+
+    def loop(self, operation: Operation, scope: dict[str, int]) -> Loop:
+        bounds = [scope.get(name, 0) for name in operation.operands[:3]]
+        bounds += [0] * (3 - len(bounds))
+        initial = tuple(scope.get(name, 0) for name in operation.operands[3:])
+        inner = dict(scope)
+        block = operation.regions[0].blocks[0]
+        names = [argument.name for argument in block.arguments]
+        index = self.slot(names[0], inner, "i32") if names else 0
+        arguments = tuple(
+            self.slot(name, inner, self.types[start]) for name, start in zip(names[1:], initial, strict=False)
+        )
+        body, last = self.block(block, inner)
+        yields = self.operands(last, inner)
+        outputs = self.results(operation, scope, [self.types[slot] for slot in initial])
+        return Loop(operation, (bounds[0], bounds[1], bounds[2]), index, initial, arguments, body, yields, outputs)
+
+    def loop_while(self, operation: Operation, scope: dict[str, int]) -> While:
+        initial = self.operands(operation, scope)
+        first, second = (region.blocks[0] for region in operation.regions)
+        inner = dict(scope)
+        arguments = tuple(
+            self.slot(argument.name, inner, self.types[start])
+            for argument, start in zip(first.arguments, initial, strict=False)
+        )
+        before, condition = self.block(first, inner)
+        tested = self.operands(condition, inner)
+        passed = tested[1:]
+        deep = dict(scope)
+        received = tuple(
+            self.slot(argument.name, deep, self.types[slot])
+            for argument, slot in zip(second.arguments, passed, strict=False)
+        )
+        body, last = self.block(second, deep)
+        yields = self.operands(last, deep)
+        outputs = self.results(operation, scope, [self.types[slot] for slot in passed])
+        chosen = tested[0] if tested else 0
+        _spin([*before, *body])
+        return While(operation, initial, arguments, before, chosen, passed, received, body, yields, outputs)
+
+
+_LOOKS = ("peek", "block")
+
+
+def _spin(nodes: list[Node]) -> None:
+    """In a loop that does nothing but look at a barrier, looking is waiting."""
+    looks = [leaf for leaf in leaves(nodes) if pinned(leaf)]
+    if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
+        for leaf in looks:
+            assert leaf.effect is not None
+            leaf.effect = replace(leaf.effect, name="wait")

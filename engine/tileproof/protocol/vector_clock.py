@@ -1,0 +1,50 @@
+"""Vector clocks with a half for proxies.
+
+A clock holds, for each warp and each asynchronous stream, up to which moment its accesses are known to be over. Moments
+are counted by the machine. A stream is a queue that completes in order (the groups of a warp, the phases of a barrier),
+so one number tells which of its operations are complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+
+Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream ``(kind, cta, warp)``, a barrier
+
+
+@dataclass(slots=True)
+class Clock:
+    """What one strand knows.
+
+    Attributes:
+        known: for each agent the last moment whose accesses are over.
+        fenced: the same for writes that the async proxy sees as well.
+    """
+
+    known: dict[Agent, int] = field(default_factory=dict)
+    fenced: dict[Agent, int] = field(default_factory=dict)
+
+    def copy(self) -> Clock:
+        return Clock(dict(self.known), dict(self.fenced))
+
+    def join(self, other: Clock) -> None:
+        """Learn what another one knew."""
+        _join(self.known, other.known)
+        _join(self.fenced, other.fenced)
+
+    def learn(self, agent: Agent, moment: int) -> None:
+        if self.known.get(agent, -1) < moment:
+            self.known[agent] = moment
+
+    def fence(self) -> None:
+        """A proxy fence: all that is known is now visible to the async proxy as well."""
+        _join(self.fenced, self.known)
+
+
+def _join(mine: dict[Agent, int], theirs: dict[Agent, int]) -> None:
+    for agent, moment in theirs.items():
+        if mine.get(agent, -1) < moment:
+            mine[agent] = moment

@@ -1,0 +1,166 @@
+"""Strands: sets of threads of one CTA that are at one place of the program."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cached_property
+
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.values import Lanes, Value
+from tileproof.protocol.vector_clock import Agent, Clock
+
+
+@dataclass(slots=True)
+class Group:
+    """Asynchronous operations that are waited for together: the moment of the last one, and what they are."""
+
+    moment: int = -1
+    operations: list[Operation] = field(default_factory=list)
+    registers: set[tuple[int, int, int]] = field(default_factory=set)  # allocation, first and last bit
+
+
+@dataclass(slots=True)
+class Queue:
+    """The groups of one kind that a strand has in flight, the oldest first."""
+
+    open: Group = field(default_factory=Group)
+    committed: list[Group] = field(default_factory=list)
+    changes: int = 0
+    waited: bool = False  # whether a wait covered any group
+
+    def copy(self) -> Queue:
+        one = Group(self.open.moment, list(self.open.operations), set(self.open.registers))
+        return Queue(one, list(self.committed), self.changes, self.waited)
+
+    def add(self, operation: Operation, moment: int) -> None:
+        self.changes += 1
+        self.open.moment = moment
+        self.open.operations.append(operation)
+
+    def commit(self) -> None:
+        self.changes += 1
+        self.committed.append(self.open)
+        self.open = Group()
+
+    def complete(self, pending: int) -> list[Group]:
+        """The groups that are over when all but the ``pending`` youngest are."""
+        self.changes += 1
+        count = max(len(self.committed) - pending, 0)
+        done, self.committed = self.committed[:count], self.committed[count:]
+        self.waited = self.waited or bool(done)
+        return done
+
+    def in_flight(self) -> list[Group]:
+        return [*self.committed, self.open]
+
+
+@dataclass(eq=False)
+class Meeting:
+    """Where the parts of a strand that was split meet again."""
+
+    place: int
+    missing: int
+    parked: list[Strand] = field(default_factory=list)
+    dissolved: bool = False
+
+
+@dataclass(eq=False)
+class Strand:
+    """Threads that run together.
+
+    Attributes:
+        own: what each warp knows of itself alone: the moments of its asynchronous operations that are over.
+        turns: how often each loop without a known end was entered.
+        version: counts what it learned; where it differs between two parts, they do not become one again.
+        arrived: its arrival at the barrier of the cluster, for the end of which it did not wait yet.
+        passed: the barrier of threads at which it waited and that all the others have reached since.
+    """
+
+    cta: int
+    threads: tuple[int, ...]
+    values: list[Value]
+    clock: Clock
+    place: int = 0
+    own: dict[Agent, int] = field(default_factory=dict)
+    queues: dict[str, Queue] = field(default_factory=dict)
+    turns: dict[int, int] = field(default_factory=dict)
+    meetings: list[Meeting] = field(default_factory=list)
+    touched: dict[int, Operation] = field(default_factory=dict)  # registers since the last wgmma fence
+    fenced: bool = False
+    version: int = 0
+    arrived: Operation | None = None
+    parked: bool = False
+    finished: bool = False
+    blocked: tuple[str, object] | None = None
+    passed: tuple[int, object] | None = None
+
+    @cached_property
+    def warps(self) -> tuple[int, ...]:
+        return tuple(sorted({thread // 32 for thread in self.threads}))
+
+    def queue(self, kind: str) -> Queue:
+        return self.queues.setdefault(kind, Queue())
+
+    def part(self, threads: tuple[int, ...]) -> Strand:
+        """The same with some of its threads."""
+        other = Strand(
+            self.cta,
+            threads,
+            list(self.values),
+            self.clock.copy(),
+            self.place,
+            dict(self.own),
+            {kind: queue.copy() for kind, queue in self.queues.items()},
+            dict(self.turns),
+            list(self.meetings),
+            dict(self.touched),
+            self.fenced,
+            self.version,
+            self.arrived,
+        )
+        other.keep(threads)
+        return other
+
+    def keep(self, threads: tuple[int, ...]) -> None:
+        """Go on with some of the threads only.
+
+        The end of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
+        """
+        self.threads = threads
+        self.__dict__.pop("warps", None)
+        warps = self.warps
+        self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
+
+    def absorb(self, other: Strand, outputs: tuple[int, ...]) -> None:
+        """Become one with another part, which is at the same place."""
+        for slot in outputs:
+            a, b = self.values[slot], other.values[slot]
+            if a == b:
+                continue
+            if isinstance(a, int | Lanes) and isinstance(b, int | Lanes):
+                count = len(a.each) if isinstance(a, Lanes) else len(b.each) if isinstance(b, Lanes) else 0
+                count = count or max(*self.threads, *other.threads) + 1
+                mine = set(self.threads)
+                self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)))
+            else:
+                self.values[slot] = None
+        self.threads = tuple(sorted((*self.threads, *other.threads)))
+        self.__dict__.pop("warps", None)
+        self.clock.join(other.clock)
+        for agent, moment in other.own.items():
+            if self.own.get(agent, -1) < moment:
+                self.own[agent] = moment
+        self.touched.update(other.touched)
+        self.arrived = self.arrived and other.arrived
+        self.fenced = self.fenced and other.fenced
+        for kind, queue in other.queues.items():
+            if queue.changes > self.queue(kind).changes:
+                self.queues[kind] = queue
+        self.version = max(self.version, other.version)
+
+
+def _at(value: Value, thread: int) -> int | None:
+    if isinstance(value, Lanes):
+        return value.each[thread] if thread < len(value.each) else None
+    return value if isinstance(value, int) else None

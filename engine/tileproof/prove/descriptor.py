@@ -1,0 +1,335 @@
+"""``prove descriptor``: is there a descriptor that says what a layout says, and is a given one it?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from tileproof.base.records import dataclass
+from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
+from tileproof.calculate.evaluate import check_value
+from tileproof.descriptors.canonical import (
+    Attempt,
+    NoDescriptor,
+    Operand,
+    OperandDescriptor,
+    Tile,
+    Undecided,
+    byte_address,
+    canonical_forms,
+    describe,
+    described,
+    operand,
+    spelled,
+    swizzle_mode,
+)
+from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.evaluate import bitfields
+from tileproof.layout import LayoutError
+from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.memory.descriptors import atom_node, operand_of
+from tileproof.prove.ask import BadQuestion
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Scalar
+from tileproof.syntax.layouts import layout as parse_layout
+
+_CONTAINER = re.compile(r"i(8|16|32|64)")
+_MEMORY = 1024  # bytes to whose multiples memory with operands is aligned
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A layout, and the operand of an atom that it is to be.
+
+    Attributes:
+        of_bytes: a swizzle of byte addresses, beside the layout.
+        solve: whether a layout without a swizzle may be given one, and either major.
+        value: a descriptor that is to describe the layout; None asks for one.
+    """
+
+    atom: str
+    operand: str
+    layout: Layout | ComposedLayout
+    bits: int
+    of_bytes: Swizzle | None
+    value: int | None = None
+    solve: bool = False
+
+
+def question(
+    book: Rulebook,
+    atom: str,
+    operand_name: str,
+    layout: str,
+    element: str | None,
+    swizzle: str | None = None,
+    value: str | None = None,
+    solve: bool = False,
+) -> Asked:
+    """What the texts of a question mean.
+
+    Args:
+        layout: a layout, or a memory reference of the IR.
+        element: in shared memory, by its name in PTX or in the IR; needed where the layout is no memory reference.
+
+    Raises:
+        BadQuestion: a text that means nothing.
+        SyntaxFault: the layout is none.
+    """
+    name = operand_name.upper()
+    if name not in ("A", "B"):
+        raise BadQuestion(f"an operand is A or B, not '{operand_name}'")
+    of_bytes: Swizzle | None = None
+    found: object
+    if layout.startswith("!"):
+        memory = read_type(layout)
+        if not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
+            raise BadQuestion(f"'{layout}' is no memory reference")
+        found, of_bytes, element = memory.layout, memory.iterator.swizzle, element or memory.iterator.element
+    else:
+        found = parse_layout(layout)
+    if not isinstance(found, Layout | ComposedLayout):
+        raise BadQuestion(f"'{layout}' is no layout")
+    try:
+        check_value(found)
+    except LayoutError as fault:
+        raise BadQuestion(f"'{layout}' is no layout: {fault}") from None
+    if element is None:
+        raise BadQuestion("the element type is needed: --element f16")
+    if swizzle is not None:
+        given = parse_layout(swizzle)
+        if not isinstance(given, Swizzle):
+            raise BadQuestion(f"'{swizzle}' is no swizzle: S<3,4,3>")
+        of_bytes = given
+    bits = _bits(book, element)
+    if (
+        isinstance(found, ComposedLayout)
+        and isinstance(found.inner, Swizzle)
+        and of_bytes is None
+        and swizzle_mode(book, found.inner, bits, of_bytes=False) is None
+        and swizzle_mode(book, found.inner, bits, of_bytes=True) is not None
+    ):
+        # As the manual writes canonical layouts. No swizzle of the tensor core is one on elements and one on bytes.
+        of_bytes = found.inner
+        found = found.outer if found.offset == 0 else ComposedLayout(None, found.offset, found.outer)
+    word: int | None = None
+    if value is not None:
+        try:
+            word = int(value, 0)
+        except ValueError:
+            raise BadQuestion(f"'{value}' is no descriptor: 0x4000004000010000") from None
+    return Asked(atom, name, found, bits, of_bytes, word, solve)
+
+
+def _bits(book: Rulebook, element: str) -> int:
+    member = "." + element.removeprefix(".")
+    rows = book.tables["element", "ptx"].rows
+    known = book.enums["element"].by_spelling.get(element, member)
+    width = rows[known,][0] if (known,) in rows else element_bits(element) if _CONTAINER.fullmatch(element) else None
+    if not isinstance(width, int):
+        raise BadQuestion(f"no element type is called '{element}'")
+    return width
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A claim and its verdict.
+
+    Attributes:
+        statement: the claim in a sentence.
+        compared: the layout of a tile and the canonical one that it is, or comes nearest to, where there is one.
+    """
+
+    statement: str
+    verdict: Verdict
+    compared: tuple[Layout, Layout] | None = None
+
+
+def write_smt2(path: Path, answer: Answer) -> None:
+    """The question whether the two layouts are one, for another solver: satisfiable where they are not.
+
+    Raises:
+        BadQuestion: there are no two layouts to compare, or the file cannot be written.
+    """
+    from tileproof.prove import questions  # noqa: PLC0415  what the question itself does not need
+
+    if answer.compared is None:
+        raise BadQuestion("there are no two layouts to compare, so there is nothing to write for a solver")
+    one, other = map(str, answer.compared)
+    claim = questions.equivalent(one, other)
+    try:
+        path.write_text(claim.script().text(), encoding="utf-8")
+    except OSError as error:
+        raise BadQuestion(f"{path}: {error.strerror or error}") from None
+
+
+def atom_operand(book: Rulebook, asked: Asked) -> tuple[str, str, tuple[int, int]]:
+    """The packed word, the major and the extents that the atom has for the operand.
+
+    Raises:
+        BadQuestion: the atom has no descriptors.
+    """
+    node = atom_node(asked.atom if asked.atom.startswith("!") else f"!{asked.atom}")
+    known = operand_of(book, node, asked.operand) if node is not None else None
+    if known is None:
+        raise BadQuestion(f"'{asked.atom}' is no MMA atom that reads {asked.operand} by a descriptor")
+    return known
+
+
+def prove(book: Rulebook, contract: str, asked: Asked) -> Answer:
+    """Is there such a descriptor, or is the given one it?
+
+    Raises:
+        BadQuestion: the atom has no descriptors.
+    """
+    word, major, extents = atom_operand(book, asked)
+    name = asked.atom.lstrip("!").partition("<")[0]
+    swizzled = f", {asked.of_bytes} on byte addresses" if asked.of_bytes is not None else ""
+    what = f"{asked.operand} of {name} laid out as {asked.layout}{swizzled}"
+    statement = f"{asked.value:#018x} describes {what}" if asked.value is not None else f"a descriptor describes {what}"
+    try:
+        whole = operand(book, asked.layout, asked.bits, extents, asked.of_bytes)
+    except NoDescriptor as error:
+        return Answer(statement, Refuted("algebra", str(error), {}))
+    if asked.solve:
+        return Answer(statement, *_solved(book, contract, word, whole))
+    try:
+        found = describe(book, contract, word, whole.tile, major)
+    except Undecided as error:
+        return Answer(statement, Unknown(str(error)))
+    except NoDescriptor as error:
+        refuted = _refuted(book, str(error), error.attempts, whole.tile.bits)
+        return Answer(statement, refuted, _nearest(whole.tile, error.attempts))
+    if asked.value is not None and (wrong := _wrong_fields(book, contract, found, whole.tile, asked.value)) is not None:
+        return Answer(statement, wrong)
+    return Answer(statement, _proved(book, statement, found, whole), (whole.tile.layout, found.canonical))
+
+
+def _nearest(tile: Tile, attempts: tuple[Attempt, ...]) -> tuple[Layout, Layout] | None:
+    found = [attempt.canonical for attempt in attempts if attempt.canonical is not None]
+    return (tile.layout, found[0]) if found else None
+
+
+def _proved(book: Rulebook, statement: str, found: OperandDescriptor, whole: Operand) -> Verdict:
+    try:
+        return Proved("algebra", statement, _values(book, found, whole))
+    except NoDescriptor as error:
+        return Refuted("algebra", str(error), {})
+
+
+def _values(book: Rulebook, found: OperandDescriptor, whole: Operand) -> dict[str, Known]:
+    values: dict[str, Known] = {
+        "value": f"0x{found.value:016x}",
+        "major": found.major[1:],
+        "swizzle": spelled(book, found.swizzle),
+        "lbo": found.lbo,
+        "sbo": found.sbo,
+        "canonical": str(found.canonical),
+    }
+    if found.unread:
+        values["not_read"] = ", ".join(sorted(found.unread))
+    if (view := whole.view) is not None:
+        values["steps"] = str(view)
+    return values
+
+
+def _refuted(book: Rulebook, message: str, attempts: tuple[Attempt, ...], bits: int) -> Refuted:
+    """The first coordinate where the form that was tried last fails; the others by name."""
+    counterexample: dict[str, Known] = {}
+    for attempt in attempts:
+        if attempt.coordinate is not None and attempt.found is not None and attempt.expected is not None:
+            counterexample["mn"], counterexample["k"] = attempt.coordinate
+            counterexample["layout_byte"] = _byte(attempt.found, bits)
+            counterexample["canonical_byte"] = _byte(attempt.expected, bits)
+            break
+    if attempts:
+        tried = (f"{a.form.major[1:]}-major, swizzle {spelled(book, a.form.swizzle)}: {a.reason}" for a in attempts)
+        counterexample["tried"] = tuple(tried)
+    return Refuted("algebra", message, counterexample)
+
+
+def _byte(elements: int, bits: int) -> Known:
+    return elements * bits // 8 if elements * bits % 8 == 0 else f"{elements * bits / 8:g}"
+
+
+def _solved(book: Rulebook, contract: str, word: str, whole: Operand) -> tuple[Verdict, tuple[Layout, Layout] | None]:
+    """The descriptors under which some major and swizzle describe the layout. A swizzle that it has is kept."""
+    tile = whole.tile
+    attempts: list[Attempt] = []
+    for form in canonical_forms(book, None, None if tile.swizzle == ".none" else tile.swizzle):
+        as_form = replace(tile, swizzle=form.swizzle)
+        try:
+            found = describe(book, contract, word, as_form, form.major)
+        except Undecided as error:
+            return Unknown(str(error)), None
+        except NoDescriptor as error:
+            attempts += error.attempts or (Attempt(form, str(error)),)
+            continue
+        statement = f"{tile.layout} is canonical, {form.major[1:]}-major with the swizzle {spelled(book, form.swizzle)}"
+        return _proved(book, statement, found, whole), (tile.layout, found.canonical)
+    tried = tuple(attempts)
+    return _refuted(book, f"no canonical layout is {tile.layout}", tried, tile.bits), _nearest(tile, tried)
+
+
+def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
+    """The first field of a given descriptor that is another than it must be.
+
+    Its start address is any, but for a layout that begins somewhere in its memory: that begins at a multiple of 1024.
+    """
+    try:
+        given = bitfields.unpack(book, contract, found.word, value)
+    except bitfields.PackError as error:
+        return Refuted("algebra", f"{value:#x} is no {found.word}: {error}", {"field": "", "given": hex(value)})
+    wanted: dict[str, Scalar] = found.facts
+    wrong = [
+        name for name in given if name != "address" and name not in found.unread and given[name] != wanted.get(name)
+    ]
+    address = given["address"]
+    assert isinstance(address, int)
+    if tile.start and (address - tile.start) % _MEMORY:
+        wrong.insert(0, "address")
+    if not wrong:
+        return None
+    name = wrong[0]
+    where = next(s for s in bitfields.show(book, contract, found.word, value) if name in dict(s.facts))
+    message = (
+        f"'{name}' is {_word(book, given[name])} (bits {where.bits[0]}-{where.bits[1]}), the layout needs"
+        f" {_word(book, wanted[name])}"
+    )
+    at = {} if name == "address" else _first_wrong(book, found, tile, given)
+    return Refuted(
+        "algebra",
+        message,
+        {
+            "field": name,
+            "given": _word(book, given[name]),
+            "needed": _word(book, wanted[name]),
+            **at,
+            "value": f"0x{found.value:016x}",
+        },
+    )
+
+
+def _word(book: Rulebook, value: Scalar) -> Known:
+    if isinstance(value, int):
+        return value
+    return spelled(book, value) if value in book.enums["smem_swizzle"].members else value.removeprefix(".")
+
+
+def _first_wrong(book: Rulebook, found: OperandDescriptor, tile: Tile, given: dict[str, Scalar]) -> dict[str, Known]:
+    """The first coordinate that the given descriptor leads elsewhere."""
+    swizzle, lbo, sbo = given["swizzle"], given["lbo"], given["sbo"]
+    assert isinstance(swizzle, str) and isinstance(lbo, int) and isinstance(sbo, int)
+    for form in canonical_forms(book, found.major, swizzle):
+        read = described(form, tile, lbo, sbo)
+        if read is None:
+            continue
+        rows, columns = tile.extents
+        for k, mn in product(range(columns), range(rows)):
+            here = byte_address(book, tile.layout, tile.bits, found.swizzle, (mn, k))
+            there = byte_address(book, read, tile.bits, swizzle, (mn, k))
+            if here != there:
+                return {"mn": mn, "k": k, "layout_byte": here, "descriptor_byte": there}
+    return {}

@@ -1,0 +1,284 @@
+"""The facts of a whole instruction: those of its opcode, and of each operand what its schema asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
+from tileproof.dialects.facts import Facts
+from tileproof.ptx.opcode import Fault, Opcode, read_opcode
+from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import Instruction as Declaration
+from tileproof.rulebase.declarations import Notation, OperandForm
+from tileproof.rulebase.expression import Scalar
+from tileproof.syntax import SyntaxFault
+
+Registers: TypeAlias = "Callable[[str], str | None]"
+"""From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
+
+_MIXED = ".mixed"
+_SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "bracketed")
+_Shapes: TypeAlias = "tuple[tuple[bool, int, bool, int], ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """An instruction as facts, or with the faults that keep it from having any.
+
+    Attributes:
+        values: facts, those that the context gives (``target``, ``ptx``) not among them.
+        form: how its operands are written; None where no declared form fits.
+    """
+
+    text: str
+    instruction: Instruction | None
+    opcode: Opcode | None
+    form: OperandForm | None
+    values: dict[str, Scalar]
+    faults: tuple[Fault, ...]
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """The declaration that the opcode chose."""
+        return self.opcode.declaration if self.opcode is not None else None
+
+    @property
+    def opcode_faults(self) -> tuple[Fault, ...]:
+        """The faults that are in the opcode."""
+        return self.opcode.faults if self.opcode is not None else self.faults
+
+    def facts(self, context: dict[str, Scalar], offset: int = 0) -> Facts:
+        """The facts with their places, which only diagnostics need.
+
+        Args:
+            context: facts that are not in the text, such as the target.
+            offset: where the instruction's text starts.
+        """
+        assert self.instruction is not None and self.opcode is not None and self.declaration is not None
+        first = offset + self.instruction.opcode_start
+        spans = {name: Span(first + s.start, first + s.end) for name, s in self.opcode.spans.items()}
+        for i, items in enumerate(self.form.items if self.form else ()):
+            for name in items:
+                for suffix in _SUFFIXES:
+                    if (fact := f"{name}.{suffix}") in self.values:
+                        start, end = self.instruction.span(i)
+                        spans[fact] = Span(offset + start, offset + end)
+        whole = Span(first, first + len(self.instruction.opcode))
+        return Facts(self.declaration.schema, {**self.values, **context}, self.opcode.spelled, spans, whole)
+
+
+def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
+    """The facts of an instruction, its semicolon included. Never raises on bad text."""
+    try:
+        instruction = cut(text)
+    except SyntaxFault as fault:
+        found = Fault("PT001", f"this is not a PTX instruction: {fault}", Span(fault.start, fault.end))
+        return Lowered(text, None, None, None, {}, (found,))
+    opcode = read_opcode(book, instruction.opcode)
+    values = dict(opcode.values)
+    form = None
+    faults: list[Fault] = []
+    if opcode.faults:
+        start = instruction.opcode_start
+        faults += [Fault(f.code, f.message, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
+    if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
+        faults.append(Fault("PT009", f"the guard {instruction.guard} is no predicate", instruction.guard_span))
+    if (declaration := opcode.declaration) is not None:
+        form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
+        if form is None:
+            faults.append(_misfit(declaration, instruction))
+        else:
+            values.update(read)
+            if unread is not None:
+                reader, code = unread
+                faults.append(reader.fault(code, instruction, registers))
+    return Lowered(text, instruction, opcode, form, values, tuple(faults))
+
+
+@lru_cache(maxsize=65536)
+def _operand_facts(
+    book: Rulebook, declaration: Declaration, body: str, registers: Registers
+) -> tuple[OperandForm | None, dict[str, Scalar], tuple[_Reader, str] | None]:
+    """The form that the operands fit, their facts, and which of them has none for what fault.
+
+    Operands are written alike again and again: each text is read once for each declaration.
+    """
+    operands = operands_of(body)
+    assert operands is not None, "the instruction was cut"
+    form, readers = _form(book, declaration, tuple([operand.shape for operand in operands]))
+    if form is None:
+        return None, {}, None
+    values = dict(form.sets)
+    for reader in readers:
+        facts = _facts(reader, operands[reader.at], registers)
+        if isinstance(facts, str):
+            return form, values, (reader, facts)
+        values.update(facts)
+    return form, values, None
+
+
+@lru_cache(maxsize=65536)
+def _form(book: Rulebook, declaration: Declaration, shapes: _Shapes) -> tuple[OperandForm | None, tuple[_Reader, ...]]:
+    """The first form that operands of these shapes fit, and how they are read."""
+    for form in declaration.forms:
+        if len(form.items) == len(shapes) and all(_fits(form, i, shape) for i, shape in enumerate(shapes)):
+            return form, _readers(book, declaration.schema, form)
+    return None, ()
+
+
+def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool:
+    address, parts, is_tuple, members = shape
+    notation = form.notations[i]
+    if address and notation not in (Notation.ADDRESS, Notation.EITHER):
+        return False
+    if not address and notation is Notation.ADDRESS:
+        return False
+    if notation is Notation.TUPLE and not is_tuple:
+        return False
+    return (members if notation is Notation.MEMBERS else parts) == len(form.items[i])
+
+
+def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
+    """Why no declared form fits: the number of operands, or the one that is an address or is none."""
+    operands = instruction.operands
+    counts, wanted = _wanted(declaration)
+    if len(operands) not in counts:
+        span = Span(instruction.opcode_start, instruction.opcode_start + len(instruction.opcode))
+        return Fault("PT006", f"{wanted[0]} here are {len(operands)}: {wanted[1]}", span)
+    form = next(form for form in declaration.forms if len(form.items) == len(operands))
+    at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
+    what = _WHAT[form.notations[at]]
+    message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
+    return Fault("PT007", message, instruction.span(at))
+
+
+@lru_cache(maxsize=1024)
+def _wanted(declaration: Declaration) -> tuple[frozenset[int], tuple[str, str]]:
+    """How many operands an instruction may have, and both that and the first of its forms in words."""
+    counts = sorted({len(form.items) for form in declaration.forms})
+    listed = " or ".join(map(str, counts))
+    said = f"'{declaration.name}' takes {listed} operand{'s' if counts != [1] else ''},"
+    return frozenset(counts), (said, " or ".join(_written(form) for form in declaration.forms[:2]))
+
+
+_WHAT = {
+    Notation.VALUE: "is no address",
+    Notation.TUPLE: "is a tuple",
+    Notation.MEMBERS: "is a tuple of these members",
+    Notation.ADDRESS: "is an address",
+    Notation.EITHER: "is an address",
+}
+
+
+def _written(form: OperandForm) -> str:
+    shown = []
+    for items, notation in zip(form.items, form.notations, strict=True):
+        text = ", ".join(items)
+        left, right = notation.value[0], notation.value[-1]
+        shown.append(text if notation is Notation.VALUE else f"{left}{text}{right}")
+    return ", ".join(shown) or "none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reader:
+    """What the schema asks of one part of one operand.
+
+    Attributes:
+        at: which operand; part: which of its parts.
+        wanted: the facts with their suffixes; one at least.
+        tuples: the part may be a tuple.
+    """
+
+    book: Rulebook
+    form: OperandForm
+    at: int
+    part: int
+    wanted: tuple[tuple[str, str], ...]
+    tuples: bool
+
+    def read(self, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+        """The facts, or the code of a fault."""
+        part = self.part_of(operand)
+        if not part.names or (part.registers and not self.tuples):
+            return "PT007"
+        values: dict[str, Scalar] = {}
+        for fact, suffix in self.wanted:
+            match suffix:
+                case "class":
+                    found = part_class(self.book, part, registers)
+                    if found is None:
+                        return "PT008"
+                    values[fact] = found
+                case "registers":
+                    values[fact] = part.registers
+                case "repeated":
+                    values[fact] = ".yes" if part.repeated else ".no"
+                case "offset":
+                    values[fact] = part.offset
+                case "bracketed":
+                    values[fact] = ".yes" if operand.address else ".no"
+                case "negated":
+                    values[fact] = ".yes" if part.negated else ".no"
+                case _ if part.value is not None:
+                    values[fact] = part.value
+        return values
+
+    def part_of(self, operand: Operand) -> Part:
+        members = self.form.notations[self.at] is Notation.MEMBERS
+        return operand.parts[0].members[self.part] if members else operand.parts[self.part]
+
+    def fault(self, code: str, instruction: Instruction, registers: Registers) -> Fault:
+        """What is wrong with an operand that has no facts."""
+        part = self.part_of(instruction.operands[self.at])
+        message = f"operand {self.at + 1} is one value, not a tuple: {_written(self.form)}"
+        if code == "PT008":
+            name = next(name for name in part.names if name[0] != "." and registers(name) is None)
+            message = f"'{name}' is no register that is declared"
+        return Fault(code, message, instruction.span(self.at))
+
+
+@lru_cache(maxsize=1 << 17)
+def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
+    """Each operand is read once for each place that it stands in."""
+    return reader.read(operand, registers)
+
+
+def _readers(book: Rulebook, schema: str, form: OperandForm) -> tuple[_Reader, ...]:
+    """For each part of each operand of which the schema declares facts, how they are read."""
+    fields = book.schemas[schema].fields
+    readers = []
+    for i, items in enumerate(form.items):
+        for j, name in enumerate(items):
+            wanted = tuple((f"{name}.{suffix}", suffix) for suffix in _SUFFIXES if f"{name}.{suffix}" in fields)
+            if wanted:
+                readers.append(_Reader(book, form, i, j, wanted, f"{name}.registers" in fields))
+    return tuple(readers)
+
+
+@lru_cache(maxsize=65536)
+def part_class(book: Rulebook, part: Part, registers: Registers) -> str | None:
+    """What a part is; of a tuple, what its members are together. None where a name is unknown."""
+    classes = []
+    for name in part.names:
+        found = name if name[0] == "." else registers(name)
+        if found is None:
+            return None
+        classes.append(found)
+    return _together(book, tuple(classes))
+
+
+@lru_cache(maxsize=65536)
+def _together(book: Rulebook, classes: tuple[str, ...]) -> str:
+    if not classes:
+        return _MIXED
+    table = book.tables["together", "ptx"].rows
+    result = classes[0]
+    for right in classes[1:]:
+        cell = table.get((result, right), (_MIXED,))[0]
+        assert isinstance(cell, str)
+        result = cell
+    return result

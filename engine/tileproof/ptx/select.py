@@ -1,0 +1,176 @@
+"""From an atom's facts to the PTX instruction that does it, operands and all.
+
+The ``lowering`` declarations say what the facts give. What they leave open (the class of a register, a collector, a
+mask) is chosen by ``search``: the first legal choice, the values of the schema's legal instance before others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.evaluate.enumerate import legal_configurations
+from tileproof.evaluate.python import function, judge_for
+from tileproof.ptx.opcode import NONE
+from tileproof.ptx.spell import forms_of, operands_by_name, spell
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import EnumOrigin, Instruction, OperandForm
+from tileproof.rulebase.expression import Expression, Scalar
+from tileproof.rulebase.template import Lowering
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """An instruction with all its facts; registers are named by class."""
+
+    book: Rulebook
+    declaration: Instruction
+    form: OperandForm
+    facts: Mapping[str, Scalar]
+    text: str
+
+    @property
+    def operands(self) -> dict[str, str]:
+        """The operands by their names in the declaration, as the text has them."""
+        return operands_by_name(self.form, self.facts)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """An atom's instruction, and the declaration that says so; None where facts simply carry over.
+
+    Attributes:
+        facts: all that is known: of the atom, and what the lowering derives from it.
+    """
+
+    spelled: Spelled
+    by: Lowering | None
+    facts: Mapping[str, Scalar]
+
+    @cached_property
+    def text(self) -> str:
+        """The instruction."""
+        return self.spelled.text
+
+
+def holds(book: Rulebook, contract: str, condition: Expression | None, facts: Mapping[str, Scalar]) -> bool:
+    """Whether a condition is known to hold; none always does."""
+    if condition is None:
+        return True
+    try:
+        return bool(_compiled(book, contract, condition)(facts))
+    except KeyError:
+        return False
+
+
+_compiled = lru_cache(maxsize=4096)(function)
+
+
+def instruction_schemas(book: Rulebook, contract: str, schema: str) -> tuple[str, ...]:
+    """The schemas of the instructions that atoms of a schema become by declaration."""
+    return tuple(dict.fromkeys(lowering.to for lowering in book.lowerings.get((schema, contract), ())))
+
+
+def instructions_on(book: Rulebook, schema: str) -> tuple[Instruction, ...]:
+    """The instructions of exactly this schema."""
+    return tuple(item for same in book.instructions.values() for item in same if item.schema == schema)
+
+
+def lower_atom(
+    book: Rulebook,
+    contract: str,
+    where: Mapping[str, Scalar],
+    schema: str,
+    facts: Mapping[str, Scalar],
+    otherwise: Iterable[Instruction] = (),
+) -> Lowered | None:
+    """The instruction of an atom; None where the target has no legal one.
+
+    Args:
+        where: target and PTX version.
+        otherwise: the instructions to try where no lowering is declared for the schema; all facts carry over to them.
+    """
+    lowerings = book.lowerings.get((schema, contract), ())
+    for lowering in lowerings:
+        if not holds(book, contract, lowering.when, facts):
+            continue
+        carried = carry(book, contract, lowering, facts)
+        if carried is None:
+            continue
+        for declaration in instructions_on(book, lowering.to):
+            if (found := legal_form(book, contract, where, declaration, carried)) is not None:
+                return Lowered(found, lowering, {**facts, **carried})
+    for declaration in () if lowerings else otherwise:
+        if (found := legal_form(book, contract, where, declaration, facts)) is not None:
+            return Lowered(found, None, facts)
+    return None
+
+
+def carry(book: Rulebook, contract: str, lowering: Lowering, facts: Mapping[str, Scalar]) -> dict[str, Scalar] | None:
+    """The facts that those of the atom give, under the instruction's names; None where a table has no row for them."""
+    fields = book.schemas[lowering.to].fields
+    found = {name: value for name, value in facts.items() if name in fields}
+    for name, expression, when in lowering.carried:
+        if holds(book, contract, when, facts):
+            try:
+                value = _compiled(book, contract, expression)(facts)
+            except KeyError:
+                return None
+            assert isinstance(value, (int, str)), "checked when the rulebook was loaded"
+            found[name] = value
+    return found
+
+
+def legal_form(
+    book: Rulebook,
+    contract: str,
+    where: Mapping[str, Scalar],
+    declaration: Instruction,
+    facts: Mapping[str, Scalar],
+) -> Spelled | None:
+    """The instruction with these facts and operands that suit them; None where there is no legal one."""
+    fields = book.schemas[declaration.schema].fields
+    fixed = {name: value for name, value in {**facts, **where}.items() if name in fields}
+    if any(fixed.get(name, value) != value for name, value in declaration.sets):
+        return None
+    fixed.update(declaration.sets)
+    return _legal_form(book, contract, declaration, tuple(sorted(fixed.items())))
+
+
+@lru_cache(maxsize=1 << 16)
+def _legal_form(
+    book: Rulebook, contract: str, declaration: Instruction, given: tuple[tuple[str, Scalar], ...]
+) -> Spelled | None:
+    fixed = dict(given)
+    schema = book.schemas[declaration.schema]
+    judge = judge_for(book, contract, declaration.schema)
+    usual_first = sorted(
+        forms_of(declaration, fixed),
+        key=lambda form: sum(schema.instance[name] != value for name, value in form.sets if name not in fixed),
+    )
+    spelled = {
+        fact
+        for clause in declaration.modifiers
+        if clause.default is None and isinstance(clause.origin, EnumOrigin)
+        for fact in clause.facts
+    }
+    # What is legal with a warning, such as a tuple that ptxas does not count, is for those who wrote it.
+    for clean in (True, False):
+        for form in usual_first:
+            chosen = {**fixed, **dict(form.sets)}
+            options: dict[str, Sequence[Scalar]] = {}
+            for fact in schema.fields:
+                if fact in chosen:
+                    options[fact] = (chosen[fact],)
+                else:
+                    usual = schema.instance[fact]
+                    values = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
+                    options[fact] = tuple(v for v in values if v != NONE) if fact in spelled else values
+            found = next(legal_configurations(judge, options, clean), None)
+            if found is not None:
+                try:
+                    return Spelled(book, declaration, form, found, spell(book, declaration, found, form))
+                except ValueError:  # only the IR can say this
+                    continue
+    return None

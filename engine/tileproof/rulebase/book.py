@@ -1,0 +1,65 @@
+"""All rule files together."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+from tileproof.rulebase.bitfield import Canonical, Word
+from tileproof.rulebase.declarations import Atom, Bounded, Enum, Enumerated, Finding, Instruction, Rule, Schema, Table
+from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.fragment import Fragment
+from tileproof.rulebase.template import Lowering, Template
+
+Declaration: TypeAlias = (
+    "Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Lowering | Template | Rule | Finding"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rulebook:
+    """All rule files together."""
+
+    enums: dict[str, Enum]
+    tables: dict[tuple[str, str], Table]  # by name and contract
+    schemas: dict[str, Schema]
+    atoms: dict[str, Atom]
+    rules: dict[str, Rule]
+    findings: dict[str, Finding]
+    instructions: dict[str, tuple[Instruction, ...]]  # by name
+    fragments: dict[str, Fragment]  # by type
+    words: dict[tuple[str, str], tuple[Word, ...]]  # by name and contract
+    canonical: dict[str, Canonical]
+    lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
+    templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
+
+    def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
+        """The rules of a schema in a contract, in the order of the files.
+
+        Args:
+            inherited: with those of the schemas that it extends.
+        """
+        schemas = self.lineage(schema) if inherited else (schema,)
+        return tuple(
+            rule for rule in self.rules.values() if rule.schema in schemas and rule.contract in (None, contract)
+        )
+
+    def lineage(self, schema: str) -> tuple[str, ...]:
+        """A schema and all that it extends."""
+        names = [schema]
+        for name in names:
+            names += [parent for parent in self.schemas[name].parents if parent not in names]
+        return tuple(names)
+
+    def domain(self, schema: str, fact: str) -> tuple[Scalar, ...] | range:
+        """All values of a fact, in order."""
+        match self.schemas[schema].fields[fact]:
+            case Enumerated(enum):
+                return tuple(self.enums[enum].members)
+            case Bounded(first, last):
+                return range(first, last + 1)
+
+    def documented(self) -> dict[str, Rule | Finding]:
+        """Everything that has a code, in the order of the codes."""
+        everything: dict[str, Rule | Finding] = {**self.findings, **self.rules}
+        return dict(sorted(everything.items()))

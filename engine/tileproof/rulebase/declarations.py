@@ -1,0 +1,260 @@
+"""What rule files declare, as values: enums, tables, schemas, atoms, instructions, rules and findings.
+
+A rule says what must hold of a *configuration*: a set of named facts (``N``, ``a.type``) that one schema declares with
+their domains. The text of a rule is read once, into these values, and from there twice: ``evaluate.python`` makes a
+Python function of it, ``evaluate.z3`` a Z3 formula. Neither knows any hardware: the hardware is in rules/.
+
+A rule is silent, not violated, where a fact it reads is unknown or a table it reads has no row: another rule objects
+to such a configuration, or nobody does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from enum import Enum as PythonEnum
+from functools import cached_property
+from typing import TypeAlias
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.rulebase.expression import Expression, Place, Scalar, Value, facts_of
+
+CONTRACTS = ("ptx", "tileiras")
+
+
+@dataclass(frozen=True, eq=False)
+class Enum:
+    """A finite set of names, each with its spellings in IR; the first spelling is the one we print."""
+
+    name: str
+    members: dict[str, tuple[str, ...]]
+    place: Place = field(repr=False)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The position of each member."""
+        return {member: i for i, member in enumerate(self.members)}
+
+    @cached_property
+    def by_spelling(self) -> dict[str, str]:
+        """The member that a spelling in IR stands for."""
+        return {spelling: member for member, spellings in self.members.items() for spelling in spellings}
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """The domain of a fact that is a member of an enum."""
+
+    enum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The domain of a fact that is an integer; the bounds say where readings are compared and repairs are sought."""
+
+    first: int
+    last: int
+
+
+Domain: TypeAlias = "Enumerated | Bounded"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Finitely many rows from keys (members of enums) to columns."""
+
+    name: str
+    keys: tuple[tuple[str, str], ...]  # name and enum
+    columns: tuple[str, ...]
+    contract: str | None
+    rows: dict[tuple[str, ...], tuple[Value, ...]]
+    sources: tuple[str, ...]
+    place: Place = field(repr=False)
+
+    def column(self, name: str | None) -> int | None:
+        """The position of a column; without a name, of the only one."""
+        if name is None:
+            return 0 if len(self.columns) == 1 else None
+        return self.columns.index(name) if name in self.columns else None
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """The facts that make up a configuration, their domains, and one legal instance."""
+
+    name: str
+    title: str
+    parents: tuple[str, ...]
+    fields: dict[str, Domain]
+    instance: dict[str, Scalar]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Facts taken from one parameter of a type: by position (int) or by name.
+
+    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value.
+    """
+
+    facts: tuple[str, ...]
+    parameter: int | str
+    pattern: str
+    translation: tuple[tuple[str, str], ...]
+    default: tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """How a type of the IR gives the facts of a schema. ``sets``: facts that every such atom has."""
+
+    type: str
+    schema: str
+    bindings: tuple[Binding, ...]
+    sets: tuple[tuple[str, Scalar], ...]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """Facts taken from modifiers of a PTX opcode, in the order in which these stand there.
+
+    Attributes:
+        origin: an enum whose members are the modifiers; a flag such as ``.satfinite``; or a pattern such as
+            ``m{}n{}k{}``, whose holes are the integers.
+        default: the values where the modifiers are absent; None where they must be there.
+    """
+
+    facts: tuple[str, ...]
+    origin: EnumOrigin | FlagOrigin | PatternOrigin
+    default: tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EnumOrigin:
+    """Modifiers that are members of an enum.
+
+    Attributes:
+        many: further ones may follow, only the first ones say something.
+        behind: they stand behind those of the nearest clause before that must be there; so do those of ``many``.
+    """
+
+    enum: str
+    many: bool = False
+    behind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlagOrigin:
+    """A modifier that is there or not: ``.yes`` or ``.no``. ``many``: it may be there repeatedly."""
+
+    modifier: str
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PatternOrigin:
+    """One modifier with integers in it."""
+
+    pattern: str
+
+
+class Notation(PythonEnum):
+    """How an operand is written."""
+
+    VALUE = "d"  # a register, a constant, or a tuple of such
+    TUPLE = "{d}"
+    MEMBERS = "{a, b}"  # a tuple whose members have names
+    ADDRESS = "[p]"
+    EITHER = "(p)"  # an address whose brackets ptxas does not ask for
+
+
+@dataclass(frozen=True, slots=True)
+class OperandForm:
+    """One way to write the operands of an instruction.
+
+    Attributes:
+        items: for each operand the names of its parts: more than one for an address of several parts, and for a tuple
+            whose members have names.
+        sets: facts that this form gives.
+    """
+
+    items: tuple[tuple[str, ...], ...]
+    notations: tuple[Notation, ...]
+    sets: tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """How a PTX instruction gives the facts of a schema.
+
+    Attributes:
+        name: the beginning of the opcode, such as ``cp.async.bulk``.
+        selectors: modifiers that choose this declaration among those of the name.
+        always: modifiers that must be there.
+        ignores: modifiers that ptxas swallows without a word.
+        sets: facts that every such instruction has.
+    """
+
+    name: str
+    selectors: tuple[str, ...]
+    schema: str
+    always: tuple[FlagOrigin, ...]
+    ignores: tuple[str, ...]
+    modifiers: tuple[Modifiers, ...]
+    sets: tuple[tuple[str, Scalar], ...]
+    forms: tuple[OperandForm, ...]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """Facts that differ from the schema's legal instance."""
+
+    facts: dict[str, Scalar]
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One thing that must hold.
+
+    Attributes:
+        code, name: ``WG101`` and ``wgmma-n``; the name states the fault.
+        contract: ``ptx``, ``tileiras`` or None for both.
+        refines: codes; where one of those rules is violated, this rule is silent.
+        message, hint: text with ``{expression}`` placeholders.
+    """
+
+    code: str
+    name: str
+    schema: str
+    contract: str | None
+    refines: tuple[str, ...]
+    when: Expression | None
+    require: Expression
+    severity: Severity
+    message: str
+    hint: str
+    sources: tuple[str, ...]
+    passing: tuple[Example, ...]
+    failing: tuple[Example, ...]
+    place: Place = field(repr=False)
+
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """The facts that decide the rule."""
+        return facts_of(self.require) | (facts_of(self.when) if self.when is not None else frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str
+    sources: tuple[str, ...]
+    place: Place = field(repr=False)

@@ -1,0 +1,160 @@
+"""Rule files to a rulebook: reading, name resolution and the checks that need no solver.
+
+After loading, every name in every expression means something (``resolve``). What only a solver can tell (a rule that
+can never fail, one that others imply) is checked by the room ``audit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from tileproof.base import cache, resources
+from tileproof.base.source import Source, Span
+from tileproof.rulebase.bitfield import Canonical, Word
+from tileproof.rulebase.book import Declaration, Rulebook
+from tileproof.rulebase.declarations import CONTRACTS, Atom, Enum, Finding, Instruction, Rule, Schema, Table
+from tileproof.rulebase.expression import Place
+from tileproof.rulebase.fragment import Fragment
+from tileproof.rulebase.parser import rules as syntax
+from tileproof.rulebase.resolve import Resolver, RuleFault
+from tileproof.rulebase.template import Lowering, Template
+from tileproof.syntax import SyntaxFault
+
+
+class RuleError(ValueError):
+    """Rule files that cannot be used, with everything that is wrong with them."""
+
+    def __init__(self, faults: Iterable[RuleFault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(map(str, self.faults)))
+
+
+def rule_files(folder: Path) -> tuple[Source, ...]:
+    """The ``*.rule`` files below a folder, in the order of their paths.
+
+    Raises:
+        OSError: a file cannot be read.
+        RuleError: a file is not UTF-8.
+    """
+    return tuple(map(_rule_file, sorted(folder.rglob("*.rule"))))
+
+
+def _rule_file(path: Path) -> Source:
+    content = path.read_bytes()
+    try:
+        return Source(str(path), content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        at = len(content[: error.start].decode("utf-8"))
+        place = Place(Source(str(path), content.decode("utf-8", "replace")), Span(at, at + 1))
+        raise RuleError([RuleFault(place, "this is not UTF-8 text")]) from None
+
+
+# What a rulebook in the cache depends on besides the rule files: the code that reads them and the values it makes.
+_READERS = (resources.PACKAGE / "base/records.py", *sorted((resources.PACKAGE / "rulebase").rglob("*.py")))
+
+
+@lru_cache(maxsize=1)
+def default_files() -> tuple[Source, ...]:
+    """The rule files that ship with tileproof, named by their path below rules/."""
+    folder = resources.folder("rules")
+    return tuple(
+        Source(f"rules/{path.relative_to(folder).as_posix()}", path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.rule"))
+    )
+
+
+@lru_cache(maxsize=8)
+def load(files: tuple[Source, ...]) -> Rulebook:
+    """Read rule files into one rulebook, or find the one that was made of the same text before.
+
+    Raises:
+        RuleError: with every fault found, each at its line and column.
+    """
+    readers = [path.read_text(encoding="utf-8") for path in _READERS]
+    grammars = [resources.grammar(name) for name in ("rule_expression", "rules")]
+    texts = [text for file in files for text in (file.name, file.text)]
+    return cache.made("rules", [*readers, *grammars, *texts], lambda: _read(files))
+
+
+def _read(files: tuple[Source, ...]) -> Rulebook:
+    faults: list[RuleFault] = []
+    declarations: list[Declaration] = []
+    for file in files:
+        try:
+            declarations += syntax.declarations(file)
+        except SyntaxFault as fault:
+            faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
+    book = _collect(declarations, faults)
+    if not faults:
+        faults += Resolver(book).faults()
+    if faults:
+        raise RuleError(faults)
+    return book
+
+
+def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    names: dict[str, str] = {}
+
+    def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
+        if key in shelf:
+            faults.append(RuleFault(item.place, f"{what} '{key}' is declared twice, first at {shelf[key].place}"))
+        shelf.setdefault(key, item)
+
+    for item in declarations:
+        match item:
+            case Enum():
+                put(book.enums, item.name, item, "enum")  # type: ignore[arg-type]
+            case Schema():
+                put(book.schemas, item.name, item, "schema")  # type: ignore[arg-type]
+            case Atom():
+                put(book.atoms, item.type, item, "atom")  # type: ignore[arg-type]
+            case Instruction():
+                same = book.instructions.get(item.name, ())
+                if any((set(x.selectors), x.modifiers) == (set(item.selectors), item.modifiers) for x in same):
+                    faults.append(RuleFault(item.place, f"instruction '{item.name}' is declared twice"))
+                book.instructions[item.name] = (*same, item)
+            case Fragment():
+                for type_ in item.types:
+                    put(book.fragments, type_, item, "fragment")  # type: ignore[arg-type]
+            case Word():
+                for contract in (item.contract,) if item.contract else CONTRACTS:
+                    book.words[item.name, contract] = (*book.words.get((item.name, contract), ()), item)
+            case Lowering() | Template():
+                for contract in (item.contract,) if item.contract else CONTRACTS:
+                    kept: dict[tuple[str, str], tuple[Declaration, ...]]
+                    kept = book.lowerings if isinstance(item, Lowering) else book.templates  # type: ignore[assignment]
+                    kept[item.schema, contract] = (*kept.get((item.schema, contract), ()), item)
+            case Canonical():
+                put(book.canonical, item.name, item, "canonical layout")  # type: ignore[arg-type]
+            case Table():
+                for contract in (item.contract,) if item.contract else CONTRACTS:
+                    if (item.name, contract) in book.tables:
+                        faults.append(RuleFault(item.place, f"table '{item.name}' is declared twice in {contract}"))
+                    book.tables.setdefault((item.name, contract), item)
+            case Rule() | Finding():
+                shelf = book.rules if isinstance(item, Rule) else book.findings
+                put(shelf, item.code, item, "code")  # type: ignore[arg-type]
+                if names.setdefault(item.name, item.code) != item.code:
+                    faults.append(RuleFault(item.place, f"'{item.name}' already names {names[item.name]}"))
+    own = dict(book.schemas)
+    for name in own:
+        book.schemas[name] = _inherit(name, own, faults, ())
+    return book
+
+
+def _inherit(name: str, own: dict[str, Schema], faults: list[RuleFault], below: tuple[str, ...]) -> Schema:
+    """A schema with the facts of those that it extends; what stands in itself wins."""
+    schema = own[name]
+    fields, instance = {}, {}
+    for parent in schema.parents:
+        if parent not in own or parent in below or parent == name:
+            faults.append(RuleFault(schema.place, f"'{parent}' is no schema that can be extended"))
+            continue
+        above = _inherit(parent, own, faults, (*below, name))
+        fields.update(above.fields)
+        instance.update(above.instance)
+    return replace(schema, fields={**fields, **schema.fields}, instance={**instance, **schema.instance})

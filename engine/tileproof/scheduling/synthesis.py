@@ -1,0 +1,440 @@
+"""The search for insertions: enough of them first, then as few and as weak as the verifier allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import takewhile
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.dialects.operands import resolve
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.machine import Fault
+from tileproof.protocol.steps import Step, effects
+from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
+from tileproof.rulebase.book import Rulebook
+from tileproof.scheduling.edits import Edited, Gap, Line, Places
+
+_LOOPS = ("scf.for", "scf.while")
+_SECONDS = 2.0  # for one proposal of Z3
+_SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An operation that can be inserted: a row of the table ``schedule``.
+
+    Attributes:
+        role: ``.fence``, ``.commit`` or ``.wait``.
+        most: the groups that a wait may leave in flight.
+        tries: whether a turn of a loop may be a group of its own.
+        rank: its place in the table, which is the order of operations at one place.
+    """
+
+    name: str
+    role: str
+    behind: bool
+    tries: bool
+    most: int
+    custom: str
+    generic: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """One operation to insert.
+
+    Attributes:
+        subject: the offset of the operation that it is about.
+        pending: the groups that a wait leaves in flight.
+        drain: whether it waits behind a loop for what the last turns left.
+    """
+
+    kind: Kind
+    subject: int
+    gap: Gap
+    pending: int = 0
+    drain: bool = False
+
+    @property
+    def line(self) -> Line:
+        """The line that it becomes."""
+        form = self.kind.generic.replace("'", '"') if self.gap.generic else self.kind.custom
+        return Line(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
+
+
+Plan = tuple[Insertion, ...]
+Key = tuple[str, int]  # the code of a finding and the offset, in the text that was given, where it is
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """The text with what it lacked.
+
+    Attributes:
+        inserted: the lines, counted from 1 in the new text, with the operation of each.
+        outcomes: what the verifier says of the kernels of the new text.
+        trials: how often the verifier ran.
+        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
+        minimal: whether Z3 showed that no choice of these operations, or of those that the search began with, has fewer
+            of them, or as many that are weaker; only small searches are asked.
+    """
+
+    source: Source
+    inserted: tuple[tuple[int, str], ...]
+    outcomes: tuple[Outcome, ...]
+    trials: int
+    verified: bool
+    minimal: bool
+
+
+class Scheduler:
+    """Looks for the insertions of one text."""
+
+    def __init__(self, book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> None:
+        self.book = book
+        self.source = source
+        self.progress = progress
+        self.module = scan(source).module
+        self.places = Places(source, self.module.operations)
+        self.trials = 0
+        self.wanted: frozenset[Key] = frozenset()
+        self.step = effects(book, self.module.aliases)
+
+    # -- rule data
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        found = {}
+        for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
+            role, side, groups, most, custom, generic = row
+            assert isinstance(most, int)
+            found[name] = Kind(
+                name, str(role), side == ".behind", groups == ".turns", most, str(custom), str(generic), rank
+            )
+        return found
+
+    @cached_property
+    def bounds(self) -> frozenset[str]:
+        return frozenset(name[1:] for (name,) in self.book.tables["schedule_boundary", "ptx"].rows)
+
+    def producer(self, operation: Operation) -> str:
+        """Whose operation it is, a member of ``schedule_producer``."""
+        if not self.stepping(operation):
+            return ".threads"
+        types = " ".join(resolve(use.text, self.module.aliases) for use in operation.inputs[:1])
+        text = f"{operation.name} {types}"
+        pieces = self.book.enums["schedule_producer"].by_spelling
+        return next((member for piece, member in pieces.items() if piece in text), ".threads")
+
+    def stepping(self, operation: Operation) -> Step | None:
+        """What an operation does in the protocol."""
+        return self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
+
+    def repair(self, fault: Fault, origin: Callable[[int], int]) -> tuple[int, tuple[Kind, ...]] | None:
+        """Which operations a finding asks for, and beside which operation; None where no insertion helps."""
+        rows = self.book.tables["schedule_repair", "ptx"].rows
+        subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
+        for where, operation in subjects.items():
+            if operation is None:
+                continue
+            row = rows.get((f".{fault.code}", self.producer(operation)))
+            if row is not None and row[0] == where:
+                names = row[1]
+                assert isinstance(names, frozenset)
+                chosen = tuple(kind for name, kind in self.kinds.items() if name in names)
+                return origin(operation.span.start), chosen
+        return None
+
+    # -- trials
+
+    def judge(self, plan: Sequence[Insertion]) -> tuple[Edited, tuple[Outcome, ...]]:
+        """What the verifier says of the text with insertions."""
+        self.trials += 1
+        edited = Edited(self.source.text, [one.line for one in plan])
+        module = scan(Source(self.source.name, edited.text)).module
+        outcomes = tuple(verify(self.book, module.operations, module.aliases))
+        self.progress()
+        return edited, outcomes
+
+    @cached_property
+    def heeded(self) -> frozenset[str]:
+        """The findings that matter: errors, and what the rule data repair; other warnings are practice and stay."""
+        errors = {code for code, finding in self.book.findings.items() if finding.severity is Severity.ERROR}
+        return frozenset(errors | self.book.enums["schedule_finding"].by_spelling.keys())
+
+    def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
+        faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
+        found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
+        for outcome in outcomes:
+            if outcome.unfollowed is not None:
+                found.add((f"unfollowed: {outcome.unfollowed[1]}", edited.origin(outcome.unfollowed[0].span.start)))
+        return frozenset(found)
+
+    def fits(self, plan: Sequence[Insertion]) -> bool:
+        """Whether a plan leaves no finding that is not left anyway."""
+        return self.keys(*self.judge(plan)) <= self.wanted
+
+    # -- the search
+
+    def run(self) -> Scheduled:
+        """Search."""
+        start = self.enough() if relevant(self.source.text) else ()
+        plan, minimal = start, True
+        if start:
+            plan, minimal = self.least(self.best(start), start)
+            plan = self.latest(plan)
+        edited, outcomes = self.judge(plan)
+        inserted = _numbered(edited, plan)
+        verified = all(map(self._passes, outcomes))
+        return Scheduled(Source(self.source.name, edited.text), inserted, outcomes, self.trials, verified, minimal)
+
+    def _passes(self, outcome: Outcome) -> bool:
+        severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
+        return outcome.unfollowed is None and Severity.ERROR not in severities
+
+    def best(self, plan: Plan) -> Plan:
+        """The fewest operations, with the waits that leave the most groups in flight.
+
+        Whether one turn of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) does not
+        show in the text: where rule data says so, both are tried. A commit under a condition would be no group of all
+        threads.
+        """
+        kept: frozenset[int] = frozenset()
+        best = self.reduced(plan, kept)
+        loops = {
+            loop.span.start
+            for one in plan
+            if one.kind.tries
+            for loop in takewhile(lambda op: op.name in _LOOPS, self.places.enclosing(one.subject))
+            if not self.synchronises([loop])
+        }
+        for loop in sorted(loops):
+            other = self.reduced(plan, kept | {loop})
+            if _cost(other) < _cost(best):
+                best, kept = other, kept | {loop}
+        return best
+
+    def least(self, plan: Plan, start: Plan) -> tuple[Plan, bool]:
+        """A plan, or a cheaper one from its operations and those of the start; whether none is cheaper.
+
+        Commits stay: they cost nothing, and a wait counts the groups that they make.
+        """
+        commits = tuple(one for one in plan if one.kind.role == ".commit")
+        known = {(one.kind.name, one.gap): one for one in (*start, *plan) if one.kind.role != ".commit"}
+        places = tuple(known.values())
+        if len(places) > _SMALL or len(self.source.text) > _SHORT:
+            return plan, False
+        from tileproof.evaluate.solver import cheapest  # noqa: PLC0415  z3 only where it is asked
+
+        def chosen(strengths: tuple[int, ...]) -> Plan:
+            held = zip(places, strengths, strict=True)
+            return (*commits, *(replace(one, pending=one.kind.most + 1 - power) for one, power in held if power))
+
+        found = cheapest(
+            [one.kind.most + 1 for one in places],
+            [one.kind.role == ".wait" for one in places],
+            lambda strengths: self.fits(chosen(strengths)),
+            _SECONDS,
+        )
+        if found is None:
+            return plan, False
+        return (plan if _cost(plan) <= _cost(chosen(found)) else chosen(found)), True
+
+    def reduced(self, plan: Plan, kept: frozenset[int]) -> Plan:
+        return self.fewest(self.merged(self.hoisted(plan, kept)))
+
+    def enough(self) -> Plan:
+        """Insertions after which no finding is left that an insertion repairs: each beside its subject."""
+        plan: dict[tuple[str, int], Insertion] = {}
+        while True:
+            edited, outcomes = self.judge(tuple(plan.values()))
+            before = len(plan)
+            for outcome in outcomes:
+                for fault in outcome.faults:
+                    asked = self.repair(fault, edited.origin)
+                    if asked is None:
+                        continue
+                    subject, chosen = asked
+                    for other in (subject, *self.peers(subject)):
+                        for kind in chosen:
+                            needed = other == subject and (kind.role != ".commit" or len(chosen) == 1)
+                            if needed or kind.role == ".fence" or not self.present(kind, other):
+                                for one in self.beside(kind, other):
+                                    plan.setdefault((kind.name, one.gap.offset), one)
+            if len(plan) == before:
+                self.wanted = self.keys(edited, outcomes)
+                return tuple(plan.values())
+
+    def beside(self, kind: Kind, subject: int) -> Iterator[Insertion]:
+        """An operation beside its subject; a wait behind each loop around it as well."""
+        gap = self.places.beside(subject, kind.behind)
+        if gap is not None:
+            yield Insertion(kind, subject, gap)
+        if kind.role == ".wait" and kind.most:
+            for around in self.places.enclosing(subject):
+                if around.name in _LOOPS and (gap := self.places.beside(around.span.start, True)) is not None:
+                    yield Insertion(kind, subject, gap, drain=True)
+
+    def peers(self, subject: int) -> list[int]:
+        """The other operations of the kernel that issue what this one does: groups are counted over all of them."""
+        issued = self.producer(self.places.operations[subject])
+        around = [op for top in self.module.operations for op in top.walk() if op.span.start <= subject < op.span.end]
+        kernel = next((op for op in around if op.name in KERNELS), None)
+        if issued == ".threads" or kernel is None:
+            return []
+        return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
+
+    def present(self, kind: Kind, subject: int) -> bool:
+        """Whether the text has such an operation behind a subject already, before anything synchronises."""
+        for start in (subject, *(op.span.start for op in self.places.enclosing(subject))):
+            home = self.places.homes[start]
+            for sibling in home.block.operations[home.index + 1 :]:
+                if any(op.name == kind.custom.partition(" ")[0] for op in sibling.walk()):
+                    return True
+                if self.synchronises([sibling]):
+                    return False
+        return False
+
+    def synchronises(self, operations: Sequence[Operation]) -> bool:
+        """Whether something among operations, or inside them, lets other threads or operations go on."""
+        return any(self.steps[operation.span.start] for operation in operations)
+
+    @cached_property
+    def steps(self) -> dict[int, bool]:
+        """Whether each operation, or one inside it, is of a step that bounds."""
+        found: dict[int, bool] = {}
+
+        def enter(operation: Operation) -> bool:
+            step = self.stepping(operation)
+            inner = [enter(op) for region in operation.regions for block in region.blocks for op in block.operations]
+            found[operation.span.start] = any(inner) or (step is not None and step.name in self.bounds)
+            return found[operation.span.start]
+
+        for operation in self.module.operations:
+            enter(operation)
+        return found
+
+    def hoisted(self, plan: Plan, kept: frozenset[int]) -> Plan:
+        """All that is about one subject leaves the loops in which nothing synchronises, the outermost first.
+
+        Args:
+            kept: loops, by their offsets, that nothing leaves.
+        """
+        for subject in dict.fromkeys(one.subject for one in plan):
+            around = takewhile(lambda op: op.span.start not in kept, self.places.enclosing(subject))
+            loops = [op for op in around if op.name in _LOOPS and not self.synchronises([op])]
+            for loop in reversed(loops):
+                inside = [i for i in plan if i.subject == subject and loop.span.start <= i.gap.offset <= loop.span.end]
+                tried = self.moved(plan, inside, loop.span.start)
+                if tried is not None and self.fits(tried):
+                    plan = tried
+                    break
+        return plan
+
+    def moved(self, plan: Plan, chosen: Sequence[Insertion], start: int) -> Plan | None:
+        """A plan with some insertions moved beside another operation; None where there is no place."""
+        found: dict[tuple[str, int], Insertion] = {}
+        for one in plan:
+            gap = self.places.beside(start, one.kind.behind) if one in chosen else one.gap
+            if gap is None:
+                return None
+            found.setdefault((one.kind.name, gap.offset), one if gap == one.gap else replace(one, gap=gap))
+        return tuple(found.values())
+
+    def merged(self, plan: Plan) -> Plan:
+        """What is about neighbours becomes one, where nothing between them synchronises."""
+        changed = True
+        while changed:
+            changed = False
+            for chosen, start in self.neighbours(plan):
+                tried = self.moved(plan, chosen, start)
+                if tried is not None and tried != plan and self.fits(tried):
+                    plan, changed = tried, True
+                    break
+        return plan
+
+    def neighbours(self, plan: Plan) -> Iterator[tuple[list[Insertion], int]]:
+        """Insertions of two places with nothing between that synchronises, and beside what they are one."""
+        for one in plan:
+            for other in plan:
+                if one.kind != other.kind or one.gap.offset >= other.gap.offset:
+                    continue
+                meeting = self.places.meeting(one.gap, other.gap)
+                if meeting is None or self.synchronises(meeting):
+                    continue
+                chosen = [
+                    i
+                    for i in plan
+                    if i.kind.behind == one.kind.behind and i.gap in (one.gap, other.gap) and not i.drain
+                ]
+                if one in chosen and other in chosen:
+                    yield chosen, (meeting[-1] if one.kind.behind else meeting[0]).span.start
+
+    def fewest(self, plan: Plan) -> Plan:
+        """In textual order: an operation goes, or else leaves as many groups in flight as may be."""
+        for one in sorted(plan, key=lambda i: (i.kind.role != ".wait", i.gap.offset, i.kind.rank)):
+            without = tuple(i for i in plan if i != one)
+            if one.kind.role != ".commit" and self.fits(without):
+                plan = without
+                continue
+            low, high = one.pending, one.kind.most
+            while low < high:
+                middle = (low + high + 1) // 2
+                if self.fits((*without, replace(one, pending=middle))):
+                    low = middle
+                else:
+                    high = middle - 1
+            plan = (*without, replace(one, pending=low))
+        return plan
+
+    def latest(self, plan: Plan) -> Plan:
+        """Waits move down in their block as far as they may, but over nothing that synchronises."""
+        for one in [i for i in plan if i.kind.role == ".wait"]:
+            without = tuple(i for i in plan if i != one)
+            block = self.places.homes[one.gap.block].block.operations
+            free = takewhile(lambda op: not self.synchronises([op]), block[one.gap.index :])
+            end = one.gap.index + len(list(free))
+            places = [gap for gap in self.places.later(one.gap) if gap.index <= end]
+            low, high = 0, len(places)
+            while low < high:
+                middle = (low + high + 1) // 2
+                if self.fits((*without, replace(one, gap=places[middle - 1]))):
+                    low = middle
+                else:
+                    high = middle - 1
+            if low:
+                plan = (*without, replace(one, gap=places[low - 1]))
+        return plan
+
+
+def _cost(plan: Plan) -> tuple[int, int]:
+    waits = [one.pending for one in plan if one.kind.role == ".wait"]
+    return sum(one.kind.role != ".commit" for one in plan), -sum(waits)
+
+
+def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:
+    wanted = sorted((one.line for one in plan), key=lambda line: (line.gap.offset, line.rank, line.text))
+    found, shift = [], 0
+    for line in wanted:
+        begin = line.gap.offset + shift
+        found.append((edited.text.count("\n", 0, begin) + 1, line.text))
+        shift = edited.text.index("\n", begin) + 1 - line.gap.offset
+    return tuple(found)
+
+
+def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
+    """The text with the fences, commits and waits that it lacks.
+
+    Args:
+        progress: called after each run of the verifier.
+    """
+    return Scheduler(book, source, progress).run()
+
+
+__all__ = ["Insertion", "Kind", "Scheduled", "Scheduler", "schedule"]

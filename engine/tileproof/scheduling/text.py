@@ -1,0 +1,51 @@
+"""``schedule``: a text with what its protocol lacks, and what is left that no insertion repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
+from tileproof.rulebase.book import Rulebook
+from tileproof.scheduling.synthesis import Scheduled
+from tileproof.scheduling.synthesis import schedule as search
+
+
+class NotScheduled(ValueError):
+    """A text that cannot be scheduled."""
+
+
+def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
+    """The text with the fences, commits and waits that it lacks; all other bytes are as they were.
+
+    Args:
+        progress: called after each run of the verifier.
+
+    Raises:
+        NotScheduled: the text holds no IR, or is malformed.
+    """
+    found = scan(source)
+    if found.faults:
+        fault = found.faults[0]
+        line, column = source.position(fault.span.start)
+        raise NotScheduled(f"{source.name}:{line}:{column}: {fault.message}")
+    if not found.module.operations:
+        raise NotScheduled(f"{source.name}: holds no IR")
+    return search(book, source, progress)
+
+
+def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
+    """What the verifier still finds in the new text, a line each, with the places of the new text."""
+    source = scheduled.source
+    for outcome in scheduled.outcomes:
+        for fault in outcome.faults:
+            line, column = source.position(fault.operation.name_span.start)
+            severity = book.findings[fault.code].severity.value
+            yield f"{source.name}:{line}:{column}: {severity}[{fault.code}]: {fault.message}"
+        if outcome.unfollowed is not None:
+            operation, reason = outcome.unfollowed
+            line, column = source.position(operation.name_span.start)
+            yield f"{source.name}:{line}:{column}: note[PR190]: the protocol is not verified beyond this: {reason}"
+
+
+__all__ = ["NotScheduled", "remaining", "schedule"]

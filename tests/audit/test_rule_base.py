@@ -1,0 +1,40 @@
+"""The rule base itself: it loads, it is documented, and its two readings agree over the whole lattice."""
+
+from __future__ import annotations
+
+import os
+
+import tileproof
+from tileproof.audit.contracts import as_text, differences
+from tileproof.audit.rules import check_files
+from tileproof.rulebase.explain import explanation, text_of
+from tileproof.rulebase.load import default_files
+
+
+def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice():
+    outcome = check_files(default_files(), 60, os.cpu_count() or 1)
+    assert [str(fault) for fault in outcome.faults] == []
+    assert [str(fault) for fault in outcome.unknown] == []
+    assert outcome.configurations > 1_000_000
+
+
+def test_every_rule_explains_itself():
+    book = tileproof.load_rules()
+    for code, item in book.documented().items():
+        assert item.sources, code
+        text = explanation(book, item)
+        assert item.message in text
+        assert item.sources[0] in text
+        shown = text_of(item)
+        assert f"{code} {item.name}" in shown
+        assert shown.rstrip().endswith("}")
+
+
+def test_the_contracts_differ_where_the_pages_and_the_hardware_do():
+    book = tileproof.load_rules()
+    pages_only = "\n".join(as_text(differences(book, "tileiras", "ptx", 20)))
+    hardware_only = "\n".join(as_text(differences(book, "ptx", "tileiras", 20)))
+    assert "WG104 wgmma-int-n" in pages_only, "integer widths"
+    assert "WG110 wgmma-input-type" in pages_only, "4-bit integers"
+    assert "WG206 wgmma-page-accumulator" in hardware_only, "FP8 with an f16 accumulator"
+    assert "WG202 wgmma-page-int8" in hardware_only, "signed times unsigned"

@@ -1,0 +1,199 @@
+"""``tileproof run``: a program, and what CuTe DSL dumped while it ran."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import EXAMPLES, tileproof
+from tileproof.checking.run import environment
+
+GOOD = EXAMPLES / "hopper_gemm.mlir"
+BROKEN = EXAMPLES / "hopper_gemm_broken.mlir"
+
+# What CuTe DSL does with a compiled module, without CuTe DSL: it writes a file of its own and moves it into place.
+FAKE = """
+import os, pathlib, sys, time
+
+assert "ir" in os.environ["CUTE_DSL_KEEP"].split(",")
+folder = pathlib.Path(os.environ["CUTE_DSL_DUMP_DIR"])
+assert folder.is_absolute()
+status, *kernels = sys.argv[1:]
+for kernel in kernels:
+    name, _, source = kernel.partition("=")
+    temporary = folder / "tmp.mlir.part"
+    temporary.write_bytes(pathlib.Path(source).read_bytes())
+    os.replace(temporary, folder / f"cute_dsl_{name}.mlir")
+    time.sleep(0.3)  # compile
+print("the kernel ran")
+print("and warned", file=sys.stderr)
+sys.exit(int(status))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[str]:
+    """A command that exits with its first argument and dumps the files that the others name: ``NAME=FILE``."""
+    path = tmp_path / "kernel.py"
+    path.write_text(FAKE)
+    return [sys.executable, str(path)]
+
+
+def run(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
+    return tileproof("run", *arguments, **more)
+
+
+@pytest.mark.parametrize(
+    ("child", "dumped", "status"),
+    [
+        pytest.param(0, GOOD, 0, id="both-fine"),
+        pytest.param(0, BROKEN, 1, id="the-kernel-is-wrong"),
+        pytest.param(3, GOOD, 3, id="the-program-fails"),
+        pytest.param(3, BROKEN, 3, id="both-fail"),
+    ],
+)
+def test_the_exit_status_is_the_worse_of_program_and_check(program, child: int, dumped: Path, status: int):
+    assert run("--", *program, str(child), f"gemm_clean={dumped}").returncode == status
+
+
+def test_the_output_of_the_program_passes_through_before_the_report(program):
+    done = run("--", *program, "0", f"gemm_clean={BROKEN}")
+    assert done.stdout.startswith("the kernel ran\ncute_dsl_gemm_clean.mlir:19:70: error: N = 100 is not")
+    assert done.stderr == "and warned\n"
+
+
+def test_arguments_after_the_dashes_are_the_programs_own():
+    done = run("--", sys.executable, "-c", "import sys; print(sys.argv[1:])", "--format", "json", "-x")
+    assert done.stdout == "['--format', 'json', '-x']\n"
+
+
+def test_a_program_that_compiles_nothing_is_told_so():
+    done = run("--", sys.executable, "-c", "")
+    assert done.stderr == "tileproof: the command compiled no CuTe DSL kernel, so nothing was checked\n"
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_command_that_does_not_exist_is_one_line_and_status_2():
+    done = run("--", "no-such-program-anywhere")
+    assert done.stderr == "tileproof: no-such-program-anywhere: No such file or directory\n"
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_a_program_ended_by_a_signal_counts_as_in_a_shell():
+    assert run("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)").returncode == 137
+
+
+def test_a_bad_target_is_found_before_the_program_runs(program):
+    done = run("--target", "sm_91", "--", *program, "0")
+    assert done.stderr.startswith("tileproof: no target is called 'sm_91'; there are sm_")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_the_private_folder_goes_away(program):
+    where = "import os; print(os.environ['CUTE_DSL_DUMP_DIR'])"
+    folder = Path(run("--", sys.executable, "-c", where).stdout.strip())
+    assert folder.is_absolute()
+    assert not folder.exists()
+
+
+def test_keep_keeps_the_ir_and_the_report_names_it(program, tmp_path: Path):
+    done = run("--format", "json", "--keep", "dumps", "--", *program, "0", f"gemm_clean={BROKEN}", cwd=tmp_path)
+    report = json.loads(done.stdout.removeprefix("the kernel ran\n"))
+    [diagnostic] = report["diagnostics"]
+    assert diagnostic["file"] == str(Path("dumps", "cute_dsl_gemm_clean.mlir"))
+    assert (tmp_path / diagnostic["file"]).read_bytes() == BROKEN.read_bytes()
+
+
+def test_a_dump_folder_that_the_user_chose_is_used(program, tmp_path: Path):
+    run("--", *program, "0", f"gemm_clean={GOOD}", CUTE_DSL_DUMP_DIR=str(tmp_path / "mine"))
+    assert (tmp_path / "mine" / "cute_dsl_gemm_clean.mlir").exists()
+
+
+def test_what_lay_in_the_folder_before_is_not_checked_and_what_is_dumped_again_is(program, tmp_path: Path):
+    for name in ("other", "gemm_clean"):
+        (tmp_path / f"cute_dsl_{name}.mlir").write_bytes(BROKEN.read_bytes())
+    done = run("--keep", str(tmp_path), "--", *program, "0", f"gemm_clean={GOOD}")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "the kernel ran\n0 errors in 1 file; target sm_90a (named in the IR); contract ptx\n",
+    )
+
+
+def test_a_kernel_whose_dump_the_next_one_replaces_is_checked(program):
+    """CuTe DSL names dumps after functions and argument types: a second tile size overwrites the first dump."""
+    done = run("--format", "json", "--", *program, "0", f"gemm_clean={BROKEN}", f"gemm_clean={GOOD}")
+    report = json.loads(done.stdout.removeprefix("the kernel ran\n"))
+    assert report["summary"]["files"] == 2
+    assert [diagnostic["file"] for diagnostic in report["diagnostics"]] == ["cute_dsl_gemm_clean~1.mlir"]
+
+
+def test_a_kernel_compiled_twice_is_checked_once(program):
+    done = run("--", *program, "0", f"gemm_clean={GOOD}", f"gemm_clean={GOOD}")
+    assert "0 errors in 1 file;" in done.stdout
+
+
+def test_raw_ir_beside_the_clean_one_is_not_checked_again(program):
+    done = run("--", *program, "0", f"gemm={BROKEN}", f"gemm_clean={BROKEN}")
+    assert "1 error in 1 file;" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("", "ir"), ("ptx", "ir,ptx"), ("ir", "ir"), (" ir-debug , cubin,", "cubin,ir,ir-debug")]
+)
+def test_what_the_user_asks_of_cute_dsl_is_kept(before: str, after: str, tmp_path: Path):
+    asked = environment({"CUTE_DSL_KEEP": before, "HOME": "/"}, tmp_path)
+    assert asked["CUTE_DSL_KEEP"] == after
+    assert asked["CUTE_EXPERIMENTAL_DSL_KEEP"] == "ir"
+    assert asked["CUTE_DSL_DUMP_DIR"] == asked["CUTE_EXPERIMENTAL_DSL_DUMP_DIR"] == str(tmp_path)
+    assert asked["HOME"] == "/"
+
+
+def wheel(test):
+    missing = importlib.util.find_spec("cutlass") is None
+    return pytest.mark.oracle(pytest.mark.skipif(missing, reason="nvidia-cutlass-dsl is not installed")(test))
+
+
+@wheel
+def test_the_real_dsl_compiles_the_example_and_dumps_the_ir_that_we_ship(tmp_path: Path):
+    command = (sys.executable, str(EXAMPLES / "hopper_gemm.py"))
+    done = run("--keep", str(tmp_path), "--", *command, CUTE_DSL_ARCH="sm_90a")
+    assert done.stdout == (
+        "compiled the f16 GEMM\n0 errors in 1 file; target sm_90a (named in the IR); contract ptx\n"
+    ), done.stderr
+    assert done.returncode == 0
+    [dumped] = tmp_path.glob("*.mlir")
+    assert dumped.read_text() == GOOD.read_text()
+
+
+@wheel
+def test_the_real_dsl_compiles_the_example_for_fp8_and_bf16():
+    command = (sys.executable, str(EXAMPLES / "hopper_gemm.py"), "--type", "f8", "--type", "bf16")
+    done = run("--", *command, CUTE_DSL_ARCH="sm_90a")
+    assert "\n0 errors in 2 files;" in done.stdout, done.stderr
+
+
+@wheel
+def test_the_real_dsl_overwrites_a_dump_and_both_kernels_are_checked(tmp_path: Path):
+    """One function, two tiles, one file name: the fact behind the way that dumps are collected."""
+    (tmp_path / "tiles.py").write_text(
+        "import sys\n"
+        f"sys.path.insert(0, {str(EXAMPLES)!r})\n"
+        "import hopper_gemm as h\n"
+        "f16 = h.cutlass.Float16\n"
+        "for n in 128, 64:\n"
+        "    h.TILE = (128, n, 64)\n"
+        "    h.cute.compile(h.gemm, h.tensor(f16, 512, 512), h.tensor(f16, 512, 512), h.tensor(f16, 512, 512))\n"
+    )
+    folder = tmp_path / "dumps"
+    done = run("--keep", str(folder), "--", sys.executable, str(tmp_path / "tiles.py"), CUTE_DSL_ARCH="sm_90a")
+    assert "0 errors in 2 files;" in done.stdout, done.stderr
+    texts = {path.stem[-2:]: path.read_text() for path in folder.glob("*.mlir")}
+    assert "sm90.mma<64x128x16" in texts["~1"]
+    assert "sm90.mma<64x64x16" in texts["an"]

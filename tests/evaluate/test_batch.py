@@ -1,0 +1,79 @@
+"""Many configurations at once get the same answers as one by one, with numpy and without."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import pytest
+
+import tileproof
+from tileproof.base.diagnostic import Severity
+from tileproof.evaluate import batch
+from tileproof.evaluate.python import judge_for
+from tileproof.rulebase.expression import Scalar
+
+BOOK = tileproof.load_rules()
+SCHEMAS = ["wgmma.mma_async", "wgmma.gemm", "mma.use", "atom"]
+
+
+def columns(schema: str, rows: int) -> dict[str, list[Scalar]]:
+    rng = random.Random(schema)
+    instance = BOOK.schemas[schema].instance
+    found = {}
+    for fact in BOOK.schemas[schema].fields:
+        domain = BOOK.domain(schema, fact)
+        found[fact] = [instance[fact] if rng.random() < 0.7 else rng.choice(domain) for _ in range(rows)]
+    return found
+
+
+@pytest.fixture(params=["numpy", "plain"])
+def without_numpy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "plain":
+        monkeypatch.setattr(batch, "find_spec", lambda _: None)
+    else:
+        pytest.importorskip("numpy", reason="numpy is not installed")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.usefixtures("without_numpy")
+def test_many_are_judged_as_one_by_one(schema: str):
+    facts = columns(schema, 3000)
+    judge = judge_for(BOOK, "ptx", schema)
+    one_by_one = []
+    for i in range(3000):
+        row = {name: values[i] for name, values in facts.items()}
+        one_by_one.append(all(rule.severity is not Severity.ERROR for rule in judge.violated(row)))
+    assert tileproof.legal_many(schema, facts) == one_by_one
+    assert 0 < sum(one_by_one) < 3000
+    rows = [{name: values[i] for name, values in facts.items()} for i in range(100)]
+    assert tileproof.legal_many(schema, rows) == one_by_one[:100]
+
+
+def test_symbols_may_lack_their_dot_and_integers_may_be_numpys():
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    widths = numpy.arange(8, 265, 8)
+    found = tileproof.legal_many("wgmma.mma_async", {"N": widths, "a.type": ["f16"] * len(widths)})
+    assert found == [int(width) <= 256 for width in widths]
+
+
+@pytest.mark.parametrize(
+    ("schema", "facts", "complaint"),
+    [
+        ("wgmmma", {"N": [8]}, "no schema is called 'wgmmma'"),
+        ("wgmma.mma_async", {"n": [8]}, "has no fact 'n'"),
+        ("wgmma.mma_async", {"N": ["f16"]}, "'.f16' is no value of 'N'"),
+        ("wgmma.mma_async", {"a.type": [8]}, "8 is no value of 'a.type'"),
+        ("wgmma.mma_async", {"a.type": [None]}, "None is neither an integer nor a symbol"),
+        ("wgmma.mma_async", {"a.type": ["f15"]}, "'.f15' is no value of 'a.type'"),
+        ("wgmma.mma_async", {"N": [8], "M": [64, 64]}, "'M' has 2 rows, not 1"),
+        ("wgmma.mma_async", [{"N": 8}, {"M": 64}], "row 1 has other facts than row 0"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(schema: str, facts: Mapping[str, list[Scalar]], complaint: str):
+    with pytest.raises(ValueError, match=complaint):
+        tileproof.legal_many(schema, facts)
+
+
+def test_no_rows_are_no_answers():
+    assert tileproof.legal_many("wgmma.mma_async", []) == []

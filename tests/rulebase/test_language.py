@@ -1,0 +1,182 @@
+"""The rule language: what a rule file may say, and where its faults are reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from tileproof.audit.rules import check_book
+from tileproof.base.source import Source
+from tileproof.evaluate.python import Check, Judge
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.load import RuleError, load
+
+PRELUDE = """
+enum kind { .f16 "half"; .s8 "char"; .b1; }
+enum side { .left; .right; }
+table size (type: kind) -> bits, widths { .f16 16 {1, 2}; .s8 8 1..4; }
+schema thing "a thing" { N : 0..40 = 8; M : 0..40 = 1; type : kind = .f16; side : side = .left; }
+"""
+RULE = """
+rule XX1 some-fault on thing {{
+  {body}
+  error "N = {{N}}"
+  source "nowhere"
+  pass {{ N = 8 }}
+  fail {{ N = 9 }}
+}}
+"""
+
+
+def book_of(*texts: str) -> Rulebook:
+    return load((Source("test.rule", PRELUDE + "".join(texts)),))
+
+
+def faults_of(*texts: str) -> list[str]:
+    with pytest.raises(RuleError) as error:
+        book_of(*texts)
+    return [str(fault) for fault in error.value.faults]
+
+
+def rule_of(body: str) -> Check:
+    book = book_of(RULE.format(body=body))
+    return Check(book, "ptx", book.rules["XX1"])
+
+
+@pytest.mark.parametrize(
+    ("body", "facts", "expected"),
+    [
+        ("require N in 8..32 step 8", {"N": 16}, True),
+        ("require N in 8..32 step 8", {"N": 17}, False),
+        ("require N not in {1, 2}", {"N": 2}, False),
+        ("require type in {.f16, .s8}", {"type": ".b1"}, False),
+        ("when side == .right require N == 8", {"side": ".left", "N": 9}, None),
+        ("when side == .right require N == 8", {"side": ".right", "N": 9}, False),
+        ("require N % 8 == 0 and not (N > 16 or M < 0)", {"N": 24, "M": 1}, False),
+        ("require N * 2 - 1 <= M + -3", {"N": 2, "M": 6}, True),
+        ("require 7 / 2 == N", {"N": 3}, True),
+        ("require size(type).bits == N", {"type": ".s8", "N": 8}, True),
+        ("require N in size(type).widths", {"type": ".s8", "N": 3}, True),
+        ("require N in size(type).widths", {"type": ".f16", "N": 3}, False),
+        # A table without the row, or an unknown fact: the rule has nothing to say ...
+        ("require size(type).bits == N", {"type": ".b1", "N": 8}, None),
+        ("require size(type).bits == N", {"N": 8}, None),
+        # ... unless the answer was clear before the table was asked.
+        ("require N == 8 or size(type).bits == N", {"type": ".b1", "N": 8}, True),
+        ("require N == 8 and size(type).bits == N", {"type": ".b1", "N": 9}, False),
+    ],
+)
+def test_a_rule_says_yes_no_or_nothing(body: str, facts: dict[str, int | str], expected: bool | None):
+    assert rule_of(body)(facts) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("rule XX1 a-fault on thing {\n  requir N == 8\n}", "test.rule:7:3: unexpected 'requir'"),
+        ("rule XX1 a-fault on thing {", "test.rule:6:28: unexpected end"),
+        (RULE.format(body="require M2 == 8"), "test.rule:8:11: schema 'thing' has no fact 'M2'"),
+        (RULE.format(body="require type == .f61"), "test.rule:8:19: '.f61' is no kind"),
+        (RULE.format(body="require type in {.f16, .left}"), "test.rule:8:26: '.left' is no kind"),
+        (RULE.format(body="require type == N"), "test.rule:8:19: this is a integer where a kind is needed"),
+        (RULE.format(body="require N in 8..4"), "test.rule:8:16: a range runs upwards, by a positive step"),
+        (RULE.format(body="require N % M == 0"), "test.rule:8:11: a divisor is a positive number"),
+        (RULE.format(body="require N + 1"), "test.rule:8:11: this is a integer where a truth value is needed"),
+        (RULE.format(body="require weight(type) == 1"), "no table is called 'weight' in contract ptx"),
+        (RULE.format(body="require size(type).mass == 1"), "table 'size' has the columns bits, widths"),
+        (RULE.format(body="require size(side).bits == 1"), "this is a side where a kind is needed"),
+        (RULE.format(body="require N == 8").replace("{N}", "{n}"), "placeholder {n}: schema 'thing' has no fact 'n'"),
+        (RULE.format(body="require N == 8").replace("{N}", "{N +}"), "placeholder {N +}: unexpected end"),
+        (RULE.format(body="require N == 8").replace("{N}", "{nearest(3)}"), "nearest takes one fact"),
+        (RULE.format(body="require N == 8").replace("N = 9", "N = 99"), "XX1: 99 is no value of 'N'"),
+        (RULE.format(body="require N == 8").replace("on thing", "on nothing"), "no schema is called 'nothing'"),
+        (RULE.format(body="require N == 8").replace("on thing", "on thing in cuda"), "no contract is called 'cuda'"),
+        (RULE.format(body="require N == 8").replace("thing {", "thing refines XX2 {"), "refines 'XX2'"),
+        (RULE.format(body="require N == 8") * 2, "code 'XX1' is declared twice, first at test.rule:7:6"),
+        (RULE.format(body="when N == 1"), "XX1 needs a require clause"),
+        (RULE.format(body="require N == 8 require M == 1"), "XX1 has two 'require' clauses"),
+        ("table t (x: kind) -> y { .f16 1 2; }", "a row of this table has 2 cells, not 3"),
+        ("table t (x: kind) -> y { .f16 1; .f16 2; }", "the table has two rows for .f16"),
+        ("table t (x: kind) -> y { .left 1; }", "table 't': '.left' is no kind"),
+        ("schema s \"s\" { a : kind = .left; }", ".left is no value of 'a'"),
+        ("schema s \"s\" { a : 1..2 = 3; }", "3 is no value of 'a'"),
+        ("atom x.y on thing { Q from 0; }", "schema 'thing' has no fact 'Q'"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_reported_where_it_is(text: str, fault: str):
+    assert fault in "\n".join(faults_of(text))
+
+
+def test_all_faults_are_reported_not_only_the_first():
+    one = RULE.format(body="require M2 == 8")
+    other = RULE.format(body="require M3 == 8").replace("XX1 some", "XX2 other")
+    assert len(faults_of(one, other)) == 2
+
+
+def test_a_ladder_reports_its_first_violated_rule():
+    steps = "".join(
+        RULE.format(body=body).replace("XX1 some-fault", f"XX{i} fault-{i}")
+        for i, body in enumerate(("require N < 20", "require N < 10", "require M == 1"))
+    )
+    book = book_of(f"ladder steps {{ {steps} }}")
+    judge = Judge(book, "ptx", "thing")
+    instance = book.schemas["thing"].instance
+    assert [rule.code for rule in judge.violated({**instance, "N": 30, "M": 2})] == ["XX0"]
+    assert [rule.code for rule in judge.violated({**instance, "N": 12, "M": 2})] == ["XX1"]
+    assert [rule.code for rule in judge.violated({**instance, "M": 2})] == ["XX2"]
+
+
+def test_a_rule_of_one_contract_is_unknown_to_the_other():
+    book = book_of(RULE.format(body="require N == 8").replace("on thing", "on thing in tileiras"))
+    facts = {**book.schemas["thing"].instance, "N": 9}
+    assert Judge(book, "ptx", "thing").violated(facts) == ()
+    assert len(Judge(book, "tileiras", "thing").violated(facts)) == 1
+
+
+def test_the_nearest_legal_values_are_those_at_the_least_distance():
+    book = book_of(RULE.format(body="require N in {4, 8, 24}"))
+    judge = Judge(book, "ptx", "thing")
+    assert judge.nearest({"N": 6}, "N") == (4, 8)
+    assert judge.nearest({"N": 10**30}, "N") == (24,)
+    assert judge.nearest({"N": 0}, "N") == (4,)
+
+
+CHECKED = [
+    ("require N == 8 or N != 8", "can never be violated"),
+    ("require N > 40", "can never hold where it applies"),
+    ("when size(type).bits == 3 require N == 8", "can never hold where it applies"),
+    ("require N == 9", "the passing example {N = 8} does not pass"),
+    ("require N in {8, 9}", "the failing example {N = 9} is not reported"),
+]
+
+
+@pytest.mark.parametrize(("body", "fault"), CHECKED)
+def test_the_rule_base_is_checked_for_rules_that_say_nothing(body: str, fault: str):
+    outcome = check_book(book_of(RULE.format(body=body)), 10)
+    assert any(fault in found.message for found in outcome.faults)
+
+
+def test_a_rule_without_source_or_examples_is_refused():
+    text = 'rule XX1 bare on thing { require N == 8 error "no" }'
+    messages = [fault.message for fault in check_book(book_of(text), 10).faults]
+    assert any("has no source" in message for message in messages)
+    assert any("needs a passing and a failing example" in message for message in messages)
+
+
+def test_a_rule_that_others_imply_is_refused():
+    weaker = RULE.format(body="require N < 9").replace("XX1 some-fault", "XX2 weaker")
+    messages = [fault.message for fault in check_book(book_of(RULE.format(body="require N == 8"), weaker), 10).faults]
+    assert any("is implied by XX1" in message for message in messages)
+
+
+def test_a_difference_between_the_two_readings_is_found(monkeypatch: pytest.MonkeyPatch):
+    """The comparison is not vacuous: a function that is wrong at one point of the lattice is caught, there."""
+    honest = Check.__call__
+    monkeypatch.setattr(Check, "__call__", lambda self, facts: True if facts["N"] == 17 else honest(self, facts))
+    outcome = check_book(book_of(RULE.format(body="require N == 8")), 10)
+    assert any("its two readings differ at {N = 17}" in fault.message for fault in outcome.faults)
+
+
+def test_what_z3_cannot_tell_in_time_is_unknown_not_proved():
+    outcome = check_book(book_of(RULE.format(body="require N * N * M * M * N != 7 * M + 11 * N")), 0.000001)
+    assert outcome.unknown
+    assert all("could not" in fault.message for fault in outcome.unknown)
