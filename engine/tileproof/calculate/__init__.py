@@ -1,0 +1,1 @@
+"""The language of ``tileproof layout``: expressions over layouts, and their values."""

@@ -1,1 +1,1 @@
-"""What the entities of the ``cute``, ``cute_nvgpu`` and ``nvvm`` dialects mean."""
+"""What types and operations of ``cute``, ``cute_nvgpu`` and ``nvvm`` mean, and which result types follow."""

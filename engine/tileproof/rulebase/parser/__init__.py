@@ -1,0 +1,1 @@
+"""Readers of the declarations of rule files, by grammar/rules.lark."""
