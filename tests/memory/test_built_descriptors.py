@@ -98,6 +98,11 @@ def test_the_sound_kernel_is_clean():
     assert found(lbo=77) == []
 
 
+def test_the_contract_of_the_pages_has_no_table_of_kinds_and_judges_the_rest():
+    report = tileproof.check(KERNEL.format(**{**SOUND, "swizzle": 4}), target="sm_100a", contract="tileiras")
+    assert "DS140" in {d.code for d in report.diagnostics}
+
+
 @pytest.mark.parametrize(
     ("changed", "code", "message"),
     [

@@ -176,8 +176,10 @@ class _Run:
 
     def shape(self, instruction: dict[str, Scalar], ctas: int, in_memory: bool) -> dict[str, Scalar] | None:
         """What the rules on the atoms of the IR judge, of an instruction without scale factors."""
-        row = self.book.tables["umma", self.contract].rows.get((str(instruction.get("a.type")),))
-        table = self.book.tables["umma", self.contract]
+        table = self.book.tables.get(("umma", self.contract))
+        if table is None:  # the reference pages tell no K of a kind
+            return None
+        row = table.rows.get((str(instruction.get("a.type")),))
         column = table.column("k")
         if row is None or column is None or not isinstance(row[column], int):
             return None
