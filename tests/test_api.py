@@ -91,20 +91,6 @@ def test_start_up_imports_nothing_heavy():
     assert check.isdisjoint({"z3", "networkx", "rich", "tomllib", "concurrent.futures"})
 
 
-def test_only_one_module_imports_each_of_lark_and_z3():
-    package = Path(tileproof.__file__).parent
-    importing = {
-        library: sorted(
-            path.relative_to(package).as_posix()
-            for path in package.rglob("*.py")
-            if f"import {library}\n" in (text := path.read_text(encoding="utf-8")) or f"from {library}" in text
-        )
-        for library in ("lark", "z3")
-    }
-    assert importing["z3"] == ["smt.py"]
-    assert all(name.startswith("syntax/") for name in importing["lark"])
-
-
 def test_a_text_on_one_line_may_be_longer_than_any_path():
     layouts = ", ".join('!cute.layout<"8:1">' for _ in range(1000))
     assert tileproof.check(f'"a.b"() : () -> ({layouts})').diagnostics == ()

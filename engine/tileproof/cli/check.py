@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,9 +19,6 @@ from tileproof.cli.options import (
     rule_options,
     write,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

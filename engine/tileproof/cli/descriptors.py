@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from tileproof.cli.options import (
     load_rules,
     rule_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

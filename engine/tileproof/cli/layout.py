@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tileproof.cli.options import (
     fail,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

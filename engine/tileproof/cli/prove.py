@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -14,9 +14,6 @@ from tileproof.cli.options import (
     load_rules,
     rule_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.group()

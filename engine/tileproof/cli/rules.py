@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,6 @@ from tileproof.cli.options import (
     progress,
     rule_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 FEW_RULES = 20  # that one process checks as fast as several
 

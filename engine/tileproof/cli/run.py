@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from tileproof.cli.options import (
     load_rules,
     write,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from tileproof.cli.options import (
     progress,
     rule_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,6 @@ from tileproof.cli.options import (
     load_rules,
     rule_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class _ConfigurationsByDefault(click.Group):
@@ -149,8 +145,8 @@ def suggest_(
         if illegal is not None:
             fail(f"what is '{illegal}'? An illegal instruction goes with --repair")
         shared = 4 * warpgroups if warpgroups is not None else warps
-        listed = {name: listed([text]) for name, text in wanted.items()}
-        query = verb.query(book, contract, where, listed, tile, sparsity, shared)
+        items = {name: listed([text]) for name, text in wanted.items()}
+        query = verb.query(book, contract, where, items, tile, sparsity, shared)
     except ValueError as error:
         fail(str(error))
     found = suggest(book, query)
