@@ -52,7 +52,7 @@ def _rule_file(path: Path) -> Source:
         raise RuleError([RuleFault(place, "this is not UTF-8 text")]) from None
 
 
-# What a rulebook in the cache depends on besides the rule files: the code that reads them and the values it makes.
+# The code that reads rule files, and that of the values it makes.
 _READERS = (resources.PACKAGE / "base/records.py", *sorted((resources.PACKAGE / "rulebase").rglob("*.py")))
 
 
@@ -73,10 +73,25 @@ def load(files: tuple[Source, ...]) -> Rulebook:
     Raises:
         RuleError: with every fault found, each at its line and column.
     """
-    readers = [path.read_text(encoding="utf-8") for path in _READERS]
-    grammars = [resources.grammar(name) for name in ("rule_expression", "rules")]
     texts = [text for file in files for text in (file.name, file.text)]
-    return cache.made("rules", [*readers, *grammars, *texts], lambda: _read(files))
+    return cache.made("rules", [*_readers(), *texts], lambda: _read(files))
+
+
+@lru_cache(maxsize=1)
+def _readers() -> tuple[str, ...]:
+    """What a rulebook in the cache depends on besides the rule files: the code and the grammars that read them."""
+    code = [path.read_text(encoding="utf-8") for path in _READERS]
+    return (*code, *(resources.grammar(name) for name in ("rule_expression", "rules")))
+
+
+@lru_cache(maxsize=256)
+def _declared(file: Source) -> tuple[Declaration, ...]:
+    """The declarations of one file: of a project that changes its own rules, ours are not read again.
+
+    Raises:
+        SyntaxFault: the text is not in the rule language.
+    """
+    return cache.made("rule-file", [*_readers(), file.name, file.text], lambda: tuple(syntax.declarations(file)))
 
 
 def _read(files: tuple[Source, ...]) -> Rulebook:
@@ -84,7 +99,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     declarations: list[Declaration] = []
     for file in files:
         try:
-            declarations += syntax.declarations(file)
+            declarations += _declared(file)
         except SyntaxFault as fault:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
     book = _collect(declarations, faults)
