@@ -18,6 +18,8 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Scalar
 
+pytestmark = pytest.mark.sweep
+
 BOOK = tileproof.load_rules()
 OTHER = {"ptx": "tileiras", "tileiras": "ptx"}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 import tileproof
 from tileproof.audit.contracts import as_text, differences
 from tileproof.audit.rules import check_files
@@ -11,6 +13,7 @@ from tileproof.rulebase.explain import explanation, text_of
 from tileproof.rulebase.load import default_files
 
 
+@pytest.mark.sweep
 def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice():
     outcome = check_files(default_files(), 60, os.cpu_count() or 1)
     assert [str(fault) for fault in outcome.faults] == []
@@ -30,6 +33,7 @@ def test_every_rule_explains_itself():
         assert shown.rstrip().endswith("}")
 
 
+@pytest.mark.sweep
 def test_the_contracts_differ_where_the_pages_and_the_hardware_do():
     book = tileproof.load_rules()
     pages_only = "\n".join(as_text(differences(book, "tileiras", "ptx", 20)))

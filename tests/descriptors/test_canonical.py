@@ -53,13 +53,14 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("largest", [256, pytest.param(None, marks=pytest.mark.sweep)], ids=["small", "all"])
 @pytest.mark.parametrize("form", list(canonical_forms(BOOK, None, None)), ids=lambda form: form.major + form.swizzle)
-def test_strides_are_recovered_and_describe_every_element_DSC05(form):
+def test_strides_are_recovered_and_describe_every_element_DSC05(form, largest):
     """A layout written element by element as the manual says; LBO and SBO must be found again."""
     rng = random.Random(form.major + form.swizzle)
     tried = 0
     for major, swizzle, bits, rows, columns in CASES:
-        if (major, swizzle) != (form.major, form.swizzle):
+        if (major, swizzle) != (form.major, form.swizzle) or (largest is not None and rows * columns > largest * 8):
             continue
         t = 128 // bits
         lbo, sbo = (rng.randrange(1, 64) * 64 * t for _ in "ls")
@@ -76,7 +77,7 @@ def test_strides_are_recovered_and_describe_every_element_DSC05(form):
         assert "lbo" in unread or found_lbo == lbo * bits // 8
         assert "sbo" in unread or found_sbo == sbo * bits // 8
         tried += 1
-    assert tried >= 20
+    assert tried >= (20 if largest is None else 8)
 
 
 def as_layout(values: list[list[int]], t: int, major: str, swizzle: str) -> Layout | None:
@@ -97,11 +98,12 @@ def as_layout(values: list[list[int]], t: int, major: str, swizzle: str) -> Layo
     return made if same else None
 
 
-def test_verdicts_equal_enumeration():
+@pytest.mark.parametrize("count", [400, pytest.param(4000, marks=pytest.mark.sweep)])
+def test_verdicts_equal_enumeration(count):
     """Random layouts: ``match`` says yes exactly where some LBO and SBO give every offset."""
     rng = random.Random(5)
     yes = 0
-    for _ in range(4000):
+    for _ in range(count):
         form = rng.choice(list(canonical_forms(BOOK, None, None)))
         bits = rng.choice((4, 8, 16, 32))
         t = 128 // bits

@@ -95,8 +95,11 @@ def test_a_tile_in_registers_is_held_once_and_completely(role: str):
     assert seen > 8
 
 
-def test_a_wgmma_accumulator_is_held_once_and_completely():
-    for n in range(8, 257, 8):
+@pytest.mark.parametrize(
+    "widths", [(8, 40, 128, 256), pytest.param(range(8, 257, 8), marks=pytest.mark.sweep)], ids=["some", "all"]
+)
+def test_a_wgmma_accumulator_is_held_once_and_completely(widths):
+    for n in widths:
         text = f"!cute_nvgpu.sm90.mma<64x{n}x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = rs>"
         found = fragments(type_tree(text))
         assert found is not None
@@ -104,14 +107,15 @@ def test_a_wgmma_accumulator_is_held_once_and_completely():
         assert sorted(images(found.layouts["A"])) == list(range(64 * 16))
 
 
-def test_a_copy_writes_all_that_it_reads():
+@pytest.mark.parametrize("each", [2, pytest.param(12, marks=pytest.mark.sweep)])
+def test_a_copy_writes_all_that_it_reads(each):
     seen: Counter[str] = Counter()
     for text in copy_atoms():
         found = fragments(type_tree(text))
         if found is None or not {"S", "D"} <= found.layouts.keys() or found.facts.get("bits") in (64, 128):
             continue
         kind = text.partition("<")[0]
-        if seen[kind] < 12:
+        if seen[kind] < each:
             source, destination = (set(images(found.layouts[role])) for role in "SD")
             assert source <= destination, text
             assert source == destination or "s2t_copy" in text, text  # that one can write its rows several times

@@ -66,8 +66,9 @@ def changed(random_cases: list[Case]) -> Iterator[Case]:
         yield Case(case.name, tuple(operands), case.attributes, case.result)
 
 
-def test_no_changed_partition_ends_in_an_exception():
-    for case in changed(cases(seed=11, count=3000)):
+@pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.sweep)])
+def test_no_changed_partition_ends_in_an_exception(count):
+    for case in changed(cases(seed=11, count=count)):
         ours(case)
 
 

@@ -120,7 +120,13 @@ def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, 
     assert Question(encoder, 60).ask(*kept, *within, *elsewhere).answer is Answer.UNSATISFIABLE
 
 
-@pytest.mark.parametrize("family", [family.schema for family in families(BOOK)])
+SLOW = ("umma", "umma.scaled", "mma.block_scale")  # many facts: ten seconds and more each
+
+
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(f.schema, marks=pytest.mark.sweep if f.schema in SLOW else ()) for f in families(BOOK)],
+)
 def test_every_family_suggests_something_on_its_own_target(family: str):
     schema = BOOK.schemas[family]
     facts = {name: (value,) for name, value in schema.instance.items() if name.endswith(".type")}
