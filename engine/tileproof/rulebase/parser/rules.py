@@ -54,8 +54,8 @@ from tileproof.rulebase.expression import (
     Symbol,
     Value,
 )
-from tileproof.rulebase.parser.fragments import Part
-from tileproof.rulebase.parser.templates import TemplateBuilder
+from tileproof.rulebase.parser.fragments import Part, cited
+from tileproof.rulebase.parser.references import ReferenceBuilder
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
 
 
@@ -135,7 +135,7 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), _span(*items))
 
 
-class _FileBuilder(TemplateBuilder):
+class _FileBuilder(ReferenceBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
     def start(self, items: list[Any]) -> list[Declaration]:
@@ -170,9 +170,6 @@ class _FileBuilder(TemplateBuilder):
             raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
         return Part("contract", str(items[0]))
 
-    def source(self, items: list[Token]) -> Part:
-        return Part("source", _string(items))
-
     # -- enums, tables, schemas, atoms
 
     def member(self, items: list[Token]) -> tuple[Token, tuple[str, ...]]:
@@ -197,7 +194,7 @@ class _FileBuilder(TemplateBuilder):
         for part in parts:
             if part.kind == "row":
                 self._add_row(rows, part.value, len(keys), len(columns), place)
-        return Table(str(name), keys, columns, _only("contract", parts), rows, _all("source", parts), place)
+        return Table(str(name), keys, columns, _only("contract", parts), rows, cited(parts), place)
 
     def _add_row(
         self, rows: dict[tuple[str, ...], tuple[Value, ...]], cells: list[Any], keys: int, columns: int, place: Place
@@ -363,7 +360,7 @@ class _FileBuilder(TemplateBuilder):
             "severity": message[0],
             "message": message[1],
             "hint": _only("hint", parts) or "",
-            "sources": _all("source", parts),
+            "citations": cited(parts),
             "place": place,
         }
 
