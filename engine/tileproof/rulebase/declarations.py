@@ -225,6 +225,7 @@ class Rule(Cited):
         contract: ``ptx``, ``tileiras`` or None for both.
         refines: codes; where one of those rules is violated, this rule is silent.
         message, hint: text with ``{expression}`` placeholders.
+        why: what goes wrong on the machine where the rule is violated; may be empty.
     """
 
     code: str
@@ -237,6 +238,7 @@ class Rule(Cited):
     severity: Severity
     message: str
     hint: str
+    why: str
     citations: tuple[Citation, ...]
     passing: tuple[Example, ...]
     failing: tuple[Example, ...]
@@ -250,12 +252,13 @@ class Rule(Cited):
 
 @dataclass(frozen=True, eq=False)
 class Finding(Cited):
-    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule."""
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule. ``why`` as of a rule."""
 
     code: str
     name: str
     severity: Severity
     message: str
     hint: str
+    why: str
     citations: tuple[Citation, ...]
     place: Place = field(repr=False)
