@@ -56,6 +56,7 @@ def test_a_projects_own_rules_are_checked_like_ours(tmp_path: Path):
           pass    { N = 64 }
           fail    { N = 32 }
         }
+        reference "our style guide" {}
         """,
         encoding="utf-8",
     )

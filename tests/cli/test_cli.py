@@ -28,6 +28,8 @@ rule HOUSE1 house-wide-tiles on wgmma.mma_async {
   fail    { N = 32 }
 }
 """
+STYLE_GUIDE = 'reference "our style guide" {}\n'
+HOUSE_RULE += STYLE_GUIDE
 
 
 def kernel(n: int = 128, k: int = 16, before: str = "", after: str = "") -> str:
@@ -364,7 +366,9 @@ def test_a_typo_in_a_rule_file_is_named_with_line_and_column(scratch: Path):
 
 def test_everything_that_is_wrong_with_rule_files_is_listed(scratch: Path):
     (scratch / "a.rule").write_text(HOUSE_RULE.replace("N >= 64", "M2 >= 64"))
-    (scratch / "b.rule").write_text(HOUSE_RULE.replace("HOUSE1 house", "HOUSE2 home").replace("{N}", "{NN}"))
+    (scratch / "b.rule").write_text(
+        HOUSE_RULE.replace("HOUSE1 house", "HOUSE2 home").replace("{N}", "{NN}").replace(STYLE_GUIDE, "")
+    )
     result = check(GOOD, "--rules", ".")
     assert result.stderr == (
         "a.rule:3:11: error: schema 'wgmma.mma_async' has no fact 'M2'\n"

@@ -125,7 +125,7 @@ def test_a_copy_writes_all_that_it_reads(each):
 
 # ------------------------------------------------------------------------------------------------------- the language
 
-ENUM = 'enum flag { .no "n"; } schema one "a schema" { n : 0..4 = 1; }'
+ENUM = 'enum flag { .no "n"; } schema one "a schema" { n : 0..4 = 1; } reference "a manual" {} '
 ATOM = "fragment a.b {{ M, K : integer from 0; k : flag from kind else .no; {} threads 32:1; {} }}"
 SOURCE = 'source "a manual"'
 
@@ -158,7 +158,7 @@ def test_a_fragment_that_means_nothing_is_refused(source: str, rows: str, compla
 
 
 def test_a_fact_that_nothing_says_is_refused():
-    text = 'fragment a.b { M : integer; source "a manual" threads 32:1; A (4,8):(1,4); }'
+    text = 'reference "a manual" {} fragment a.b { M : integer; source "a manual" threads 32:1; A (4,8):(1,4); }'
     with pytest.raises(RuleError, match="nothing says what 'M' is"):
         load((Source("f.rule", text),))
 

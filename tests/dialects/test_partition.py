@@ -78,6 +78,7 @@ def test_an_atom_that_no_rule_file_knows_has_no_fragments():
 
 
 HOUSE = """
+reference "the house" {}
 fragment cute_nvgpu.atom.house_copy {
   bits : bits from 0;
   source "the house"

@@ -10,6 +10,7 @@ from tileproof.ptx.select import carry, lower_atom
 from tileproof.rulebase.load import RuleError, load
 
 PRELUDE = """
+reference "a" {}
 enum kind { .f16; .s8 ".i8"; }
 table bits (type: kind) -> width source "a" { .f16 16; .s8 8; }
 schema thing "an atom" { N : 0..32 = 8; type : kind = .f16; }

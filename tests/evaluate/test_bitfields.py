@@ -57,7 +57,7 @@ def test_z3_proves_the_round_trip_DSC02(contract, name):
 
 def broken(fields: str) -> list[str]:
     text = (
-        'schema toy "a toy" { x : 0..100 = 0; y : 0..100 = 0; t : truth = .no; }\n'
+        'schema toy "a toy" { x : 0..100 = 0; y : 0..100 = 0; t : truth = .no; } reference "here" {}\n'
         'table toy_bit (t: truth) -> code source "here" { .no 0; .yes 0; }\n'
         f'bits toy 16 on toy {{ source "here" {fields} }}\n'
     )

@@ -192,6 +192,6 @@ def test_the_contracts_differ_about_copies_and_thor_as_the_pages_and_the_hardwar
     schemas = {"simt_async_copy", "atom", "atom.use", "mma.use", "copy.use", "tma"}
     hardware_only = regions(book, "ptx", "tileiras", schemas)
     assert {"CA202", "AT201", "MA221"} <= set(hardware_only)
-    assert any("P2" in source for source in hardware_only["CA202"].rule.sources)
+    assert any("SM Tier Roster and Copy Atom Registry" in source for source in hardware_only["CA202"].rule.sources)
     pages_only = regions(book, "tileiras", "ptx", {"atom"})
     assert pages_only["AT102"].extent["atom"] == (".tmem_to_smem", ".tmem_to_tmem")

@@ -14,7 +14,7 @@ PRELUDE = """
 enum kind { .f16 "half"; .s8 "char"; .b1; }
 enum side { .left; .right; }
 table size (type: kind) -> bits, widths { .f16 16 {1, 2}; .s8 8 1..4; }
-schema thing "a thing" { N : 0..40 = 8; M : 0..40 = 1; type : kind = .f16; side : side = .left; }
+schema thing "a thing" { N : 0..40 = 8; M : 0..40 = 1; type : kind = .f16; side : side = .left; } reference "nowhere" {}
 """
 RULE = """
 rule XX1 some-fault on thing {{

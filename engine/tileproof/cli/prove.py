@@ -265,7 +265,8 @@ def prove_fragment(
     `tileproof prove fragment --atom mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A`
 
     With --layout: is this layout the true one? With --copy: does the instruction feed or drain the operand? In contract
-    tileiras: is what reference page P0 says of the operand true? Of a tiled MMA or copy: is its tile covered once?
+    tileiras: is what the page MMA Atoms SM70-SM120 says of the operand true? Of a tiled MMA or copy: is its tile
+    covered once?
     """
     from tileproof.prove import fragment_questions as verb  # noqa: PLC0415
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415

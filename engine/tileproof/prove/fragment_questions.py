@@ -289,16 +289,16 @@ def _matrices(book: Rulebook, text: str, bits: int | None) -> prove.Matrices:
 
 
 def _page(book: Rulebook, atom: str, facts: Mapping[str, Scalar | str], role: str, true: Found) -> Verdict:
-    """What page P0 says of the operand, against the hardware."""
+    """What MMA Atoms SM70-SM120 says of the operand, against the hardware."""
     try:
         page = find(book, atom, "tileiras", facts)
     except BadQuestion:
-        return Unknown(f"page P0 has no operand table for '{atom}'")
+        return Unknown(f"'MMA Atoms SM70-SM120' has no operand table for '{atom}'")
     return prove.differs(page.fragments, role, true.fragments.operands[role])
 
 
 def _arm(book: Rulebook, atom: str) -> dict[str, Known]:
-    """The arm of page P0's synthesizer that an instruction of a warp asks for: the one whose key it has, or none."""
+    """The arm of the page's synthesizer that an instruction of a warp asks for: the one whose key it has, or none."""
     opcode = read_opcode(book, atom.split(maxsplit=1)[0] if atom.split() else "")
     values = opcode.values
 

@@ -15,7 +15,7 @@ def render(report: Report) -> str:
     return json.dumps(
         {
             "version": 1,
-            "diagnostics": [_diagnostic(diagnostic, report.options.explain_path) for diagnostic in report.diagnostics],
+            "diagnostics": [_diagnostic(diagnostic, report) for diagnostic in report.diagnostics],
             "summary": {
                 "files": len(report.files),
                 "errors": report.count(Severity.ERROR),
@@ -37,8 +37,11 @@ def render(report: Report) -> str:
     )
 
 
-def _diagnostic(diagnostic: Diagnostic, explained: bool) -> dict[str, Any]:
+def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
+    explained = report.options.explain_path
     related = {"related": [_related(diagnostic.source, place) for place in diagnostic.related]} if explained else {}
+    cited = report.book.documented().get(diagnostic.code)
+    urls = dict(zip(cited.sources, cited.urls, strict=True)) if cited else {}
     start = diagnostic.source.position(diagnostic.span.start)
     end = diagnostic.source.position(diagnostic.span.end)
     return {
@@ -53,6 +56,7 @@ def _diagnostic(diagnostic: Diagnostic, explained: bool) -> dict[str, Any]:
         "message": diagnostic.message,
         "hint": diagnostic.hint,
         "sources": list(diagnostic.sources),
+        "source_urls": [urls.get(source) or None for source in diagnostic.sources],
         **related,
     }
 

@@ -61,6 +61,8 @@ def _rule(rule: Rule | Finding) -> dict[str, Any]:
     lines = [rule.hint] * bool(rule.hint) + [f"Source: {source}" for source in rule.sources]
     if lines:
         described["help"] = {"text": "\n".join(lines)}
+    if url := next(filter(None, rule.urls), None):
+        described["helpUri"] = url
     return described
 
 

@@ -14,6 +14,7 @@ from dataclasses import field
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, Number, Place, Scalar
 from tileproof.rulebase.fragment import ThreadValues
+from tileproof.rulebase.references import Citation, Cited
 
 # What the extents and strides of a form are made of.
 FORM_FACTS = ("T", "m", "k", "LBO", "SBO")
@@ -43,7 +44,7 @@ class BitField:
 
 
 @dataclass(frozen=True, eq=False)
-class Word:
+class Word(Cited):
     """A packed word over the facts of a schema. Bits that belong to no field are zero.
 
     Attributes:
@@ -56,7 +57,7 @@ class Word:
     contract: str | None
     when: Expression | None
     fields: tuple[BitField, ...]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
 
@@ -78,12 +79,12 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Canonical:
+class Canonical(Cited):
     """The canonical layouts of one kind of descriptor, the preferred ones first."""
 
     name: str
     forms: tuple[Form, ...]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
 

@@ -9,10 +9,12 @@ from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.declarations import Atom, Bounded, Enum, Enumerated, Finding, Instruction, Rule, Schema, Table
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.fragment import Fragment
+from tileproof.rulebase.references import Reference
 from tileproof.rulebase.template import Lowering, Template
 
 Declaration: TypeAlias = (
-    "Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Lowering | Template | Rule | Finding"
+    "Reference | Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Lowering | Template | Rule"
+    " | Finding"
 )
 
 
@@ -32,6 +34,7 @@ class Rulebook:
     canonical: dict[str, Canonical]
     lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
     templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
+    references: dict[str, Reference]  # by title
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

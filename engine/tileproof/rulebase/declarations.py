@@ -18,6 +18,7 @@ from typing import TypeAlias
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Expression, Place, Scalar, Value, facts_of
+from tileproof.rulebase.references import Citation, Cited
 
 CONTRACTS = ("ptx", "tileiras")
 
@@ -60,7 +61,7 @@ Domain: TypeAlias = "Enumerated | Bounded"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Cited):
     """Finitely many rows from keys (members of enums) to columns."""
 
     name: str
@@ -68,7 +69,7 @@ class Table:
     columns: tuple[str, ...]
     contract: str | None
     rows: dict[tuple[str, ...], tuple[Value, ...]]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
     def column(self, name: str | None) -> int | None:
@@ -216,7 +217,7 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class Rule(Cited):
     """One thing that must hold.
 
     Attributes:
@@ -224,6 +225,7 @@ class Rule:
         contract: ``ptx``, ``tileiras`` or None for both.
         refines: codes; where one of those rules is violated, this rule is silent.
         message, hint: text with ``{expression}`` placeholders.
+        why: what goes wrong on the machine where the rule is violated; may be empty.
     """
 
     code: str
@@ -236,7 +238,8 @@ class Rule:
     severity: Severity
     message: str
     hint: str
-    sources: tuple[str, ...]
+    why: str
+    citations: tuple[Citation, ...]
     passing: tuple[Example, ...]
     failing: tuple[Example, ...]
     place: Place = field(repr=False)
@@ -248,13 +251,14 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
-    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule."""
+class Finding(Cited):
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule. ``why`` as of a rule."""
 
     code: str
     name: str
     severity: Severity
     message: str
     hint: str
-    sources: tuple[str, ...]
+    why: str
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.rulebase.declarations import Bounded, Domain, Enumerated, Schema
 from tileproof.rulebase.expression import Expression, Place, Scalar
+from tileproof.rulebase.references import Citation, Cited
 
 INTEGER, BITS = "integer", "bits"
 
@@ -105,7 +106,7 @@ class Applies:
 
 
 @dataclass(frozen=True, eq=False)
-class Fragment:
+class Fragment(Cited):
     """The fragments of an atom. Of the rows of one operand the first whose condition holds counts.
 
     Attributes:
@@ -118,7 +119,7 @@ class Fragment:
     applies: tuple[Applies, ...]
     taken: tuple[Taken, ...]
     rows: tuple[Row, ...]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
     @property

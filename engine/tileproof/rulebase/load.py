@@ -6,7 +6,7 @@ can never fail, one that others imply) is checked by the room ``audit``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from tileproof.rulebase.declarations import CONTRACTS, Atom, Enum, Finding, Inst
 from tileproof.rulebase.expression import Place
 from tileproof.rulebase.fragment import Fragment
 from tileproof.rulebase.parser import rules as syntax
+from tileproof.rulebase.references import Cited, Reference, UnknownSource, resolve
 from tileproof.rulebase.resolve import Resolver, RuleFault
 from tileproof.rulebase.template import Lowering, Template
 from tileproof.syntax import SyntaxFault
@@ -102,7 +103,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
             declarations += _declared(file)
         except SyntaxFault as fault:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
-    book = _collect(declarations, faults)
+    book = _collect(list(_with_references(declarations, faults)), faults)
     if not faults:
         faults += Resolver(book).faults()
     if faults:
@@ -110,8 +111,24 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     return book
 
 
+def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -> Iterator[Declaration]:
+    """The declarations with what their sources cite found among the declared references."""
+    references = {item.title: item for item in declarations if isinstance(item, Reference)}
+    for item in declarations:
+        if not isinstance(item, Cited):
+            yield item
+            continue
+        citations = []
+        for citation in item.citations:
+            try:
+                citations.append(resolve(citation, references))
+            except UnknownSource as unknown:
+                faults.append(RuleFault(citation.place, str(unknown)))
+        yield replace(item, citations=tuple(citations))
+
+
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -121,6 +138,8 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
 
     for item in declarations:
         match item:
+            case Reference():
+                put(book.references, item.title, item, "reference")  # type: ignore[arg-type]
             case Enum():
                 put(book.enums, item.name, item, "enum")  # type: ignore[arg-type]
             case Schema():

@@ -11,6 +11,7 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Expression, Place, Scalar
+from tileproof.rulebase.references import Citation, Cited
 
 FORMS = ("ptx", "inline_asm", "nvvm", "llvm")
 PARTS = ("module", "entry", "setup", "emit", "finish")
@@ -39,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Lowering:
+class Lowering(Cited):
     """An atom as an instruction.
 
     Attributes:
@@ -54,12 +55,12 @@ class Lowering:
     when: Expression | None
     carried: tuple[tuple[str, Expression, Expression | None], ...]
     lines: tuple[Line, ...]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class Template(Cited):
     """The sequence that an instruction is part of.
 
     Attributes:
@@ -77,7 +78,7 @@ class Template:
     updates: tuple[str, ...]
     defaults: tuple[tuple[str, Scalar], ...]
     lines: tuple[Line, ...]
-    sources: tuple[str, ...]
+    citations: tuple[Citation, ...]
     place: Place = field(repr=False)
 
 

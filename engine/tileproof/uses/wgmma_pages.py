@@ -1,4 +1,4 @@
-"""Facts of the four operations of ``nvvm.wgmma`` in the generic form, as the reference pages describe them (page P4).
+"""Facts of the four operations of ``nvvm.wgmma`` in the generic form, as NVVM WGMMA Ops describes them.
 
 Commit and wait are compared with the ``mma_async`` that stands last before them in the text. A kernel without such an
 operation (the CuTe DSL writes ``cute.gemm``) gives no facts.

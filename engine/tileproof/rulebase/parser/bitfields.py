@@ -9,7 +9,7 @@ from lark import Token
 from tileproof.base.source import Span
 from tileproof.rulebase.bitfield import BitField, Canonical, Form, Word
 from tileproof.rulebase.expression import Expression
-from tileproof.rulebase.parser.fragments import FragmentBuilder, Part
+from tileproof.rulebase.parser.fragments import FragmentBuilder, Part, cited
 from tileproof.syntax import SyntaxFault
 
 
@@ -48,7 +48,7 @@ class WordBuilder(FragmentBuilder):
             contract=contracts[0] if contracts else None,
             when=guards[0] if guards else None,
             fields=tuple(fields),
-            sources=tuple(part.value for part in parts if part.kind == "source"),
+            citations=cited(parts),
             place=self._place(name),
         )
 
@@ -61,5 +61,5 @@ class WordBuilder(FragmentBuilder):
     def canonical(self, items: list[Any]) -> Canonical:
         name, *rest = items
         forms = tuple(item for item in rest if isinstance(item, Form))
-        sources = tuple(item.value for item in rest if isinstance(item, Part))
-        return Canonical(str(name), forms, sources, self._place(name))
+        citations = cited([item for item in rest if isinstance(item, Part)])
+        return Canonical(str(name), forms, citations, self._place(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lark import Token, Transformer
@@ -9,6 +10,7 @@ from lark import Token, Transformer
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Place
 from tileproof.rulebase.fragment import Applies, Fragment, Modes, Row, Step, Taken, ThreadValues
+from tileproof.rulebase.references import Citation
 from tileproof.syntax import SyntaxFault, end_of, start_of
 
 
@@ -17,6 +19,11 @@ class Part(NamedTuple):
 
     kind: str
     value: Any
+
+
+def cited(parts: Iterable[Part]) -> tuple[Citation, ...]:
+    """The citations of all sources of a declaration."""
+    return tuple(citation for part in parts if part.kind == "source" for citation in part.value)
 
 
 class FragmentBuilder(Transformer[Token, Any]):
@@ -93,12 +100,12 @@ class FragmentBuilder(Transformer[Token, Any]):
         taken = tuple(item for item in items if isinstance(item, Taken))
         rows = tuple(item for item in items if isinstance(item, Row))
         applies = tuple(item for item in items if isinstance(item, Applies))
-        sources = tuple(item.value for item in items if isinstance(item, Part) and item.kind == "source")
+        citations = cited([item for item in items if isinstance(item, Part)])
         contract = next((item.value for item in items if isinstance(item, Part) and item.kind == "contract"), None)
         names = [fact for one in taken for fact in one.facts]
         if len(set(names)) != len(names):
             raise SyntaxFault("a fact of this fragment is taken twice", *self._place(types[0]).span)
-        return Fragment(tuple(map(str, types)), contract, applies, taken, rows, sources, self._place(types[0]))
+        return Fragment(tuple(map(str, types)), contract, applies, taken, rows, citations, self._place(types[0]))
 
 
 def _profile(modes: Modes) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -54,8 +55,8 @@ from tileproof.rulebase.expression import (
     Symbol,
     Value,
 )
-from tileproof.rulebase.parser.fragments import Part
-from tileproof.rulebase.parser.templates import TemplateBuilder
+from tileproof.rulebase.parser.fragments import Part, cited
+from tileproof.rulebase.parser.references import ReferenceBuilder
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
 
 
@@ -65,54 +66,65 @@ def version(text: str) -> int:
     return int(major) * 100 + int(minor)
 
 
-def _span(*items: Any) -> Span:
-    """From the first to the last of tokens and expressions."""
-    first, last = items[0], items[-1]
-    start = start_of(first) if isinstance(first, Token) else first.span.start
-    return Span(start, end_of(last) if isinstance(last, Token) else last.span.end)
-
-
 class _ExpressionBuilder(Transformer[Token, Any]):
-    """Reductions of grammar/rule_expression.lark."""
+    """Reductions of grammar/rule_expression.lark.
+
+    Args:
+        text: what is parsed; without it spans may lack the brackets at their ends.
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.text = text
+
+    def _span(self, *items: Any) -> Span:
+        """From the first to the last of tokens and expressions, brackets around them included."""
+        first, last = items[0], items[-1]
+        start = start_of(first) if isinstance(first, Token) else first.span.start
+        end = end_of(last) if isinstance(last, Token) else last.span.end
+        return _balanced(self.text, start, end)
 
     def number(self, items: list[Token]) -> Number:
-        return Number(int(items[0]), _span(items[0]))
+        return Number(int(items[0]), self._span(items[0]))
 
     def version(self, items: list[Token]) -> Number:
-        return Number(version(items[0]), _span(items[0]))
+        return Number(version(items[0]), self._span(items[0]))
 
     def symbol(self, items: list[Token]) -> Symbol:
-        return Symbol(str(items[0]), _span(items[0]))
+        return Symbol(str(items[0]), self._span(items[0]))
 
     def fact(self, items: list[Token]) -> Fact:
-        return Fact(str(items[0]), _span(items[0]))
+        return Fact(str(items[0]), self._span(items[0]))
 
     def negative(self, items: list[Expression]) -> Expression:
+        start, end = items[0].span
+        span = Span(max(self.text.rfind("-", 0, start), 0), end) if self.text else items[0].span
         if isinstance(items[0], Number):
-            return Number(-items[0].value, items[0].span)
-        return Arithmetic("-", Number(0, items[0].span), items[0], items[0].span)
+            return Number(-items[0].value, span)
+        return Arithmetic("-", Number(0, items[0].span), items[0], span)
 
     def call(self, items: list[Any]) -> Lookup:
         column = str(items[-1])[1:] if len(items) > 1 and isinstance(items[-1], Token) else None
         arguments = tuple(items[1 : len(items) - (column is not None)])
-        return Lookup(str(items[0]), arguments, column, _span(items[0], items[-1]))
+        return Lookup(str(items[0]), arguments, column, self._span(items[0], items[-1]))
 
     def arithmetic(self, items: list[Any]) -> Arithmetic:
         left, operator, right = items
-        return Arithmetic(str(operator), left, right, _span(left, right))
+        return Arithmetic(str(operator), left, right, self._span(left, right))
 
     def comparison(self, items: list[Any]) -> Comparison:
         left, operator, right = items
-        return Comparison(str(operator), left, right, _span(left, right))
+        return Comparison(str(operator), left, right, self._span(left, right))
 
     def membership(self, items: list[Expression]) -> Membership:
-        return Membership(items[0], items[1], _span(*items))
+        return Membership(items[0], items[1], self._span(*items))
 
-    def exclusion(self, items: list[Expression]) -> Not:
-        return Not(self.membership(items), _span(*items))
+    def exclusion(self, items: list[Any]) -> Not:
+        item, _, collection = items
+        return Not(self.membership([item, collection]), self._span(item, collection))
 
     def members(self, items: list[Expression]) -> Members:
-        return Members(tuple(items), _span(*items) if items else Span(0, 0))
+        return Members(tuple(items), self._span(*items) if items else Span(0, 0))
 
     def range(self, items: list[Expression]) -> Range:
         bounds = []
@@ -122,20 +134,42 @@ class _ExpressionBuilder(Transformer[Token, Any]):
             bounds.append(item.value)
         first, last, *step = bounds
         if last < first or (step and step[0] <= 0):
-            raise SyntaxFault("a range runs upwards, by a positive step", *_span(*items))
-        return Range(first, last, step[0] if step else 1, _span(*items))
+            raise SyntaxFault("a range runs upwards, by a positive step", *self._span(*items))
+        return Range(first, last, step[0] if step else 1, self._span(*items))
 
-    def negation(self, items: list[Expression]) -> Not:
-        return Not(items[0], items[0].span)
+    def negation(self, items: list[Any]) -> Not:
+        word, operand = items
+        return Not(operand, self._span(word, operand))
 
     def conjunction(self, items: list[Expression]) -> Connective:
-        return Connective("and", tuple(items), _span(*items))
+        return Connective("and", tuple(items), self._span(*items))
 
     def disjunction(self, items: list[Expression]) -> Connective:
-        return Connective("or", tuple(items), _span(*items))
+        return Connective("or", tuple(items), self._span(*items))
 
 
-class _FileBuilder(TemplateBuilder):
+_BRACKET = re.compile(r"#[^\n]*|[(){}]")
+
+
+def _balanced(text: str, start: int, end: int) -> Span:
+    """A span of a text, extended to the brackets that close or open what stands in it."""
+    if not text:
+        return Span(start, end)
+    depth = least = 0
+    for bracket in _BRACKET.finditer(text, start, end):
+        depth += (bracket[0] in "({") - (bracket[0] in ")}")
+        least = min(least, depth)
+    for bracket in _BRACKET.finditer(text, end):
+        if depth <= least:
+            break
+        depth += (bracket[0] in "({") - (bracket[0] in ")}")
+        end = bracket.end()
+    for _ in range(-least):
+        start = max(text.rfind(opening, 0, start) for opening in "({")
+    return Span(start, end)
+
+
+class _FileBuilder(ReferenceBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
     def start(self, items: list[Any]) -> list[Declaration]:
@@ -170,9 +204,6 @@ class _FileBuilder(TemplateBuilder):
             raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
         return Part("contract", str(items[0]))
 
-    def source(self, items: list[Token]) -> Part:
-        return Part("source", _string(items))
-
     # -- enums, tables, schemas, atoms
 
     def member(self, items: list[Token]) -> tuple[Token, tuple[str, ...]]:
@@ -197,7 +228,7 @@ class _FileBuilder(TemplateBuilder):
         for part in parts:
             if part.kind == "row":
                 self._add_row(rows, part.value, len(keys), len(columns), place)
-        return Table(str(name), keys, columns, _only("contract", parts), rows, _all("source", parts), place)
+        return Table(str(name), keys, columns, _only("contract", parts), rows, cited(parts), place)
 
     def _add_row(
         self, rows: dict[tuple[str, ...], tuple[Value, ...]], cells: list[Any], keys: int, columns: int, place: Place
@@ -338,6 +369,9 @@ class _FileBuilder(TemplateBuilder):
     def hint(self, items: list[Token]) -> Part:
         return Part("hint", _string(items))
 
+    def why(self, items: list[Token]) -> Part:
+        return Part("why", _string(items))
+
     def given(self, items: list[Any]) -> tuple[Token, int | str]:
         return items[0], items[1]
 
@@ -352,7 +386,7 @@ class _FileBuilder(TemplateBuilder):
 
     def _clauses(self, code: Token, parts: list[Part]) -> dict[str, Any]:
         place = self._place(code)
-        for kind in ("when", "require", "message", "hint"):
+        for kind in ("when", "require", "message", "hint", "why"):
             if sum(part.kind == kind for part in parts) > 1:
                 raise SyntaxFault(f"{code} has two '{kind}' clauses", *place.span)
         message = _only("message", parts)
@@ -363,7 +397,8 @@ class _FileBuilder(TemplateBuilder):
             "severity": message[0],
             "message": message[1],
             "hint": _only("hint", parts) or "",
-            "sources": _all("source", parts),
+            "why": _only("why", parts) or "",
+            "citations": cited(parts),
             "place": place,
         }
 
@@ -443,7 +478,7 @@ def declarations(source: Source) -> list[Declaration]:
         SyntaxFault: the text is not in grammar/rules.lark, or a declaration is incomplete.
     """
     tree = run(_files(), source.text, "start")
-    builder: _FileBuilder = merge_transformers(_FileBuilder(source), rule_expression=_ExpressionBuilder())  # type: ignore[no-untyped-call]
+    builder: _FileBuilder = merge_transformers(_FileBuilder(source), rule_expression=_ExpressionBuilder(source.text))  # type: ignore[no-untyped-call]
     try:
         found: list[Declaration] = builder.transform(tree)
     except VisitError as error:

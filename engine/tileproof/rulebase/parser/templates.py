@@ -8,7 +8,7 @@ from typing import Any
 from lark import Token
 
 from tileproof.rulebase.parser.bitfields import WordBuilder
-from tileproof.rulebase.parser.fragments import Part
+from tileproof.rulebase.parser.fragments import Part, cited
 from tileproof.rulebase.template import FORMS, Line, Lowering, Template
 from tileproof.syntax import SyntaxFault
 
@@ -46,7 +46,7 @@ class TemplateBuilder(WordBuilder):
             when=_one("when", parts),
             carried=tuple(item for part in parts if part.kind == "carried" for item in part.value),
             lines=tuple(item for item in rest if isinstance(item, Line)),
-            sources=tuple(part.value for part in parts if part.kind == "source"),
+            citations=cited(parts),
             place=self._place(schema),
         )
 
@@ -70,7 +70,7 @@ class TemplateBuilder(WordBuilder):
             updates=listed("updates"),
             defaults=listed("defaults"),
             lines=tuple(item for item in rest if isinstance(item, Line)),
-            sources=tuple(part.value for part in parts if part.kind == "source"),
+            citations=cited(parts),
             place=self._place(name),
         )
 
