@@ -64,6 +64,19 @@ def unimplemented(book: Rulebook) -> Iterator[RuleFault]:
                 yield RuleFault(table.places[key], message)
 
 
+def unfollowed(book: Rulebook) -> Iterator[RuleFault]:
+    """Operations that an extension gives a step, in kernels that would not be followed for their sake."""
+    operations, words = book.enums.get("protocol_operation"), book.enums.get("protocol_word")
+    for member, spellings in operations.members.items() if operations is not None else ():
+        if operations is None or words is None or operations.places[member].source is operations.place.source:
+            continue  # the operations of rules/ that stand without such a word do nothing asynchronous by themselves
+        for spelling in spellings:
+            if not any(word in spelling for word in words.by_spelling):
+                write = f'`extend enum protocol_word {{ {member} "{spelling}"; }}`'
+                message = f"a kernel is not followed for the sake of '{spelling}': write {write}"
+                yield RuleFault(operations.places[member], message)
+
+
 def load_implemented(files: tuple[Source, ...]) -> Rulebook:
     """The rulebook of these files, all of whose steps the engine can execute.
 
@@ -71,6 +84,6 @@ def load_implemented(files: tuple[Source, ...]) -> Rulebook:
         RuleError: with every fault found, each at its line and column.
     """
     book = load(files)
-    if faults := tuple(unimplemented(book)):
+    if faults := (*unimplemented(book), *unfollowed(book)):
         raise RuleError(faults)
     return book

@@ -28,9 +28,6 @@ def share_declarations(book: Rulebook) -> Iterator[RuleFault]:
         if type_ not in enum.by_spelling:
             write = f'`extend enum {ATOM} {{ .NAME "{type_}"; }}`'
             yield RuleFault(place, f"'{type_}' spells no member of the enum '{ATOM}': write {write}")
-    for type_, unjudged in book.unjudged.items():
-        if type_ in book.atoms:
-            yield RuleFault(unjudged.place, f"'{type_}' is declared, so that it is judged")
     for member, spellings in enum.members.items():
         declared = dict.fromkeys(book.atoms[one] for one in spellings if one in book.atoms)
         lacking = [
@@ -51,6 +48,22 @@ def share_declarations(book: Rulebook) -> Iterator[RuleFault]:
         if len(held) == 1:
             for spelling in spellings:
                 book.fragments.setdefault(spelling, next(iter(held)))
+
+
+def missing_rules(book: Rulebook) -> Iterator[RuleFault]:
+    """The declarations of atoms whose facts no rule judges though they are not said to be so, and the reverse."""
+    if ATOM not in book.enums:
+        return
+    for declaration in dict.fromkeys(book.atoms.values()):
+        judged = any(book.rules_on(declaration.schema, contract, inherited=True) for contract in CONTRACTS)
+        said = [book.unjudged[one] for one in declaration.types if one in book.unjudged]
+        if judged and said:
+            yield RuleFault(said[0].place, f"rules on '{declaration.schema}' judge {declaration.type}")
+        elif not judged and not said:
+            write = f"`rule CODE name on {declaration.schema} {{ require ... error ... source ... }}`"
+            otherwise = f'`atom {declaration.type} unjudged "why";`'
+            message = f"no rule on '{declaration.schema}' judges {declaration.type}: write {write}, or {otherwise}"
+            yield RuleFault(declaration.place, message)
 
 
 def missing_fragments(book: Rulebook) -> Iterator[RuleFault]:

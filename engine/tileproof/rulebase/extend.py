@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import CONTRACTS, MoreMembers, MoreRows
+from tileproof.rulebase.declarations import CONTRACTS, MoreMembers, MoreRows, Table
+from tileproof.rulebase.expression import Value
 from tileproof.rulebase.fault import RuleFault
 
 
@@ -40,7 +41,34 @@ def extend_table(book: Rulebook, more: MoreRows) -> Iterator[RuleFault]:
             yield RuleFault(more.place, f"table '{more.table}' is of both contracts: leave out 'in {more.contract}'")
             continue
         for place, cells in more.cells:
+            for column, cell in zip(table.columns, cells[len(table.keys) :], strict=False):
+                if (strange := _strange(book, table, column, cell)) is not None:
+                    yield RuleFault(place, strange)
             try:
                 table.add(cells, place)
             except ValueError as fault:
-                yield RuleFault(place, f"{fault}: {' '.join(('<keys>', '->', *table.columns))}")
+                yield RuleFault(
+                    place, f"{fault}: {'  '.join((*(f'<{name}>' for name, _ in table.keys), *table.columns))}"
+                )
+
+
+def _strange(book: Rulebook, table: Table, column: str, cell: tuple[str, ...] | Value) -> str | None:
+    """What is wrong with a new cell of a column, by the enums that all cells of the column are members of."""
+    at = table.columns.index(column)
+    items = _members(cell)
+    held = {item for row in table.rows.values() for item in _members(row[at])}
+    fitting = [enum for enum in book.enums.values() if held and held <= enum.members.keys()]
+    missing = [item for item in items if fitting and not any(item in enum.members for enum in fitting)]
+    if not missing:
+        return None
+    names = " or ".join(enum.name for enum in fitting)
+    write = f"`extend enum {fitting[0].name} {{ {missing[0]}; }}`"
+    return (
+        f"'{missing[0]}' in column '{column}' of table '{table.name}' is no {names}: write one, or add it with {write}"
+    )
+
+
+def _members(cell: tuple[str, ...] | Value) -> list[str]:
+    """The members of enums in a cell."""
+    items = [cell] if isinstance(cell, (int, str)) else list(cell)
+    return [item for item in items if isinstance(item, str) and item.startswith(".")]

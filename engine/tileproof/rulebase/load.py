@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tileproof.base import cache, resources
 from tileproof.base.source import Source, Span
-from tileproof.rulebase.atoms import missing_fragments, share_declarations
+from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
 from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.book import Declaration, Rulebook
 from tileproof.rulebase.declarations import (
@@ -109,6 +109,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     if not faults:
         faults += missing_rows(book)
         faults += missing_fragments(book)
+        faults += missing_rules(book)
     if faults:
         raise RuleError(faults)
     return book
@@ -163,11 +164,10 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]
                 if names.setdefault(item.name, item.code) != item.code:
                     faults.append(RuleFault(item.place, f"'{item.name}' already names {names[item.name]}"))
-    for item in declarations:
-        if isinstance(item, MoreMembers):
-            faults += extend_enum(book, item)
-        elif isinstance(item, MoreRows):
-            faults += extend_table(book, item)
+    for item in (item for item in declarations if isinstance(item, MoreMembers)):
+        faults += extend_enum(book, item)
+    for item in (item for item in declarations if isinstance(item, MoreRows)):
+        faults += extend_table(book, item)
     faults += share_declarations(book)
     own = dict(book.schemas)
     for name in own:

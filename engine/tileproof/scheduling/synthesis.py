@@ -185,7 +185,7 @@ class Scheduler:
 
     def run(self) -> Scheduled:
         """Search."""
-        start = self.enough() if relevant(self.source.text) else ()
+        start = self.enough() if relevant(self.book, self.source.text) else ()
         plan, minimal = start, True
         if start:
             plan, minimal = self.least(self.best(start), start)
