@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.checking.file import check_source
+from tileproof.checking.implemented import load_implemented
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.report.values import Report, Unread
@@ -43,7 +44,7 @@ def load_rules(folders: Iterable[Path] = ()) -> Rulebook:
     files = default_files()
     for folder in folders:
         files += rule_files(folder)
-    return load(files)
+    return load_implemented(files)
 
 
 def check(

@@ -30,8 +30,8 @@ from tileproof.evaluate.z3 import Encoder, Formula, points
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import CONTRACTS, Rule
 from tileproof.rulebase.expression import Lookup, Scalar, facts_of, walk
+from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.load import load
-from tileproof.rulebase.resolve import RuleFault
 
 LARGEST_LATTICE = 4_000_000
 ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger ones may take it minutes

@@ -382,7 +382,7 @@ class _Check:
 
     def judge_protocol(self) -> None:
         """The asynchronous protocol of each kernel; of a module with other errors it says little that is new."""
-        if not relevant(self.source.text) or self.scan.faults:
+        if not relevant(self.book, self.source.text) or self.scan.faults:
             return
         explain = self.options.explain_path
         for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):

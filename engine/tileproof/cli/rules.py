@@ -62,6 +62,7 @@ def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
     and its two readings, the Python function and the Z3 formula, agree on every configuration.
     """
     from tileproof.audit.rules import check_book, check_files  # noqa: PLC0415
+    from tileproof.checking.implemented import unimplemented  # noqa: PLC0415
 
     book, files = load_rules(folders)
     processes = jobs or os.cpu_count() or 1
@@ -70,6 +71,7 @@ def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
             outcome = check_book(book, timeout, step)
         else:
             outcome = check_files(files, timeout, processes, step)
+    outcome.faults += unimplemented(book)
     for fault in outcome.faults:
         click.echo(f"{fault.place}: error: {fault.message}")
     for fault in outcome.unknown:

@@ -148,7 +148,7 @@ def operand_of(book: Rulebook, atom: Node, role: str) -> tuple[str, str, tuple[i
     declaration = book.atoms.get(atom.text.lstrip("!"))
     member = book.enums["atom"].by_spelling.get(atom.text.lstrip("!"))
     row = book.tables["operand_descriptor", "ptx"].rows.get((member or "",))
-    if declaration is None or row is None:
+    if declaration is None or row is None or not row[0]:
         return None
     try:
         facts = atom_facts(book, declaration, atom, 0).values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
@@ -31,9 +32,6 @@ _ARRIVING_COPIES = {"tma_load", "bulk_load"}
 _ORDERS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
 _HANGS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
-_ASYNCHRONOUS = re.compile(
-    r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +75,14 @@ class Run:
         return bool(self.faults) and self.stopped is None and not doubtful
 
 
-def relevant(text: str) -> bool:
-    """Whether a text can hold anything asynchronous."""
-    return _ASYNCHRONOUS.search(text) is not None
+def relevant(book: Rulebook, text: str) -> bool:
+    """Whether a text can hold anything asynchronous: one of the words of the enum ``protocol_word``."""
+    return _words(book).search(text) is not None
+
+
+@lru_cache(maxsize=8)
+def _words(book: Rulebook) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, book.enums["protocol_word"].by_spelling)))
 
 
 def verify(

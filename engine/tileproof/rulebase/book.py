@@ -6,15 +6,28 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.bitfield import Canonical, Word
-from tileproof.rulebase.declarations import Atom, Bounded, Enum, Enumerated, Finding, Instruction, Rule, Schema, Table
+from tileproof.rulebase.declarations import (
+    Atom,
+    Bounded,
+    Enum,
+    Enumerated,
+    Finding,
+    Instruction,
+    MoreMembers,
+    MoreRows,
+    Rule,
+    Schema,
+    Table,
+    Unjudged,
+)
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.fragment import Fragment
 from tileproof.rulebase.references import Reference
 from tileproof.rulebase.template import Lowering, Template
 
 Declaration: TypeAlias = (
-    "Reference | Enum | Table | Schema | Atom | Instruction | Fragment | Word | Canonical | Lowering | Template | Rule"
-    " | Finding"
+    "Reference | Enum | MoreMembers | Table | MoreRows | Schema | Atom | Unjudged | Instruction | Fragment | Word"
+    " | Canonical | Lowering | Template | Rule | Finding"
 )
 
 
@@ -25,7 +38,8 @@ class Rulebook:
     enums: dict[str, Enum]
     tables: dict[tuple[str, str], Table]  # by name and contract
     schemas: dict[str, Schema]
-    atoms: dict[str, Atom]
+    atoms: dict[str, Atom]  # by type, however the enum atom spells it
+    unjudged: dict[str, Unjudged]  # by type
     rules: dict[str, Rule]
     findings: dict[str, Finding]
     instructions: dict[str, tuple[Instruction, ...]]  # by name
@@ -40,12 +54,12 @@ class Rulebook:
         """The rules of a schema in a contract, in the order of the files.
 
         Args:
-            inherited: with those of the schemas that it extends.
+            inherited: with those of the schemas that it extends, unless a rule there replaces them.
         """
         schemas = self.lineage(schema) if inherited else (schema,)
-        return tuple(
-            rule for rule in self.rules.values() if rule.schema in schemas and rule.contract in (None, contract)
-        )
+        found = [rule for rule in self.rules.values() if rule.schema in schemas and rule.contract in (None, contract)]
+        replaced = {code for rule in found for code in rule.replaces}
+        return tuple(rule for rule in found if rule.code not in replaced)
 
     def lineage(self, schema: str) -> tuple[str, ...]:
         """A schema and all that it extends."""

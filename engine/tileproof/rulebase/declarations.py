@@ -10,9 +10,11 @@ to such a configuration, or nobody does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from enum import Enum as PythonEnum
 from functools import cached_property
+from itertools import product
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
@@ -30,6 +32,7 @@ class Enum:
     name: str
     members: dict[str, tuple[str, ...]]
     place: Place = field(repr=False)
+    places: dict[str, Place] = field(repr=False)  # of the members
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -61,6 +64,29 @@ Domain: TypeAlias = "Enumerated | Bounded"
 
 
 @dataclass(frozen=True, eq=False)
+class MoreMembers:
+    """``extend enum``: further members of an enum that is declared elsewhere, or further spellings of its members."""
+
+    enum: str
+    members: dict[str, tuple[str, ...]]
+    place: Place = field(repr=False)
+    places: dict[str, Place] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """That a table has a row for every combination of its keys.
+
+    Attributes:
+        when: only for those where it holds.
+        of: only for those that a row of this table has, in its columns that are called like the keys.
+    """
+
+    when: Expression | None
+    of: str | None
+
+
+@dataclass(frozen=True, eq=False)
 class Table(Cited):
     """Finitely many rows from keys (members of enums) to columns."""
 
@@ -68,15 +94,47 @@ class Table(Cited):
     keys: tuple[tuple[str, str], ...]  # name and enum
     columns: tuple[str, ...]
     contract: str | None
+    total: Total | None
     rows: dict[tuple[str, ...], tuple[Value, ...]]
     citations: tuple[Citation, ...]
     place: Place = field(repr=False)
+    places: dict[tuple[str, ...], Place] = field(repr=False)  # of the rows
+
+    def add(self, cells: Sequence[tuple[str, ...] | Value], place: Place) -> None:
+        """Add a row; its first cells are alternatives of the keys.
+
+        Raises:
+            ValueError: it has not as many cells as the table, a key is no member of an enum, or there is such a row.
+        """
+        keys, columns = len(self.keys), len(self.columns)
+        if len(cells) != keys + columns:
+            raise ValueError(f"a row of this table has {keys + columns} cells, not {len(cells)}")
+        alternatives = [cell for cell in cells[:keys] if isinstance(cell, tuple)]
+        if len(alternatives) != keys:
+            raise ValueError("the keys of a table are members of enums")
+        values = tuple(cell[0] if isinstance(cell, tuple) else cell for cell in cells[keys:])
+        for key in product(*alternatives):
+            if key in self.rows:
+                raise ValueError(f"the table has two rows for {' '.join(key)}")
+            self.rows[key] = values
+            self.places[key] = place
 
     def column(self, name: str | None) -> int | None:
         """The position of a column; without a name, of the only one."""
         if name is None:
             return 0 if len(self.columns) == 1 else None
         return self.columns.index(name) if name in self.columns else None
+
+
+@dataclass(frozen=True, eq=False)
+class MoreRows(Cited):
+    """``extend table``: further rows of a table that is declared elsewhere; ``cells``: keys and columns of each."""
+
+    table: str
+    contract: str | None
+    cells: tuple[tuple[Place, tuple[tuple[str, ...] | Value, ...]], ...]
+    citations: tuple[Citation, ...]
+    place: Place = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +165,30 @@ class Binding:
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """How a type of the IR gives the facts of a schema. ``sets``: facts that every such atom has."""
+    """How types of the IR give the facts of a schema. ``sets``: facts that every such atom has.
 
-    type: str
+    ``types``: spellings of members of the enum ``atom``. A member with one declaration is read by it however it is
+    spelled; where it has several, each of its spellings has its own.
+    """
+
+    types: tuple[str, ...]
     schema: str
     bindings: tuple[Binding, ...]
     sets: tuple[tuple[str, Scalar], ...]
+    place: Place = field(repr=False)
+
+    @property
+    def type(self) -> str:
+        """The spelling that is printed."""
+        return self.types[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Unjudged:
+    """Types of atoms whose parameters no rule judges, and why that is right."""
+
+    types: tuple[str, ...]
+    reason: str
     place: Place = field(repr=False)
 
 
@@ -224,6 +300,7 @@ class Rule(Cited):
         code, name: ``WG101`` and ``wgmma-n``; the name states the fault.
         contract: ``ptx``, ``tileiras`` or None for both.
         refines: codes; where one of those rules is violated, this rule is silent.
+        replaces: codes of rules on schemas that this rule's schema extends: there this rule stands instead of them.
         message, hint: text with ``{expression}`` placeholders.
         why: what goes wrong on the machine where the rule is violated; may be empty.
     """
@@ -233,6 +310,7 @@ class Rule(Cited):
     schema: str
     contract: str | None
     refines: tuple[str, ...]
+    replaces: tuple[str, ...]
     when: Expression | None
     require: Expression
     severity: Severity

@@ -13,15 +13,31 @@ from pathlib import Path
 
 from tileproof.base import cache, resources
 from tileproof.base.source import Source, Span
+from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
 from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.book import Declaration, Rulebook
-from tileproof.rulebase.declarations import CONTRACTS, Atom, Enum, Finding, Instruction, Rule, Schema, Table
+from tileproof.rulebase.declarations import (
+    CONTRACTS,
+    Atom,
+    Enum,
+    Finding,
+    Instruction,
+    MoreMembers,
+    MoreRows,
+    Rule,
+    Schema,
+    Table,
+    Unjudged,
+)
 from tileproof.rulebase.expression import Place
+from tileproof.rulebase.extend import extend_enum, extend_table
+from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.fragment import Fragment
 from tileproof.rulebase.parser import rules as syntax
 from tileproof.rulebase.references import Cited, Reference, UnknownSource, resolve
-from tileproof.rulebase.resolve import Resolver, RuleFault
+from tileproof.rulebase.resolve import Resolver
 from tileproof.rulebase.template import Lowering, Template
+from tileproof.rulebase.total import missing_rows
 from tileproof.syntax import SyntaxFault
 
 
@@ -106,6 +122,10 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     book = _collect(list(_with_references(declarations, faults)), faults)
     if not faults:
         faults += Resolver(book).faults()
+    if not faults:
+        faults += missing_rows(book)
+        faults += missing_fragments(book)
+        faults += missing_rules(book)
     if faults:
         raise RuleError(faults)
     return book
@@ -128,7 +148,7 @@ def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -145,7 +165,11 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
             case Schema():
                 put(book.schemas, item.name, item, "schema")  # type: ignore[arg-type]
             case Atom():
-                put(book.atoms, item.type, item, "atom")  # type: ignore[arg-type]
+                for type_ in item.types:
+                    put(book.atoms, type_, item, "atom")  # type: ignore[arg-type]
+            case Unjudged():
+                for type_ in item.types:
+                    put(book.unjudged, type_, item, "atom")  # type: ignore[arg-type]
             case Instruction():
                 same = book.instructions.get(item.name, ())
                 if any((set(x.selectors), x.modifiers) == (set(item.selectors), item.modifiers) for x in same):
@@ -174,6 +198,11 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]
                 if names.setdefault(item.name, item.code) != item.code:
                     faults.append(RuleFault(item.place, f"'{item.name}' already names {names[item.name]}"))
+    for item in (item for item in declarations if isinstance(item, MoreMembers)):
+        faults += extend_enum(book, item)
+    for item in (item for item in declarations if isinstance(item, MoreRows)):
+        faults += extend_table(book, item)
+    faults += share_declarations(book)
     own = dict(book.schemas)
     for name in own:
         book.schemas[name] = _inherit(name, own, faults, ())

@@ -41,6 +41,7 @@ from tileproof.rulebase.expression import (
     Symbol,
     facts_of,
 )
+from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
 from tileproof.rulebase.parser import rules as syntax
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
@@ -50,17 +51,6 @@ MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 REGISTER_NAME = re.compile(r"[a-z]\d+", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFault:
-    """One thing wrong with a rule file."""
-
-    place: Place
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
 
 
 INTEGER, BOOLEAN = "integer", "truth value"
@@ -104,7 +94,7 @@ class Resolver:
             yield from self.table(table)
         for schema in self.book.schemas.values():
             yield from self.schema(schema)
-        for atom in self.book.atoms.values():
+        for atom in dict.fromkeys(self.book.atoms.values()):
             yield from self.atom(atom)
         for instruction in (item for same in self.book.instructions.values() for item in same):
             yield from self.instruction(instruction)
@@ -128,7 +118,18 @@ class Resolver:
                 continue
             for key in table.rows:
                 if key[i] not in self.book.enums[enum].members:
-                    yield RuleFault(table.place, f"table '{table.name}': '{key[i]}' is no {enum}")
+                    yield RuleFault(table.places[key], f"table '{table.name}': '{key[i]}' is no {enum}")
+        if table.total is not None and table.total.of is not None:
+            of = self.book.tables.get((table.total.of, table.contract or CONTRACTS[0]))
+            for name, _ in table.keys:
+                if of is None or name not in of.columns:
+                    yield RuleFault(table.place, f"table '{table.total.of}' has no column '{name}'")
+        if table.total is not None and table.total.when is not None:
+            keys = Schema(table.name, "", (), {name: Enumerated(enum) for name, enum in table.keys}, {}, table.place)
+            try:
+                Scope(self.book, keys, table.contract or CONTRACTS[0]).expect(table.total.when, BOOLEAN)
+            except _Mismatch as fault:
+                yield RuleFault(Place(table.place.source, fault.span), str(fault))
 
     def schema(self, schema: Schema) -> Iterator[RuleFault]:
         for name, domain in schema.fields.items():
@@ -204,6 +205,12 @@ class Resolver:
         if schema is None:
             yield RuleFault(rule.place, f"no schema is called '{rule.schema}'")
             return
+        for code in rule.replaces:
+            known = self.book.rules.get(code)
+            if known is None or known.schema == rule.schema or known.schema not in self.book.lineage(rule.schema):
+                yield RuleFault(
+                    rule.place, f"{rule.code} replaces '{code}', which is no rule that '{rule.schema}' inherits"
+                )
         contracts = (rule.contract,) if rule.contract else ("ptx", "tileiras")
         for code in rule.refines:
             if code not in self.book.rules:

@@ -21,6 +21,7 @@ from tileproof.scheduling.edits import Edited, Gap, Line, Places
 
 _LOOPS = ("scf.for", "scf.while")
 _SECONDS = 2.0  # for one proposal of Z3
+ROLES = frozenset({".fence", ".commit", ".wait"})  # the members of the enum `schedule_role` that a plan knows
 _SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
 
 
@@ -184,7 +185,7 @@ class Scheduler:
 
     def run(self) -> Scheduled:
         """Search."""
-        start = self.enough() if relevant(self.source.text) else ()
+        start = self.enough() if relevant(self.book, self.source.text) else ()
         plan, minimal = start, True
         if start:
             plan, minimal = self.least(self.best(start), start)

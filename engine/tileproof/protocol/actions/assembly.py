@@ -75,6 +75,10 @@ _COMPUTED: dict[str, Callable[[int, int], int | None]] = {
 }
 
 
+# The members of the enum `assembly_step`, without their dots, that `_assembly` executes or refuses by name.
+STEPS = frozenset({"unknown", "proxy_fence", "bulk_out", "bulk_in", "bulk_across", "remote_store"})
+
+
 @action("opaque")
 def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     operation = instruction.operation

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.layout.basics import get_shape, size
@@ -24,6 +26,7 @@ from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+Place: TypeAlias = "Address | None"
 
 
 def _async_load(machine: Machine, strand: Strand, operation: Operation, where: Address | None, shape: str) -> None:
@@ -45,31 +48,60 @@ def _raw_async_load(machine: Machine, strand: Strand, instruction: Instruction) 
 def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     operation = instruction.operation
     assert instruction.effect is not None
-    kind = instruction.effect.copy
     source, target = address(strand, instruction, 1), address(strand, instruction, 2)
-    if kind == "tma_load":
-        _tma_load(machine, strand, instruction, target)
-    elif kind == "bulk_load":
-        fields = strand.values[instruction.inputs[0]]
-        barrier = fields.barrier if isinstance(fields, Fields) else None
-        bulk_load(machine, strand, operation, target, barrier, None if target is None else target.extent)
-    elif kind in ("tma_store", "bulk_store"):
-        bulk_read(machine, strand, operation, source)
-    elif kind == "async":
-        _async_load(machine, strand, operation, target, memory_word(instruction, 2))
-    elif kind == "tmem_load":
-        tmem_load(machine, strand, operation, source)
-    elif kind == "tmem_store":
-        tmem_store(machine, strand, operation, source, target)
-    elif kind == "s2t":
-        agents = (("tc", strand.cta, strand.warps[0]),)
-        moment = machine.tick()
-        access(machine, strand, operation, source, ".s2t", False, agents, moment)
-        access(machine, strand, operation, target, ".s2t", True, agents, moment)
+    if instruction.effect.copy:
+        COPIES[instruction.effect.copy](machine, strand, instruction, source, target)
     else:
         generic(machine, strand, operation, source, False, memory_word(instruction, 1))
         generic(machine, strand, operation, target, True, memory_word(instruction, 2))
     return strand.place + 1
+
+
+def _copy_by_tma_load(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
+    _tma_load(machine, strand, instruction, target)
+
+
+def _copy_by_bulk_load(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
+    fields = strand.values[instruction.inputs[0]]
+    barrier = fields.barrier if isinstance(fields, Fields) else None
+    extent = None if target is None else target.extent
+    bulk_load(machine, strand, instruction.operation, target, barrier, extent)
+
+
+def _copy_by_store(machine: Machine, strand: Strand, instruction: Instruction, source: Place, _: Place) -> None:
+    bulk_read(machine, strand, instruction.operation, source)
+
+
+def _copy_by_cp_async(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
+    _async_load(machine, strand, instruction.operation, target, memory_word(instruction, 2))
+
+
+def _copy_from_tmem(machine: Machine, strand: Strand, instruction: Instruction, source: Place, _: Place) -> None:
+    tmem_load(machine, strand, instruction.operation, source)
+
+
+def _copy_to_tmem(machine: Machine, strand: Strand, instruction: Instruction, source: Place, target: Place) -> None:
+    tmem_store(machine, strand, instruction.operation, source, target)
+
+
+def _copy_by_tcgen05(machine: Machine, strand: Strand, instruction: Instruction, source: Place, target: Place) -> None:
+    agents = (("tc", strand.cta, strand.warps[0]),)
+    moment = machine.tick()
+    access(machine, strand, instruction.operation, source, ".s2t", False, agents, moment)
+    access(machine, strand, instruction.operation, target, ".s2t", True, agents, moment)
+
+
+# By the members of the enum `protocol_copy`, without their dots; any other copy is by threads.
+COPIES: dict[str, Callable[[Machine, Strand, Instruction, Place, Place], None]] = {
+    "tma_load": _copy_by_tma_load,
+    "tma_store": _copy_by_store,
+    "async": _copy_by_cp_async,
+    "tmem_load": _copy_from_tmem,
+    "tmem_store": _copy_to_tmem,
+    "s2t": _copy_by_tcgen05,
+    "bulk_load": _copy_by_bulk_load,
+    "bulk_store": _copy_by_store,
+}
 
 
 def bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:

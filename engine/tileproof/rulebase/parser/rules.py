@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from typing import Any
 
 from lark import Lark, Token, Transformer
@@ -31,12 +30,16 @@ from tileproof.rulebase.declarations import (
     FlagOrigin,
     Instruction,
     Modifiers,
+    MoreMembers,
+    MoreRows,
     Notation,
     OperandForm,
     PatternOrigin,
     Rule,
     Schema,
     Table,
+    Total,
+    Unjudged,
 )
 from tileproof.rulebase.expression import (
     Arithmetic,
@@ -189,8 +192,8 @@ class _FileBuilder(ReferenceBuilder):
     def symbol(self, items: list[Token]) -> str:
         return str(items[0])
 
-    def symbols(self, items: list[Token]) -> tuple[str, ...]:
-        return tuple(map(str, items))
+    def symbols(self, items: list[Token]) -> tuple[Token, ...]:
+        return tuple(items)
 
     def members(self, items: list[int | str]) -> frozenset[int | str]:
         return frozenset(items)
@@ -211,7 +214,14 @@ class _FileBuilder(ReferenceBuilder):
 
     def enum(self, items: list[Any]) -> Enum:
         name, *members = items
-        return Enum(str(name), _unique(members, "member"), self._place(name))
+        return Enum(str(name), _unique(members, "member"), self._place(name), self._places(members))
+
+    def more_members(self, items: list[Any]) -> MoreMembers:
+        name, *members = items
+        return MoreMembers(str(name), _unique(members, "member"), self._place(name), self._places(members))
+
+    def _places(self, members: list[tuple[Token, tuple[str, ...]]]) -> dict[str, Place]:
+        return {str(member): self._place(member) for member, _ in members}
 
     def column(self, items: list[Token]) -> Part:
         return Part("key", (str(items[0]), str(items[1])))
@@ -224,24 +234,40 @@ class _FileBuilder(ReferenceBuilder):
         parts = [part for part in rest if isinstance(part, Part)]
         columns = tuple(str(item) for item in rest if isinstance(item, Token))
         keys = tuple(part.value for part in parts if part.kind == "key")
-        place, rows = self._place(name), dict[tuple[str, ...], tuple[Value, ...]]()
-        for part in parts:
-            if part.kind == "row":
-                self._add_row(rows, part.value, len(keys), len(columns), place)
-        return Table(str(name), keys, columns, _only("contract", parts), rows, cited(parts), place)
+        table = Table(
+            name=str(name),
+            keys=keys,
+            columns=columns,
+            contract=_only("contract", parts),
+            total=_only("total", parts),
+            rows={},
+            citations=cited(parts),
+            place=self._place(name),
+            places={},
+        )
+        for at, cells in self._cells(name, parts):
+            try:
+                table.add(cells, at)
+            except ValueError as fault:
+                raise SyntaxFault(str(fault), *at.span) from None
+        return table
 
-    def _add_row(
-        self, rows: dict[tuple[str, ...], tuple[Value, ...]], cells: list[Any], keys: int, columns: int, place: Place
-    ) -> None:
-        if len(cells) != keys + columns:
-            raise SyntaxFault(f"a row of this table has {keys + columns} cells, not {len(cells)}", *place.span)
-        if not all(isinstance(cell, tuple) for cell in cells[:keys]):
-            raise SyntaxFault("the keys of a table are members of enums", *place.span)
-        values = tuple(cell[0] if isinstance(cell, tuple) else cell for cell in cells[keys:])
-        for key in product(*cells[:keys]):
-            if key in rows:
-                raise SyntaxFault(f"the table has two rows for {' '.join(key)}", *place.span)
-            rows[key] = values
+    def more_rows(self, items: list[Any]) -> MoreRows:
+        name, *rest = items
+        parts = [part for part in rest if isinstance(part, Part)]
+        cells = tuple(self._cells(name, parts))
+        return MoreRows(str(name), _only("contract", parts), cells, cited(parts), self._place(name))
+
+    def _cells(self, name: Token, parts: list[Part]) -> Iterator[tuple[Place, tuple[tuple[str, ...] | Value, ...]]]:
+        """The cells of each row, and where it begins: at its first key."""
+        for cells in _all("row", parts):
+            first = cells[0][0] if isinstance(cells[0], tuple) else name
+            yield self._place(first), tuple(tuple(map(str, c)) if isinstance(c, tuple) else c for c in cells)
+
+    def total(self, items: list[Expression | Token]) -> Part:
+        of = next((str(item) for item in items if isinstance(item, Token)), None)
+        when = next((item for item in items if item is not None and not isinstance(item, Token)), None)
+        return Part("total", Total(when, of))
 
     def enumerated(self, items: list[Token]) -> Enumerated:
         return Enumerated(str(items[0]))
@@ -278,10 +304,16 @@ class _FileBuilder(ReferenceBuilder):
         return Binding(tuple(map(str, facts)), chosen, pattern, translation, default or None)
 
     def atom(self, items: list[Any]) -> Atom:
-        name, schema, *clauses = items
+        *types, schema = (item for item in items if isinstance(item, Token))
+        clauses = [item for item in items if not isinstance(item, Token)]
         bindings = tuple(clause for clause in clauses if isinstance(clause, Binding))
         given = [pair for clause in clauses if isinstance(clause, Part) for pair in clause.value.items()]
-        return Atom(str(name), str(schema), bindings, tuple(given), self._place(name))
+        return Atom(tuple(map(str, types)), str(schema), bindings, tuple(given), self._place(types[0]))
+
+    def unjudged(self, items: list[Token]) -> Unjudged:
+        types = [item for item in items if item.type != "STRING"]
+        reason = _string([item for item in items if item.type == "STRING"])
+        return Unjudged(tuple(map(str, types)), reason, self._place(types[0]))
 
     # -- instructions
 
@@ -384,6 +416,9 @@ class _FileBuilder(ReferenceBuilder):
     def refines(self, items: list[Token]) -> Part:
         return Part("refines", tuple(map(str, items)))
 
+    def replaces(self, items: list[Token]) -> Part:
+        return Part("replaces", tuple(map(str, items)))
+
     def _clauses(self, code: Token, parts: list[Part]) -> dict[str, Any]:
         place = self._place(code)
         for kind in ("when", "require", "message", "hint", "why"):
@@ -417,6 +452,7 @@ class _FileBuilder(ReferenceBuilder):
             schema=str(schema),
             contract=_only("contract", parts),
             refines=_only("refines", parts) or (),
+            replaces=_only("replaces", parts) or (),
             when=_only("when", parts),
             require=require,
             passing=examples("passing"),
