@@ -159,9 +159,9 @@ def marked(text: str, conflict: Conflict) -> str:
 def test_another_result_is_reported_at_its_type():
     text = LAYOUTS.replace('-> !cute.shape<"(4,1)">', '-> !cute.shape<"(4,2)">')
     conflict = only(text)
-    assert conflict.code == "IR020"
+    assert conflict.stated.code == "IR020"
     assert marked(text, conflict) == '!cute.shape<"(4,2)">'
-    assert conflict.message == (
+    assert conflict.stated.message == (
         "'cute.get_shape' op inferred type(s) '!cute.shape<\"(4,1)\">' "
         "are incompatible with return type(s) of operation '!cute.shape<\"(4,2)\">'"
     )
@@ -170,30 +170,30 @@ def test_another_result_is_reported_at_its_type():
 def test_a_result_that_is_equal_only_as_a_function_is_reported_as_that():
     made = 'make_layout(%b) : !cute.layout<"(4,1):'
     conflict = only(LAYOUTS.replace(made + "(1,0)", made + "(1,4)"))
-    assert conflict.code == "IR020"
-    assert conflict.hint == "as functions the two are the same, as types they are not"
+    assert conflict.stated.code == "IR020"
+    assert conflict.stated.hint == "as functions the two are the same, as types they are not"
 
 
 def test_a_use_of_another_type_is_reported_at_the_use():
     text = LAYOUTS.replace('%k) : !cute.layout<"(4,1):(1,0)">', '%k) : !cute.layout<"(4,2):(1,0)">')
     conflict = only(text)
-    assert conflict.code == "IR021"
+    assert conflict.stated.code == "IR021"
     assert marked(text, conflict) == '!cute.layout<"(4,2):(1,0)">'
-    assert "'%d'" in conflict.message
+    assert "'%d'" in conflict.stated.message
 
 
 def test_an_operation_without_result_says_why():
     text = LAYOUTS.replace('!cute.coord<"(_,0)">', '!cute.coord<"(_,0,0)">')
     conflict = only(text)
-    assert conflict.code == "IR022"
-    assert conflict.message.startswith("'cute.slice' op expects coord to be weakly congruent")
+    assert conflict.stated.code == "IR022"
+    assert conflict.stated.message.startswith("'cute.slice' op expects coord to be weakly congruent")
 
 
 def test_a_store_of_another_type_than_the_element_is_refused():
     text = '"cute.memref.store"(%m, %c, %v) : (!cute.memref<f32, rmem, "4:1">, !cute.coord<"0">, f16) -> ()\n'
     conflict = only(text)
-    assert conflict.code == "IR022"
-    assert "Store value type must match the memref element type" in conflict.message
+    assert conflict.stated.code == "IR022"
+    assert "Store value type must match the memref element type" in conflict.stated.message
     assert found(text.replace("f16", "f32")) == []
 
 
@@ -225,8 +225,8 @@ def test_the_type_of_a_value_follows_it(text):
     if text.startswith("^"):
         text, close = '"any.op"() ({\n' + text, "}) : () -> ()\n"
     conflict = only(text + use + close)
-    assert conflict.code == "IR021"
-    assert "'i64' vs" in conflict.message
+    assert conflict.stated.code == "IR021"
+    assert "'i64' vs" in conflict.stated.message
 
 
 def test_a_name_ends_with_its_region():

@@ -3,75 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.memory import Access, Board
+from tileproof.protocol.memory import Board
 from tileproof.protocol.program import Instruction, Program, is_count
+from tileproof.protocol.state import (
+    Allocations,
+    Barrier,
+    ClusterBarrier,
+    Coverage,
+    NamedBarriers,
+    Releases,
+    Surroundings,
+    TensorMemory,
+)
 from tileproof.protocol.trace import Passed, way
 from tileproof.protocol.values import Address, Lanes, Memory, Value
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import Meeting, Strand
+from tileproof.protocol.warps import BarrierKey, Meeting, Strand
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import place, state
 
 _MOST_STEPS = 600_000
 _ROLES = 8  # values of an index that tell roles apart
 _PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
 
-BarrierKey = tuple[int, int, int]  # CTA, allocation, offset
-
 
 class Unfollowed(Exception):
-    """The machine cannot say what an operation does."""
+    """The machine cannot say what an operation does; ``case`` is one of finding PR190."""
 
-    def __init__(self, operation: Operation, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, operation: Operation, case: str) -> None:
+        super().__init__(case)
         self.operation = operation
-        self.reason = reason
-
-
-@dataclass(slots=True)
-class Barrier:
-    """An mbarrier.
-
-    Attributes:
-        count, pending: arrivals that a phase takes, and that the present one still lacks.
-        bytes: that the present phase still expects; negative where copies came before they were announced.
-        phase: how many phases are complete.
-        gathered, done: what those know that have arrived in this phase, and in all complete ones.
-        arrived, copied, expected: the operations and bytes of the present phase, for messages.
-        sources: what ever arrived at it, by ``id`` of the operations.
-        seen: how many phases were complete when somebody last waited for one.
-        overrun: whether it went round all parities between two waits.
-    """
-
-    name: str
-    count: int
-    operation: Operation
-    pending: int
-    initialised: Access
-    bytes: int = 0
-    phase: int = 0
-    gathered: Clock = field(default_factory=Clock)
-    done: Clock = field(default_factory=Clock)
-    published: bool = False
-    expected: int = 0
-    copied: int = 0
-    expecting: Operation | None = None
-    arriving: Operation | None = None
-    copying: Operation | None = None
-    announced: int = 0
-    sources: set[int] = field(default_factory=set)
-    seen: int = 0
-    overrun: bool = False
+        self.case = case
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A finding: its code, where, the message, and the operations that explain it."""
+    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
 
     code: str
     operation: Operation
@@ -82,71 +55,42 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Use:
-    """One use of a named barrier: how many threads it counts, the warps that came, and when it was complete.
-
-    Attributes:
-        disputed: whether threads came that count another number of them.
-    """
-
-    wanted: int
-    operation: Operation
-    warps: set[int] = field(default_factory=set)
-    complete: int | None = None
-    disputed: bool = False
-
-
-@dataclass(slots=True)
 class Machine:
     """One run of a kernel.
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
+        barriers: the valid mbarrier objects.
+        boards: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
-        slots, overwritten: the addresses of tensor memory in shared memory, and what wrote over them since.
-        uses: the last use of each named barrier of a CTA.
-        narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
-            released its writes to the cluster.
-        letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
-            by their place.
-        executed: the steps that were executed, by ``id`` of their operations.
-        skipped: whether a counted loop that takes part in the protocol went round not once.
-        passed_by: the same of a loop with a condition.
-        unknown: whether only data tell of some loop how often it goes round.
-        guessed: the steps in loops that were left where they may not end, likewise.
+        mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
+            then by their place.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
+        history: what was done, in order, where the path to a finding is wanted.
     """
 
     program: Program
     shape: Shape
     book: Rulebook
     actions: dict[str, Callable[[Machine, Strand, Instruction], int]]
+    module: Surroundings
     faults: list[Fault] = field(default_factory=list)
     strands: list[Strand] = field(default_factory=list)
-    barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
-    rendezvous: dict[tuple[int, object], list[Strand]] = field(default_factory=dict)
+    allocations: Allocations = field(default_factory=Allocations)
     boards: dict[tuple[int, int], Board] = field(default_factory=dict)
-    memories: dict[int, Memory] = field(default_factory=dict)
-    tmem: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
-    slots: dict[tuple[int, int, int | None], Address] = field(default_factory=dict)
-    overwritten: dict[tuple[int, int, int | None], Operation] = field(default_factory=dict)
-    state: dict[object, object] = field(default_factory=dict)
-    marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
-    uses: dict[tuple[int, object], Use] = field(default_factory=dict)
-    narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
-    wide: dict[int, int] = field(default_factory=dict)
+    barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
+    releases: Releases = field(default_factory=Releases)
+    named: NamedBarriers = field(default_factory=NamedBarriers)
+    cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
+    tensor: TensorMemory = field(default_factory=TensorMemory)
+    mailboxes: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
-    letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
-    executed: set[int] = field(default_factory=set)
-    guessed: set[int] = field(default_factory=set)
-    skipped: bool = False
-    passed_by: bool = False
-    unknown: bool = False
+    marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    coverage: Coverage = field(default_factory=Coverage)
     now: int = 0
     steps: int = 0
-    complete: bool = True
     tiles: int = 3
-    history: list[Passed] | None = None  # what was done, in order, where somebody wants to know
+    history: list[Passed] | None = None
     running: Strand | None = None
 
     # -- running
@@ -172,7 +116,7 @@ class Machine:
             if not moved and not self.unpark():
                 return
             if self.steps > _MOST_STEPS:
-                self.complete = False
+                self.coverage.complete = False
                 return
 
     def argument(self, slot: int, text: str) -> Value:
@@ -225,7 +169,7 @@ class Machine:
             return after
         if kind == "effect":
             assert instruction.effect is not None
-            self.executed.add(id(instruction.operation))
+            self.coverage.executed.add(id(instruction.operation))
             if instruction.effect.name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
@@ -396,9 +340,9 @@ class Machine:
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if not known and not inside:
-            self.unknown = True
+            self.coverage.unknown = True
             self.guess(strand.place, instruction)
-        self.skipped |= turns == 1 and not inside and self.acts(strand.place, instruction)
+        self.coverage.skipped |= turns == 1 and not inside and self.acts(strand.place, instruction)
         return strand.place + 1 if inside else instruction.target
 
     def check(self, strand: Strand, instruction: Instruction) -> int:
@@ -407,16 +351,16 @@ class Machine:
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
         if value != 0 and not inside:
-            self.unknown |= value is None
+            self.coverage.unknown |= value is None
             self.guess(strand.place, instruction)
-        self.passed_by |= turns == 1 and not inside and self.acts(strand.place, instruction)
+        self.coverage.passed_by |= turns == 1 and not inside and self.acts(strand.place, instruction)
         if not inside:
             strand.turns[strand.place] = 0
         return strand.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
         """A loop is left that may not end there: what it would do in another turn is missing."""
-        self.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
+        self.coverage.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
 
     def acts(self, place: int, instruction: Instruction) -> bool:
         """Whether a loop takes part in the protocol."""
@@ -433,14 +377,29 @@ class Machine:
         self.now += 1
         return self.now
 
-    def fault(
-        self, code: str, operation: Operation, message: str, hint: str = "", trace: Sequence[tuple[str, Operation]] = ()
+    def report(
+        self,
+        code: str,
+        case: str,
+        operation: Operation,
+        /,
+        *,
+        at: Sequence[tuple[str, Operation]] = (),
+        **facts: object,
     ) -> None:
+        """Add a finding.
+
+        Args:
+            case, facts: of the finding, as rules/protocol/faults.rule declares it.
+            at: other operations that it is about, by the names that the finding gives their places.
+        """
         path: tuple[Passed, ...] = ()
         if self.history is not None:
             mine = None if self.running is None else (self.running.cta, self.running.warps)
-            path = way(self.history, [one for _, one in trace], mine)
-        self.faults.append(Fault(code, operation, message, hint, tuple(trace), path))
+            path = way(self.history, [one for _, one in at], mine)
+        said = state(self.book, code, case, **facts)
+        trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
+        self.faults.append(Fault(code, operation, said.message, said.hint, trace, path))
 
     def mark(self, event: str, strand: Strand) -> None:
         """Note that something happens now to the warps of a strand."""
@@ -512,4 +471,4 @@ def _warp(agent: Agent) -> object:
     return agent[-1] if isinstance(agent, tuple) else None
 
 
-__all__ = ["Access", "Barrier", "Fault", "Machine", "Unfollowed", "replace"]
+__all__ = ["Fault", "Machine", "Unfollowed"]

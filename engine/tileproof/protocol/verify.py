@@ -12,13 +12,16 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
+from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit, threads_missing
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Fault, Machine, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
+from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, words
 from tileproof.protocol.trace import Passed
+from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import state
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 
@@ -46,7 +49,7 @@ class Outcome:
 
     kernel: Operation
     faults: tuple[Fault, ...]
-    unfollowed: tuple[Operation, str] | None
+    unfollowed: Fault | None
     steps: int
 
 
@@ -56,7 +59,7 @@ class Run:
 
     machine: Machine
     faults: tuple[Fault, ...]
-    stopped: tuple[Operation, str] | None
+    stopped: Fault | None
 
     @property
     def clean(self) -> bool:
@@ -67,13 +70,18 @@ class Run:
     def calm(self) -> bool:
         """Whether it was followed to its end, and what was found is neither an order that is missing nor a hang."""
         serious = any(fault.code in _ORDERS or fault.code in _HANGS for fault in self.faults)
-        return not serious and self.stopped is None and self.machine.complete
+        return not serious and self.stopped is None and self.machine.coverage.complete
 
     @property
     def certain(self) -> bool:
         """Whether there are faults, and no loop was left, or passed by, where it may not be."""
         machine = self.machine
-        doubtful = machine.guessed or machine.unknown or machine.skipped or not machine.complete
+        doubtful = (
+            machine.coverage.guessed
+            or machine.coverage.unknown
+            or machine.coverage.skipped
+            or not machine.coverage.complete
+        )
         return bool(self.faults) and self.stopped is None and not doubtful
 
 
@@ -108,14 +116,14 @@ def verify(
 
         def run(shape: Shape, tiles: int, compiled: Program = compiled, boxes: dict[int, int] = boxes) -> Run:
             program = with_extents(compiled, shape.extents)
-            state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": boxes}
+            module = Surroundings(lambda text: resolve(text, aliases), boxes)
             history: list[Passed] | None = [] if explain else None
-            return _run(Machine(program, shape, book, dict(actions), state=state, tiles=tiles, history=history))
+            return _run(Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history))
 
         found = run(shape, _TILES)
-        if found.clean and found.machine.skipped:
+        if found.clean and found.machine.coverage.skipped:
             more = _larger(shape, compiled.counts, run)
-            larger = (one for one in more if one.machine.complete and not one.machine.skipped)
+            larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
             found = next(larger, found)
         outcome = _outcome(kernel, found, _others(shape, run))
         if found.calm and outcome.faults == found.faults:
@@ -153,8 +161,8 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
     hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), _MANY_TILES)
     if hurried.stopped is not None or any(fault.code in _HANGS for fault in hurried.faults):
         return
-    if (hurried.machine.skipped and not found.machine.skipped) or (
-        hurried.machine.unknown and not found.machine.unknown
+    if (hurried.machine.coverage.skipped and not found.machine.coverage.skipped) or (
+        hurried.machine.coverage.unknown and not found.machine.coverage.unknown
     ):
         return  # roles need not agree on which of them has no turn
     faults = [fault for fault in hurried.faults if fault.code in _ORDERS]
@@ -163,7 +171,8 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
         if (fault.code, fault.operation.span) in anyway:
             yield fault
         else:
-            yield replace(fault, code="PR117", message=f"{fault.message}, where the loops are short")
+            said = state(hurried.machine.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
+            yield replace(fault, code=said.code, message=said.message, hint=said.hint)
 
 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
@@ -173,25 +182,26 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
     once, whatever it does is missing. Then a run without faults that goes further shows that the protocol holds.
     """
     first, faults = found.machine, found.faults
-    if found.stopped is not None and first.complete:
+    if found.stopped is not None and first.coverage.complete:
         return Outcome(kernel, faults, found.stopped, first.steps)
-    doubtful = [fault for fault in faults if first.skipped or (first.guessed and fault.code in _HANGS)]
-    if first.complete and (not faults or len(doubtful) < len(faults)):
+    doubtful = [
+        fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _HANGS)
+    ]
+    if first.coverage.complete and (not faults or len(doubtful) < len(faults)):
         return Outcome(kernel, faults, None, first.steps)
     certain = []
     for other in others:
-        further = other.machine.executed >= first.executed and other.machine.steps >= first.steps
-        if other.stopped is None and not other.faults and (further or not first.complete):
+        further = other.machine.coverage.executed >= first.coverage.executed and other.machine.steps >= first.steps
+        if other.stopped is None and not other.faults and (further or not first.coverage.complete):
             return Outcome(kernel, (), None, other.machine.steps)
-        counted = not first.unknown and not first.skipped and other.machine.shape == first.shape
+        counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
         if counted and _hanging(first) <= _hanging(other.machine):
             return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
         certain.append(other.certain)
     if certain and all(certain):
         return Outcome(kernel, faults, None, first.steps)  # it hangs as well where no loop was left on a guess
-    if first.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
-        reason = "what goes wrong depends on how often loops go round"
-        return Outcome(kernel, (), (faults[0].operation, reason), first.steps)
+    if first.coverage.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
+        return Outcome(kernel, (), _unfollowed(first, faults[0].operation, "loop_turns"), first.steps)
     return Outcome(kernel, faults, found.stopped, first.steps)
 
 
@@ -199,24 +209,26 @@ def _hanging(machine: Machine) -> set[tuple[int, int, int, int]]:
     """Where strands wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
     found = set()
     for strand in machine.strands:
-        kind, what = strand.blocked or ("", None)
-        phase = machine.barriers[what].phase if kind == "barrier" and isinstance(what, tuple) else 0
+        wait = strand.blocked
+        phase = machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
         found.add((strand.cta, strand.threads[0], strand.place, phase))
     return found
 
 
 def _left_alone(machine: Machine) -> bool:
     """Whether a strand waits for what another one would do in a further turn of a loop that was left too early."""
-    arrives = any(_arrives(one.effect) and id(one.operation) in machine.guessed for one in machine.program.code)
+    arrives = any(
+        _arrives(one.effect) and id(one.operation) in machine.coverage.guessed for one in machine.program.code
+    )
     for strand in machine.strands:
-        kind, what = strand.blocked or ("", None)
-        if kind == "barrier" and isinstance(what, tuple):
-            if machine.barriers[what].overrun:
-                continue  # no further turn brings back a phase that nobody waited for
-            sources = machine.barriers[what].sources
-            if not machine.guessed.isdisjoint(sources) or (arrives and not sources):
+        wait = strand.blocked
+        if isinstance(wait, OnMbarrier):
+            if machine.barriers[wait.key].overrun:
+                continue  # no further turn brings back a phase that no thread waited for
+            sources = machine.barriers[wait.key].sources
+            if not machine.coverage.guessed.isdisjoint(sources) or (arrives and not sources):
                 return True
-        if kind == "threads" and id(machine.program.code[strand.place].operation) in machine.guessed:
+        if isinstance(wait, OnBarrier) and id(machine.program.code[strand.place].operation) in machine.coverage.guessed:
             return True
     return False
 
@@ -232,15 +244,21 @@ def _run(machine: Machine) -> Run:
     try:
         machine.run()
     except Unfollowed as reason:
-        stopped = reason.operation, reason.reason
-    if stopped is None and not machine.complete:
-        stopped = machine.program.kernel, "it takes too many steps"
+        stopped = _unfollowed(machine, reason.operation, reason.case)
+    if stopped is None and not machine.coverage.complete:
+        stopped = _unfollowed(machine, machine.program.kernel, "too_many_steps")
     if stopped is None:
         stuck(machine)
         leaked(machine)
         begun(machine)
         overdrawn(machine)
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
+
+
+def _unfollowed(machine: Machine, operation: Operation, case: str) -> Fault:
+    """The finding that a kernel is not followed beyond an operation."""
+    said = state(machine.book, "PR190", case)
+    return Fault(said.code, operation, said.message, said.hint)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -251,10 +269,6 @@ def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, in
         if tensor_map is not None and tensor_map.box and tensor_map.bits:
             found[slot] = prod(tensor_map.box) * tensor_map.bits // 8
     return found
-
-
-def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
-    return lambda text: resolve(text, aliases)
 
 
 def _functions(operation: Operation) -> Iterator[Operation]:
@@ -330,64 +344,40 @@ def stuck(machine: Machine) -> None:
     if not waiting:
         return
     code = machine.program.code
-    for strand in waiting:
-        kind, what = strand.blocked or ("", None)
-        operation = code[strand.place].operation
-        if kind != "barrier" or not isinstance(what, tuple):
-            continue
-        barrier = machine.barriers[what]
-        name = barrier_name(machine, what)
+    held = [
+        (code[strand.place].operation, machine.barriers[strand.blocked.key], barrier_name(machine, strand.blocked.key))
+        for strand in waiting
+        if isinstance(strand.blocked, OnMbarrier)
+    ]
+    for operation, barrier, name in held:
         if barrier.bytes != 0 and barrier.pending == 0:
             at = barrier.expecting or barrier.copying or operation
-            machine.fault(
-                "PR124",
-                at,
-                f"the barrier {name} expects {barrier.expected} bytes in a phase, the copies that complete on it bring "
-                f"{barrier.copied}",
-                "expect the sum of the bytes that all copies of the stage bring",
-                (("this waits for the phase for ever", operation),),
+            wait = (("wait", operation),)
+            machine.report(
+                "PR124", "here", at, at=wait, barrier=name, expected=barrier.expected, delivered=barrier.copied
             )
             return
-    for strand in waiting:
-        kind, what = strand.blocked or ("", None)
-        operation = code[strand.place].operation
-        if kind == "barrier" and isinstance(what, tuple):
-            barrier = machine.barriers[what]
-            name = barrier_name(machine, what)
-            came = barrier.count - barrier.pending
-            if came:
-                machine.fault(
-                    "PR125",
-                    operation,
-                    f"this waits for ever: {came} of the {barrier.count} arrivals at the barrier {name} come",
-                    "the count of a barrier is the number of its arrivals in a phase",
-                    (("it is initialised here", barrier.operation),),
-                )
-                return
-    strand = waiting[0]
-    kind, what = strand.blocked or ("", None)
-    operation = code[strand.place].operation
-    if kind == "barrier" and isinstance(what, tuple):
-        barrier = machine.barriers[what]
-        name = barrier_name(machine, what)
-        machine.fault(
-            "PR126",
-            operation,
-            f"this waits for ever: nobody arrives at the barrier {name} in phase {barrier.phase} any more",
-            "the parity that is waited for, or the arrival that ends the phase, is wrong",
-            (("it is initialised here", barrier.operation),),
-        )
+    for operation, barrier, name in held:
+        came = barrier.count - barrier.pending
+        if came:
+            init = (("init", barrier.operation),)
+            machine.report("PR125", "here", operation, at=init, barrier=name, count=barrier.count, arrivals=came)
+            return
+    if isinstance(waiting[0].blocked, OnMbarrier):
+        operation, barrier, name = held[0]
+        init = (("init", barrier.operation),)
+        machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
     else:
-        machine.fault("PR130", operation, "this waits for ever: not all threads that the barrier counts come here")
+        threads_missing(machine, waiting[0])
 
 
 def leaked(machine: Machine) -> None:
     """Tensor memory that nobody freed."""
     if any(strand.blocked for strand in machine.strands):
         return
-    for held in machine.tmem.values():
+    for held in machine.tensor.allocated.values():
         for _, columns, operation in held:
-            machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+            machine.report("PR157", "here", operation, columns=columns)
 
 
 def begun(machine: Machine) -> None:
@@ -395,18 +385,19 @@ def begun(machine: Machine) -> None:
 
     Roles may leave loops whose turns only data tell after different numbers of them, or pass them by.
     """
-    if machine.unknown or machine.skipped or machine.passed_by or any(strand.blocked for strand in machine.strands):
+    if (
+        machine.coverage.unknown
+        or machine.coverage.skipped
+        or machine.coverage.passed_by
+        or any(strand.blocked for strand in machine.strands)
+    ):
         return
     for key, barrier in sorted(machine.barriers.items()):
         came = barrier.count - barrier.pending
         if came and barrier.arriving is not None:
-            machine.fault(
-                "PR128",
-                barrier.arriving,
-                f"{came} of {barrier.count} arrivals have come in a phase of the barrier {barrier_name(machine, key)} "
-                "when the kernel ends",
-                trace=(("it is initialised here", barrier.operation),),
-            )
+            init = (("init", barrier.operation),)
+            name = barrier_name(machine, key)
+            machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
 
 
 def overdrawn(machine: Machine) -> None:
@@ -416,11 +407,7 @@ def overdrawn(machine: Machine) -> None:
     wanted = sum(32 * count for count, _ in mine.values())
     if wanted > held:
         most, operation = max(mine.values(), key=lambda asked: asked[0])
-        machine.fault(
-            "PR160",
-            operation,
-            f"the warps of a CTA ask for {wanted} registers in all, {most} for each thread here, and a CTA has {held}",
-        )
+        machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)
 
 
 def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:

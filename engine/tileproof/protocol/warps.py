@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.values import Lanes, Value
 from tileproof.protocol.vector_clock import Agent, Clock
+
+BarrierKey: TypeAlias = "tuple[int, int, int]"  # an mbarrier: CTA, allocation, byte
+BarrierName: TypeAlias = "tuple[int, int | None]"  # a barrier of threads: CTA, ID
+
+
+@dataclass(frozen=True, slots=True)
+class OnMbarrier:
+    """Threads wait for a phase of an mbarrier."""
+
+    key: BarrierKey
+
+
+@dataclass(frozen=True, slots=True)
+class OnBarrier:
+    """Threads wait at a barrier of the CTA until as many threads as it expects are there."""
+
+    name: BarrierName
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnCluster:
+    """Threads wait at the barrier of the cluster."""
+
+
+Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster"
 
 
 @dataclass(slots=True)
@@ -92,8 +119,8 @@ class Strand:
     arrived: Operation | None = None
     parked: bool = False
     finished: bool = False
-    blocked: tuple[str, object] | None = None
-    passed: tuple[int, object] | None = None
+    blocked: Wait | None = None
+    passed: BarrierName | None = None
 
     @cached_property
     def warps(self) -> tuple[int, ...]:

@@ -215,7 +215,7 @@ def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | 
     opcode_text = next((word for word in words if not word.startswith("@")), "")
     opcode = read_opcode(book, opcode_text)
     if opcode.declaration is None or opcode.faults:
-        raise BadQuestion(opcode.faults[0].message if opcode.faults else f"'{text}' is no instruction")
+        raise BadQuestion(opcode.faults[0].stated.message if opcode.faults else f"'{text}' is no instruction")
     schema = opcode.declaration.schema
     values: Facts = {**opcode.values, **_typed(book, schema, given, book.schemas[schema].fields)}
     for declaration, facts in declared(book, schema, values, contract):

@@ -173,7 +173,8 @@ class Scheduler:
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             if outcome.unfollowed is not None:
-                found.add((f"unfollowed: {outcome.unfollowed[1]}", edited.origin(outcome.unfollowed[0].span.start)))
+                left = outcome.unfollowed
+                found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
     def fits(self, plan: Sequence[Insertion]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,34 +11,17 @@ from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import Footprint, footprint
-from tileproof.protocol.machine import Access, Machine
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import Strand
-
-_NAMED = {
-    ".generic": "threads",
-    ".tma": "a bulk copy",
-    ".async": "cp.async",
-    ".wgmma": "wgmma",
-    ".mma": "tcgen05.mma",
-    ".s2t": "tcgen05.cp",
-    ".load": "tcgen05.ld",
-    ".store": "tcgen05.st",
-}
-_HINTS = {
-    ".tma": "wait for the phase of the mbarrier on which the copy completes",
-    ".async": "wait for the group of the copy, then cross a barrier",
-    ".wgmma": "wait for the group of the wgmma first",
-    ".mma": "commit the MMA to an mbarrier and wait for that",
-    ".s2t": "commit the copy to an mbarrier and wait for that",
-    ".load": "wait for the loads (tcgen05.wait::ld), or use what they load, before the memory is handed on",
-    ".store": "wait for the stores (tcgen05.wait::st) before the memory is handed on",
-}
+from tileproof.rulebase.book import Rulebook
 
 _PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
 _RELEASED = {".generic", ".async"}
 _TENSOR = {".mma", ".s2t", ".load", ".store"}
+_BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 _OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 
@@ -76,14 +59,14 @@ def access(
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, prints)
         board.add(one, over if writes else set())
         if writes:
-            letters = machine.letters.get((cta, where.memory.serial))
-            if letters:
-                for place in [at for at, (_, size) in letters.items() if low - size < at < high]:
-                    del letters[place]
-            for slot in machine.slots:
+            mailboxes = machine.mailboxes.get((cta, where.memory.serial))
+            if mailboxes:
+                for place in [at for at, (_, size) in mailboxes.items() if low - size < at < high]:
+                    del mailboxes[place]
+            for slot in machine.tensor.addresses:
                 home, serial, offset = slot
                 if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
-                    machine.overwritten[slot] = operation
+                    machine.tensor.overwritten[slot] = operation
 
 
 def _ordered(
@@ -112,7 +95,7 @@ def _ordered(
         if shared is not None and not (writes and old.writes):
             return _raced(machine, strand, old, shared, writes, operation, where)
         return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
-    if old.agents == agents and (old.kind, kind) in _pipelined(machine):
+    if old.agents == agents and (old.kind, kind) in _pipelined(machine.book):
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
@@ -128,38 +111,51 @@ def _ordered(
         known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
     else:
         known = _known(machine, strand, old, shared)
-    place = where.memory.field_at(where.offset or 0)
-    verb, past = _verb(kind, writes), "written" if old.writes else "read"
-    trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
+    named = _named(kind, writes, agents, where.memory.space)
     if not known:
-        code = "PR118" if _handed_on(machine, strand, old) else _code(old, kind, writes)
-        machine.fault(
-            code,
-            operation,
-            f"{_NAMED[kind]} {verb} '{place}' here, and nothing orders this after {_NAMED[old.kind]}, which "
-            f"{'wrote' if old.writes else _verb(old.kind, False)} it",
-            _HINTS.get(old.kind, ""),
-            trace,
-        )
+        _unordered(machine, strand, old, named, writes, operation, where)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and kind in _PROXY
     if unseen and not all(machine.knows(strand, agent, old.moment, fenced=True) for agent in old.agents):
-        machine.fault(
-            "PR110",
-            operation,
-            f"{_NAMED[kind]} reads '{place}' here through the async proxy, and no proxy fence follows the threads' "
-            "writes to it",
-            "put nvvm.fence.proxy async.shared between the writes and the barrier",
-            trace,
-        )
+        buffer = where.memory.field_at(where.offset or 0)
+        machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     if old.kind in _OWN_LANES and kind in _TENSOR:
-        _thread_fenced(machine, strand, old, kind, verb, place, operation)
+        _thread_fenced(machine, strand, old, named, where.memory.space, operation)
     return True
 
 
-def _verb(kind: str, writes: bool) -> str:
-    """What one does who accesses memory: threads are several."""
-    return ("write" if writes else "read") + ("" if kind == ".generic" else "s")
+def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
+    """An access as findings name it, a member of the enum ``ordered_access``."""
+    if kind == ".generic" and space == "tmem":
+        return ".dealloc"  # threads reach tensor memory by tcgen05.ld and tcgen05.st only
+    if kind == ".tma" and not writes:
+        return ".tma_read" if agents and agents[0][0] == "bulk" else ".tma_send"
+    return f"{kind}_{'write' if writes else 'read'}"
+
+
+def _unordered(
+    machine: Machine, strand: Strand, old: Access, named: str, writes: bool, operation: Operation, where: Address
+) -> None:
+    """Report two accesses whose order is missing: data used before they are there, or memory reused while in use.
+
+    Args:
+        named: the later access.
+    """
+    at = (("earlier", old.operation),)
+    buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
+    earlier = _named(old.kind, old.writes, old.agents, space)
+    hazard = "RAW" if not writes else "WAW" if old.writes else "WAR"
+    if _handed_on(machine, strand, old):
+        machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
+    elif {named, earlier} & _BY_THREADS:
+        if hazard == "RAW":
+            machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)
+        else:
+            machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+    elif hazard == "RAW":
+        machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
+    else:
+        machine.report("PR112", "here", operation, at=at, hazard=hazard, buffer=buffer, access=named, earlier=earlier)
 
 
 def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, set[int]]) -> bool:
@@ -189,15 +185,11 @@ def _raced(
         home, warp = agent
         others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
         if home == strand.cta and others and not machine.knows(strand, agent, old.moment):
-            place = where.memory.field_at(where.offset or 0)
-            machine.fault(
-                "PR116",
-                operation,
-                f"threads {'write' if writes else 'read'} '{place}' here, and no barrier orders this after other "
-                f"threads {'read' if writes else 'wrote'} it",
-                "put a barrier between the two that all these threads cross",
-                ((f"it is {'read' if writes else 'written'} here", old.operation),),
-            )
+            buffer = where.memory.field_at(where.offset or 0)
+            if writes:
+                machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
+            else:
+                machine.report("PR116", "raw", operation, at=(("write", old.operation),), buffer=buffer)
             break
     return True
 
@@ -205,24 +197,16 @@ def _raced(
 def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
     """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
     home = old.agents[0][-2] if old.agents else strand.cta
-    if not isinstance(home, int) or home == strand.cta or home not in machine.narrow:
+    if not isinstance(home, int) or home == strand.cta or home not in machine.releases.narrow:
         return
-    moment, arrival = machine.narrow[home]
-    if moment <= old.moment or machine.wide.get(home, -1) > old.moment:
+    moment, arrival = machine.releases.narrow[home]
+    if moment <= old.moment or machine.releases.wide.get(home, -1) > old.moment:
         return
     if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
-        machine.fault(
-            "PR127",
-            operation,
-            "the arrival that orders this after the write of another CTA has the scope of one CTA",
-            "arrive with scope = #nvvm.mem_scope<cluster>",
-            (("it is written here", old.operation), ("this arrives", arrival)),
-        )
+        machine.report("PR127", "here", operation, at=(("write", old.operation), ("arrival", arrival)))
 
 
-def _thread_fenced(
-    machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
-) -> None:
+def _thread_fenced(machine: Machine, strand: Strand, old: Access, named: str, space: str, operation: Operation) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
     others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
     if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
@@ -230,14 +214,8 @@ def _thread_fenced(
     before = machine.since("before", strand.cta, others, old.moment)
     after = machine.since("after", strand.cta, strand.warps, old.moment)
     if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
-        machine.fault(
-            "PR115",
-            operation,
-            f"{_NAMED[kind]} {verb} '{place}' here after {_NAMED[old.kind]} of other threads, and no tcgen05 fences "
-            "stand around the barrier that orders the two",
-            "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
-            ((f"this is {_NAMED[old.kind]}", old.operation),),
-        )
+        earlier = _named(old.kind, old.writes, old.agents, space)
+        machine.report("PR115", "here", operation, at=(("earlier", old.operation),), access=named, earlier=earlier)
 
 
 _MOST_ELEMENTS = 4096  # of what one thread has of a tile
@@ -295,20 +273,10 @@ def _handed_on(machine: Machine, strand: Strand, old: Access) -> bool:
     return old.kind == ".load" and known and mine.isdisjoint(threads)
 
 
-def _code(old: Access, kind: str, writes: bool) -> str:
-    """Which finding it is: data used before they are there, or memory used again while it is still read."""
-    if old.kind in (".load", ".store") or kind in (".load", ".store"):
-        return "PR113" if old.writes and not writes else "PR114"
-    return "PR111" if old.writes and not writes else "PR112"
-
-
-def _pipelined(machine: Machine) -> frozenset[tuple[str, str]]:
-    found = machine.state.get("pipelined")
-    if not isinstance(found, frozenset):
-        table = machine.book.tables["pipelined", "ptx"]
-        found = frozenset((str(a), str(b)) for a, b in table.rows)
-        machine.state["pipelined"] = found
-    return found
+@lru_cache(maxsize=8)
+def _pipelined(book: Rulebook) -> frozenset[tuple[str, ...]]:
+    """Accesses of one issuing warp that are ordered as they are issued."""
+    return frozenset(book.shared_table("pipelined").rows)
 
 
 def generic(
@@ -345,11 +313,6 @@ def registers(machine: Machine, strand: Strand, operation: Operation, where: Add
     if queue is not None:
         for group in queue.in_flight():
             if any(meets(mine, one) for one in group.registers):
-                machine.fault(
-                    "PR103",
-                    operation,
-                    "registers of a wgmma that is in flight are accessed here",
-                    "wait for its group first: nvvm.wgmma.wait.group.sync.aligned",
-                    (("the wgmma is issued here", group.operations[-1]),),
-                )
+                at = (("issue", group.operations[-1]),)
+                machine.report("PR103", "here", operation, at=at, registers=where.memory.name)
                 group.registers.clear()

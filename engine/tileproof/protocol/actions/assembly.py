@@ -84,7 +84,7 @@ def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int
     for one in found:
         step = step_of(machine.book, one.opcode)
         if step == "unknown" or (step and not straight):
-            raise Unfollowed(operation, "inline assembly synchronises here")
+            raise Unfollowed(operation, "assembly")
         values = [_value(text, names) for text in one.operands]
         if step == "proxy_fence":
             proxy_fence(machine, strand, instruction)
@@ -145,7 +145,7 @@ def _execute(
         count, bits = _vector(one.opcode)
         bulk_load(machine, strand, operation, places[0], places[-1], count * bits // 8)
     else:
-        raise Unfollowed(operation, "inline assembly synchronises here")
+        raise Unfollowed(operation, "assembly")
 
 
 def _vector(opcode: str) -> tuple[int, int]:

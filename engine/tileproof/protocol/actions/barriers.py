@@ -6,11 +6,13 @@ import re
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, registrar, result
-from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, Unfollowed
+from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Barrier
 from tileproof.protocol.steps import words
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -20,12 +22,12 @@ def barrier_keys(machine: Machine, strand: Strand, instruction: Instruction, pla
     """The barriers that an operand names, and how many threads name each."""
     where = address(strand, instruction, place)
     if where is None or where.offset is None:
-        raise Unfollowed(instruction.operation, "the address of the barrier is not known")
+        raise Unfollowed(instruction.operation, "barrier_address")
     return {(cta, where.memory.serial, where.offset): count for cta, count in machine.targets(strand, where).items()}
 
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
-    memory = machine.memories[key[1]]
+    memory = machine.allocations.by_serial[key[1]]
     for name, size_, start in memory.fields:
         if start <= key[2] < start + size_:
             return f"'{name}'[{(key[2] - start) // 8}]"
@@ -38,18 +40,11 @@ def barrier_at(machine: Machine, strand: Strand, instruction: Instruction, key: 
     operation = instruction.operation
     if found is None:
         if key[0] < machine.shape.ctas:
-            machine.fault(
-                "PR120", operation, f"the barrier {barrier_name(machine, key)} is used here and was never initialised"
-            )
+            machine.report("PR120", "here", operation, barrier=barrier_name(machine, key))
         return None
     access = found.initialised
     if not all(machine.knows(strand, agent, access.moment) for agent in access.agents):
-        machine.fault(
-            "PR121",
-            operation,
-            f"the barrier {found.name} is used here by threads that nothing orders after its initialisation",
-            trace=(("it is initialised here", found.operation),),
-        )
+        machine.report("PR121", "here", operation, at=(("init", found.operation),), barrier=found.name)
         access.agents = ()
     return found
 
@@ -62,7 +57,7 @@ def barrier_agent(key: BarrierKey) -> Agent:
 def _barrier_init(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     count = integer(machine, strand, instruction, 1)
     if count is None:
-        raise Unfollowed(instruction.operation, "the count of the barrier is not known")
+        raise Unfollowed(instruction.operation, "barrier_count")
     for key in barrier_keys(machine, strand, instruction, 0):
         _once(machine, instruction.operation, key)
         agents = tuple((strand.cta, warp) for warp in strand.warps)
@@ -75,13 +70,8 @@ def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     """Each barrier is initialised once; that all threads of a warp do it together is practice."""
     before = machine.barriers.get(key)
     if before is not None:
-        machine.fault(
-            "PR129",
-            operation,
-            f"the barrier {barrier_name(machine, key)} is initialised again, and nothing invalidated it",
-            "initialise it once, or put mbarrier.inval before the second time",
-            (("it is initialised here", before.operation),),
-        )
+        name = barrier_name(machine, key)
+        machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
 
 @action("barrier_inval")
@@ -131,23 +121,29 @@ def arrive(
         if not barrier.published:
             unpublished(machine, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
-            machine.wide[strand.cta] = machine.now
+            machine.releases.wide[strand.cta] = machine.now
         else:
-            machine.narrow[strand.cta] = (machine.now, operation)
+            machine.releases.narrow[strand.cta] = (machine.now, operation)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
     if count > barrier.pending:
-        machine.fault(
-            "PR122",
-            operation,
-            f"{count} arrivals come here at the barrier {barrier.name}, whose phase waits for "
-            f"{barrier.pending if barrier.pending == barrier.count else f'{barrier.pending} more of {barrier.count}'}",
-            trace=(("it is initialised here", barrier.operation),),
-        )
+        _too_many(machine, operation, barrier, count)
         count = barrier.pending
     barrier.gathered.join(clock)
     barrier.pending -= count
     settle(barrier)
+
+
+def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: int) -> None:
+    """Report arrivals beyond the pending count of a phase."""
+    init = (("init", barrier.operation),)
+    name, expected, pending = barrier.name, barrier.count, barrier.pending
+    if pending == expected:
+        machine.report("PR122", "count", operation, at=init, barrier=name, arrivals=count, count=expected)
+    else:
+        machine.report(
+            "PR122", "pending", operation, at=init, barrier=name, arrivals=count, count=expected, pending=pending
+        )
 
 
 def settle(barrier: Barrier) -> None:
@@ -162,13 +158,7 @@ def settle(barrier: Barrier) -> None:
 
 def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> None:
     barrier.published = True
-    machine.fault(
-        "PR123",
-        operation,
-        f"the initialisation of the barrier {barrier.name} is not fenced: the async proxy and other CTAs may not see "
-        "it",
-        trace=(("it is initialised here", barrier.operation),),
-    )
+    machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
 def _released(machine: Machine, strand: Strand, operation: Operation) -> Clock:
@@ -200,7 +190,7 @@ def _arrive_expect(machine: Machine, strand: Strand, instruction: Instruction) -
 def _expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     count = integer(machine, strand, instruction, 1)
     if count is None:
-        raise Unfollowed(instruction.operation, "the number of bytes is not known")
+        raise Unfollowed(instruction.operation, "expected_bytes")
     for key, threads in barrier_keys(machine, strand, instruction, 0).items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
@@ -217,11 +207,11 @@ _ROUND = 2  # after so many phases a parity comes again
 def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[BarrierKey, Barrier, bool] | None:
     keys = barrier_keys(machine, strand, instruction, 0)
     if len(keys) != 1:
-        raise Unfollowed(instruction.operation, "the threads wait for different barriers")
+        raise Unfollowed(instruction.operation, "different_barriers")
     key = next(iter(keys))
     parity = integer(machine, strand, instruction, 1)
     if parity is None:
-        raise Unfollowed(instruction.operation, "the parity that is waited for is not known")
+        raise Unfollowed(instruction.operation, "parity")
     barrier = barrier_at(machine, strand, instruction, key)
     if barrier is None:
         return None
@@ -244,7 +234,7 @@ def _wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     if found is not None:
         key, barrier, over = found
         if not over:
-            strand.blocked = ("barrier", key)
+            strand.blocked = OnMbarrier(key)
             return WAITS
         _passes(machine, strand, key, barrier)
     result(strand, instruction, 1)

@@ -61,10 +61,8 @@ def result(strand: Strand, instruction: Instruction, value: Value) -> None:
 
 
 def type_of_result(machine: Machine, operation: Operation) -> str:
-    resolve = machine.state.get("resolve")
     uses = operation.outputs or operation.inputs
-    text = uses[-1].text if uses else ""
-    return resolve(text) if callable(resolve) else text
+    return machine.module.resolve(uses[-1].text) if uses else ""
 
 
 def memory_word(instruction: Instruction, place: int) -> str:

@@ -16,11 +16,11 @@ from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
-from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Fields, Lanes
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierKey, Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -99,7 +99,7 @@ def _raw_copy(machine: Machine, strand: Strand, instruction: Instruction) -> int
         bulk_read(machine, strand, operation, sized(source, integer(machine, strand, instruction, 2)))
         return strand.place + 1
     if "multicast" in words(operation):
-        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+        raise Unfollowed(operation, "copy_receivers")
     barrier, size_ = address(strand, instruction, 2), integer(machine, strand, instruction, 3)
     if operation.name.endswith("shared.cta"):
         bulk_across(machine, strand, operation, target, source, barrier, size_)
@@ -126,9 +126,9 @@ def bulk_load(
         size_: the bytes that one thread's copy brings.
     """
     if barrier is None or barrier.offset is None or target is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+        raise Unfollowed(operation, "copy_barrier")
     if size_ is None:
-        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
+        raise Unfollowed(operation, "copy_bytes")
     homes = machine.targets(strand, barrier)
     for cta, threads in machine.targets(strand, target).items():
         home = cta if cta in homes else next(iter(homes))
@@ -164,19 +164,14 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
     barrier = fields.barrier if isinstance(fields, Fields) else None
     mask = fields.mask if isinstance(fields, Fields) else None
     if barrier is None or barrier.offset is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+        raise Unfollowed(operation, "copy_barrier")
     text = instruction.types[0] if instruction.types else ""
     ctas_of_atom = _collecting(text)
     size_ = _bytes(text, instruction.types[1] if len(instruction.types) > 1 else "")
     if size_ is None:
-        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
+        raise Unfollowed(operation, "copy_bytes")
     if len(strand.threads) == 1 and machine.shape.threads > 1:
-        machine.fault(
-            "PR140",
-            operation,
-            "one elected thread executes this bulk copy, which elects a thread by itself and needs a whole warp",
-            "move it out of the region under nvvm.elect.sync",
-        )
+        machine.report("PR140", "here", operation)
     receivers = [strand.cta]
     shared = _sharing(words(operation), strand.cta, machine.shape.ctas)
     if shared is not None:
@@ -186,7 +181,7 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
         # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
         size_ //= max(mask.bit_count(), 1)
     elif mask is not None or "mcast = true" in text:
-        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+        raise Unfollowed(operation, "copy_receivers")
     for _ in strand.warps:
         for cta in receivers:
             home = cta & ~1 if ctas_of_atom == 2 else cta
@@ -205,9 +200,7 @@ def complete_on(
     """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
     barrier = machine.barriers.get(key)
     if barrier is None:
-        machine.fault(
-            "PR120", operation, f"the barrier {barrier_name(machine, key)} of this copy was never initialised"
-        )
+        machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
         return
     if not barrier.published:
         unpublished(machine, barrier, operation)
@@ -273,9 +266,8 @@ def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> in
     operation = instruction.operation
     target, tensor_map, barrier = (address(strand, instruction, place) for place in range(3))
     if barrier is None or barrier.offset is None or target is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
-    boxes = machine.state.get("boxes")
-    size_ = boxes.get(-tensor_map.memory.serial) if isinstance(boxes, dict) and tensor_map is not None else None
+        raise Unfollowed(operation, "copy_barrier")
+    size_ = machine.module.boxes.get(-tensor_map.memory.serial) if tensor_map is not None else None
     mask = named_operand(machine, strand, instruction, "multicast_mask")
     chosen = named_operand(machine, strand, instruction, "predicate")
     times = len(strand.threads)
@@ -286,12 +278,12 @@ def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> in
     receivers = [strand.cta if target.cta is None else target.cta]
     if "multicast_mask" in words(operation):
         if not isinstance(mask, int):
-            raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+            raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
     for _ in range(times):
         for cta in receivers:
             if not isinstance(cta, int):
-                raise Unfollowed(operation, "the CTA that the bulk copy is sent to is not known")
+                raise Unfollowed(operation, "copy_receiver")
             home = cta & ~1 if barrier.leader else cta
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
@@ -305,7 +297,7 @@ def _cancel(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     """An asynchronous question that answers on a barrier, in all CTAs of the cluster where it says so."""
     where, barrier = address(strand, instruction, 0), address(strand, instruction, 1)
     if barrier is None or barrier.offset is None:
-        raise Unfollowed(instruction.operation, "the barrier of the answer is not known")
+        raise Unfollowed(instruction.operation, "answer_barrier")
     every = "multicast" in words(instruction.operation)
     size_ = limit(machine, "cancel_bytes")
     for cta in range(machine.shape.ctas) if every else (strand.cta,):

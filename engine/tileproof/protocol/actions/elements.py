@@ -69,38 +69,26 @@ def _loaded_value(machine: Machine, strand: Strand, operation: Operation, where:
     if where is None or where.memory.space != "smem":
         return None
     slot_read(machine, strand, operation, where)
-    held = machine.slots.get((strand.cta, where.memory.serial, where.offset))
+    held = machine.tensor.addresses.get((strand.cta, where.memory.serial, where.offset))
     if held is not None or where.offset is None or not _SCALAR.fullmatch(type_of_result(machine, operation)):
         return held
     home = strand.cta if where.cta is None else where.cta
-    found = machine.letters.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
+    found = machine.mailboxes.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
     return found[0] if found is not None else None
 
 
 def slot_read(machine: Machine, strand: Strand, operation: Operation, where: Address) -> None:
     """The address of tensor memory is read: behind its allocation, and nothing else was written where it lies."""
-    slot = ("slot", strand.cta, where.memory.serial, where.offset)
-    written = machine.state.get(slot)
-    if isinstance(written, tuple):
+    slot = (strand.cta, where.memory.serial, where.offset)
+    written = machine.tensor.writes.get(slot)
+    if written is not None:
         agents, moment, allocation = written
         if not all(machine.knows(strand, agent, moment) for agent in agents):
-            machine.fault(
-                "PR153",
-                operation,
-                "the address of tensor memory is read here, and nothing orders this after its allocation",
-                "cross a barrier between the two",
-                (("it is allocated here", allocation),),
-            )
-            machine.state[slot] = ((), 0, allocation)
-    over = machine.overwritten.pop((strand.cta, where.memory.serial, where.offset), None)
+            machine.report("PR153", "unordered", operation, at=(("allocation", allocation),))
+            del machine.tensor.writes[slot]
+    over = machine.tensor.overwritten.pop(slot, None)
     if over is not None:
-        machine.fault(
-            "PR159",
-            operation,
-            "the address of tensor memory is read here, and something else was written over it",
-            "give the address of tensor memory its own place in shared memory",
-            (("it is overwritten here", over),),
-        )
+        machine.report("PR159", "here", operation, at=(("write", over),))
 
 
 @action("write")
@@ -126,4 +114,4 @@ def post(machine: Machine, strand: Strand, where: Address, value: Value) -> None
     if where.memory.space != "smem" or where.offset is None or not isinstance(value, int):
         return
     for cta in machine.targets(strand, where):
-        machine.letters.setdefault((cta, where.memory.serial), {})[where.offset] = (value, where.extent or 4)
+        machine.mailboxes.setdefault((cta, where.memory.serial), {})[where.offset] = (value, where.extent or 4)

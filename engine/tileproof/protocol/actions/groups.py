@@ -31,7 +31,7 @@ def _wgmma_commit(machine: Machine, strand: Strand, instruction: Instruction) ->
 def _wgmma_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     pending = integer(machine, strand, instruction, 0) if instruction.inputs else number(instruction.operation, "group")
     if pending is None:
-        raise Unfollowed(instruction.operation, "the number of pending groups is not written")
+        raise Unfollowed(instruction.operation, "pending_groups")
     queue = strand.queue("wgmma")
     if queue.open.operations:
         uncommitted(machine, queue.open.operations[-1], instruction.operation)
@@ -43,14 +43,11 @@ def _wgmma_wait(machine: Machine, strand: Strand, instruction: Instruction) -> i
 
 
 def uncommitted(machine: Machine, operation: Operation, wait: Operation | None) -> None:
-    trace = (("the wait that does not cover it", wait),) if wait is not None else ()
-    machine.fault(
-        "PR101",
-        operation,
-        "this wgmma is in no committed group: no wait covers it",
-        "put nvvm.wgmma.commit.group.sync.aligned behind the last wgmma of the group",
-        trace,
-    )
+    """Report a wgmma whose group is not committed where a wait, or the end of the kernel, is reached."""
+    if wait is not None:
+        machine.report("PR101", "waited", operation, at=(("wait", wait),))
+    else:
+        machine.report("PR101", "ended", operation)
 
 
 @action("bulk_commit")

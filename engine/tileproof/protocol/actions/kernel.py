@@ -20,12 +20,7 @@ def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) 
     if count is not None:
         low, high, step = (limit(machine, f"{name}_registers") for name in ("least", "most", "step"))
         if not low <= count <= high or count % step:
-            machine.fault(
-                "PR161",
-                instruction.operation,
-                f"a warpgroup asks for {count} registers a thread: the count is a multiple of {step} from {low} to "
-                f"{high}",
-            )
+            machine.report("PR161", "here", instruction.operation, count=count, low=low, high=high, step=step)
         for warp in strand.warps:
             machine.budgets[strand.cta, warp] = (count, instruction.operation)
     return strand.place + 1
@@ -40,12 +35,7 @@ def _finish(machine: Machine, strand: Strand, instruction: Instruction) -> int:
             uncommitted(machine, queue.open.operations[-1], None)
         left = [group for group in queue.committed if group.operations]
         if left:
-            machine.fault(
-                "PR104",
-                left[-1].operations[-1],
-                "no wait covers this wgmma before the kernel ends",
-                "wait for its group: nvvm.wgmma.wait.group.sync.aligned",
-            )
+            machine.report("PR104", "here", left[-1].operations[-1])
     bulk = strand.queues.get("bulk")
     if bulk is not None:
         _bulk_left(machine, bulk)
@@ -58,17 +48,13 @@ def _bulk_left(machine: Machine, queue: Queue) -> None:
     """Bulk stores that no wait covers."""
     commits = any(i.effect is not None and i.effect.name == "bulk_commit" for i in machine.program.code)
     if queue.open.operations:
-        machine.fault(
-            "PR105" if commits else "PR107",
-            queue.open.operations[-1],
-            "this bulk store is in no committed group: no wait covers it",
-            "put nvvm.cp.async.bulk.commit.group behind it" + ("" if commits else ", and wait for it"),
-        )
+        if commits:
+            machine.report("PR105", "here", queue.open.operations[-1])
+        else:
+            machine.report("PR107", "uncommitted", queue.open.operations[-1])
     left = [group for group in queue.committed if group.operations]
     if left:
-        machine.fault(
-            "PR106" if queue.waited else "PR107",
-            left[-1].operations[-1],
-            "the kernel ends while this bulk store may still read its shared memory",
-            "wait for its group: nvvm.cp.async.bulk.wait_group",
-        )
+        if queue.waited:
+            machine.report("PR106", "here", left[-1].operations[-1])
+        else:
+            machine.report("PR107", "unwaited", left[-1].operations[-1])

@@ -59,23 +59,13 @@ def _wgmma(machine: Machine, strand: Strand, instruction: Instruction, spaces: S
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", strand.cta, warp) for warp in strand.warps)
             access(machine, strand, operation, where, ".wgmma", False, agents, moment)
-    touched = next((strand.touched[one[0]] for one in used if one[0] in strand.touched), None)
+    touched = next((one[0] for one in used if one[0] in strand.touched), None)
     if not strand.fenced:
-        machine.fault(
-            "PR102",
-            operation,
-            "no wgmma.fence stands before the first wgmma",
-            "put nvvm.wgmma.fence.aligned before it",
-        )
+        machine.report("PR102", "first", operation)
         strand.fenced = True
     elif touched is not None:
-        machine.fault(
-            "PR102",
-            operation,
-            "registers of this wgmma were accessed since the last wgmma.fence",
-            "put nvvm.wgmma.fence.aligned between the access and the wgmma",
-            (("they are accessed here", touched),),
-        )
+        name = machine.allocations.by_serial[touched].name
+        machine.report("PR102", "written", operation, at=(("write", strand.touched[touched]),), registers=name)
     for one in used:
         strand.touched.pop(one[0], None)
     queue.add(operation, moment)
@@ -133,7 +123,7 @@ def _mma_commit(machine: Machine, strand: Strand, instruction: Instruction) -> i
     clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in strand.clock.known.items()})
     mask = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else None
     if len(instruction.inputs) > 1 and mask is None:
-        raise Unfollowed(instruction.operation, "the mask of the commit is not known")
+        raise Unfollowed(instruction.operation, "commit_mask")
     for key, threads in barrier_keys(machine, strand, instruction, 0).items():
         ctas = [key[0]] if mask is None else [c for c in range(machine.shape.ctas) if mask >> c & 1]
         for cta in ctas:

@@ -7,34 +7,35 @@ from collections.abc import Sequence
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
-from tileproof.protocol.machine import Machine, Unfollowed, Use
+from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Use
 from tileproof.protocol.vector_clock import Clock
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierName, OnBarrier, OnCluster, Strand
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arriving: int, wanted: int) -> int:
+def _rendezvous(machine: Machine, strand: Strand, name: BarrierName, arriving: int, wanted: int) -> int:
     """Wait until as many threads are at one barrier as it takes."""
     if strand.passed == name:
         strand.passed = None
         return strand.place + 1
-    there = machine.rendezvous.setdefault(name, [])
+    there = machine.named.waiting.setdefault(name, [])
     if strand not in there:
         _uses(machine, strand, strand.place, name, wanted)
         there.append(strand)
     if _threads(there) < wanted:
-        strand.blocked = ("threads", (name, wanted))
+        strand.blocked = OnBarrier(name, wanted)
         return WAITS
     _crowded(machine, strand, name, there, wanted)
     machine.meet_all(there)
     for other in there:
         if other is not strand:
             other.passed = name
-    machine.rendezvous[name] = []
-    machine.uses[name].complete = machine.now
+    machine.named.waiting[name] = []
+    machine.named.uses[name].complete = machine.now
     return strand.place + 1
 
 
@@ -43,44 +44,27 @@ def _threads(there: Sequence[Strand]) -> int:
     return sum(32 * len(strand.warps) for strand in there)
 
 
-def _crowded(machine: Machine, strand: Strand, name: tuple[int, object], there: Sequence[Strand], wanted: int) -> None:
+def _crowded(machine: Machine, strand: Strand, name: BarrierName, there: Sequence[Strand], wanted: int) -> None:
     """More threads come than a barrier counts. Where each has a barrier of its own, they are not known to meet."""
     count = _threads(there)
-    if count > wanted and name[1] is not None and not machine.uses[name].disputed:
-        machine.fault(
-            "PR136",
-            machine.program.code[strand.place].operation,
-            f"{count} threads come at the named barrier {name[1]}, which counts {wanted}: it lets go on those that "
-            "come first",
-            f"count {count} threads, or give each group of {wanted} a barrier of its own",
-        )
+    if count > wanted and name[1] is not None and not machine.named.uses[name].disputed:
+        operation = machine.program.code[strand.place].operation
+        machine.report("PR136", "here", operation, id=name[1], count=wanted, arrivals=count)
 
 
-def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
+def _uses(machine: Machine, strand: Strand, place: int, name: BarrierName, wanted: int) -> None:
     """A strand comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
     operation = machine.program.code[place].operation
-    last = machine.uses.get(name)
+    last = machine.named.uses.get(name)
     if last is None or last.complete is not None:
-        machine.uses[name] = Use(wanted, operation)
+        machine.named.uses[name] = Use(wanted, operation)
     if last is not None and last.complete is None and last.wanted != wanted:
-        machine.fault(
-            "PR133",
-            operation,
-            f"the named barrier {name[1]} counts {wanted} threads here and {last.wanted} where other threads use it",
-            "give each use a barrier of its own",
-            (("it is used here", last.operation),),
-        )
+        other = (("other", last.operation),)
+        machine.report("PR133", "counts", operation, at=other, id=name[1], count=wanted, other=last.wanted)
         last.wanted, last.disputed = wanted, True
     elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
-        machine.fault(
-            "PR133",
-            operation,
-            f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
-            "it lets go on is left to chance",
-            "give each use a barrier of its own",
-            (("it is used here", last.operation),),
-        )
-    machine.uses[name].warps.update(strand.warps)
+        machine.report("PR133", "order", operation, at=(("other", last.operation),), id=name[1])
+    machine.named.uses[name].warps.update(strand.warps)
 
 
 def _follows(strand: Strand, warps: set[int], moment: int) -> bool:
@@ -107,17 +91,13 @@ def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[
     ident = integer(machine, strand, instruction, 0) if has_id else 0
     wanted = integer(machine, strand, instruction, 1 if has_id else 0) if has_count else every
     if wanted is None:
-        raise Unfollowed(operation, "the number of threads at the barrier is not known")
+        raise Unfollowed(operation, "thread_count")
     if wanted % 32 or wanted > every:
-        machine.fault(
-            "PR131",
-            operation,
-            f"the barrier waits for {wanted} threads; a CTA has {every} and they come by warps of 32",
-        )
+        machine.report("PR131", "here", operation, count=wanted, threads=every)
         wanted = min(-(-wanted // 32) * 32, every)
     count = limit(machine, "named_barriers")
     if ident is not None and not 0 <= ident < count:
-        machine.fault("PR132", operation, f"there is no named barrier {ident}: a CTA has those from 0 to {count - 1}")
+        machine.report("PR132", "here", operation, id=ident, last=count - 1)
     return ident, wanted
 
 
@@ -125,7 +105,7 @@ def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[
 def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     ident, wanted = _named(machine, strand, instruction)
     name = (strand.cta, ident)
-    there = machine.rendezvous.setdefault(name, [])
+    there = machine.named.waiting.setdefault(name, [])
     _uses(machine, strand, strand.place, name, wanted)
     ghost = strand.part(strand.threads)
     ghost.clock = machine.arriving(strand)
@@ -135,9 +115,24 @@ def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> i
         machine.meet_all(there)
         for other in there:
             other.passed = name
-        machine.rendezvous[name] = []
-        machine.uses[name].complete = machine.now
+        machine.named.waiting[name] = []
+        machine.named.uses[name].complete = machine.now
     return strand.place + 1
+
+
+def threads_missing(machine: Machine, strand: Strand) -> None:
+    """Report a strand that waits for ever at a barrier of threads, or of the cluster."""
+    operation = machine.program.code[strand.place].operation
+    wait = strand.blocked
+    if not isinstance(wait, OnBarrier):
+        expected = machine.shape.threads * machine.shape.ctas
+        machine.report("PR130", "cluster", operation, expected=expected, reach=machine.cluster.threads)
+        return
+    reach = _threads(machine.named.waiting.get(wait.name, ()))
+    if wait.name[1] is None:
+        machine.report("PR130", "unnamed", operation, expected=wait.expected, reach=reach)
+    else:
+        machine.report("PR130", "named", operation, barrier=wait.name[1], expected=wait.expected, reach=reach)
 
 
 @action("warp_sync")
@@ -147,45 +142,46 @@ def _warp_sync(machine: Machine, strand: Strand, instruction: Instruction) -> in
 
 @action("cluster_fence")
 def _cluster_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    machine.wide[strand.cta] = machine.tick()
+    machine.releases.wide[strand.cta] = machine.tick()
     return strand.place + 1
 
 
 @action("cluster_arrive")
 def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     if not instruction.operation.name.endswith("relaxed"):
-        machine.wide[strand.cta] = machine.tick()
-    held = machine.state.setdefault("cluster", {"threads": 0, "clock": Clock(), "phase": 0, "done": Clock()})
-    assert isinstance(held, dict)
-    held["clock"].join(machine.arriving(strand))
-    held["threads"] += len(strand.threads)
+        machine.releases.wide[strand.cta] = machine.tick()
+    held = machine.cluster
+    held.used = True
+    held.gathered.join(machine.arriving(strand))
+    held.threads += len(strand.threads)
     if strand.arrived is not None:
         unwaited(machine, strand.arrived)
     strand.arrived = instruction.operation
-    strand.values[0] = held["phase"]
-    if held["threads"] >= machine.shape.threads * machine.shape.ctas:
-        held["phase"] += 1
-        held["done"].join(held["clock"])
-        held["clock"], held["threads"] = Clock(), 0
+    strand.values[0] = held.phase
+    if held.threads >= machine.shape.threads * machine.shape.ctas:
+        held.phase += 1
+        held.done.join(held.gathered)
+        held.gathered, held.threads = Clock(), 0
     return strand.place + 1
 
 
 def unwaited(machine: Machine, arrival: Operation) -> None:
-    machine.fault("PR134", arrival, "these threads arrive at the barrier of the cluster and do not wait for its end")
+    """Report an arrival at the cluster barrier that no wait follows."""
+    machine.report("PR134", "here", arrival)
 
 
 @action("cluster_wait")
 def _cluster_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    held = machine.state.get("cluster")
+    held = machine.cluster
     mine = strand.values[0]
     if strand.arrived is None:
-        machine.fault("PR135", instruction.operation, "these threads did not arrive at the barrier of the cluster")
-    if not isinstance(held, dict) or not isinstance(mine, int):
+        machine.report("PR135", "here", instruction.operation)
+    if not held.used or not isinstance(mine, int):
         return strand.place + 1
-    if held["phase"] <= mine:
-        strand.blocked = ("cluster", None)
+    if held.phase <= mine:
+        strand.blocked = OnCluster()
         return WAITS
-    strand.clock.join(held["done"])
+    strand.clock.join(held.done)
     strand.version += 1
     strand.arrived = None
     return strand.place + 1

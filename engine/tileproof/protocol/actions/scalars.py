@@ -12,7 +12,7 @@ from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Lanes, Memory, Value
+from tileproof.protocol.values import Address, Lanes, Value
 from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
@@ -91,12 +91,12 @@ _SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
 def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int:
     """Every run of an allocation gives the same memory; registers belong to a strand, which is why they need no CTA."""
     operation = instruction.operation
-    key: tuple[str, int | str] = ("memory", id(operation))
+    key: int | str = id(operation)
     if operation.name == "llvm.mlir.addressof":
-        key = ("global", operation.pieces[0].partition("@")[2].partition(" ")[0])
+        key = operation.pieces[0].partition("@")[2].partition(" ")[0]
     kind = type_of_result(machine, operation)
-    memory = machine.state.get(key)
-    if not isinstance(memory, Memory):
+    memory = machine.allocations.by_origin.get(key)
+    if memory is None:
         space = "smem"
         text = words(operation)
         named = _SPACE.search(kind) or _SPACE.search(text)
@@ -105,9 +105,7 @@ def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int
         fields = operation.attribute("smem.struct_fields")
         parts = tuple((n, int(b), int(o)) for n, b, o in _FIELD.findall(fields.text)) if fields is not None else ()
         name = operation.results[0].name if operation.results else space
-        memory = Memory(name, space, len(machine.memories) + 1, parts)
-        machine.memories[memory.serial] = memory
-        machine.state[key] = memory
+        memory = machine.allocations.by_origin[key] = machine.allocations.add(name, space, parts)
     found = read_type(kind)
     unit = 8
     match found:

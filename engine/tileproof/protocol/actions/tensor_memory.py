@@ -12,7 +12,7 @@ from tileproof.protocol.actions.elements import slot_read
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Memory, Value
+from tileproof.protocol.values import Address, Value
 from tileproof.protocol.warps import Strand
 
 ACTIONS: dict[str, Action] = {}
@@ -28,29 +28,25 @@ def _tmem_alloc(machine: Machine, strand: Strand, instruction: Instruction) -> i
     slot = address(strand, instruction, slot_place)
     least, most = limit(machine, "least_columns"), limit(machine, "most_columns")
     if columns is not None and (not least <= columns <= most or columns & (columns - 1)):
-        machine.fault(
-            "PR150",
-            operation,
-            f"{columns} columns of tensor memory: an allocation has a power of two from {least} to {most}",
-        )
-    if machine.state.get(("released", strand.cta)):
-        machine.fault("PR151", operation, "tensor memory is allocated here after the permit to allocate was given up")
-    held = machine.tmem.setdefault(strand.cta, [])
+        machine.report("PR150", "here", operation, columns=columns, least=least, most=most)
+    release = machine.tensor.released.get(strand.cta)
+    if release is not None:
+        machine.report("PR151", "here", operation, at=(("release", release),))
+    held = machine.tensor.allocated.setdefault(strand.cta, [])
     taken = sum(n for _, n, _ in held)
     if columns is not None and taken + columns > most:
-        machine.fault("PR152", operation, f"{taken + columns} columns of tensor memory are allocated, there are {most}")
-    memory = machine.state.get("tmem")
-    if not isinstance(memory, Memory):
-        memory = Memory("tensor memory", "tmem", len(machine.memories) + 1)
-        machine.memories[memory.serial] = memory
-        machine.state["tmem"] = memory
+        machine.report("PR152", "here", operation, columns=taken + columns, most=most)
+    memory = machine.tensor.memory
+    if memory is None:
+        memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem")
     held.append((taken, columns or 0, operation))
     if slot is not None:
         agents = tuple((strand.cta, warp) for warp in strand.warps)
         access(machine, strand, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
-        machine.slots[strand.cta, slot.memory.serial, slot.offset] = Address(memory, taken, 32)
-        machine.overwritten.pop((strand.cta, slot.memory.serial, slot.offset), None)
-        machine.state["slot", strand.cta, slot.memory.serial, slot.offset] = (agents, machine.now, operation)
+        place = (strand.cta, slot.memory.serial, slot.offset)
+        machine.tensor.addresses[place] = Address(memory, taken, 32)
+        machine.tensor.overwritten.pop(place, None)
+        machine.tensor.writes[place] = (agents, machine.now, operation)
     return strand.place + 1
 
 
@@ -59,16 +55,11 @@ def _tmem_address(machine: Machine, strand: Strand, instruction: Instruction) ->
     slot = address(strand, instruction, 0)
     value: Value = None
     if slot is not None:
-        value = machine.slots.get((strand.cta, slot.memory.serial, slot.offset))
+        value = machine.tensor.addresses.get((strand.cta, slot.memory.serial, slot.offset))
         if value is None and machine.now > 0:
-            memory = machine.state.get("tmem")
-            value = Address(memory, None, 32) if isinstance(memory, Memory) else None
-            machine.fault(
-                "PR153",
-                instruction.operation,
-                "the address of tensor memory is read here before any allocation wrote it",
-                "allocate, then cross a barrier, then read the address",
-            )
+            memory = machine.tensor.memory
+            value = Address(memory, None, 32) if memory is not None else None
+            machine.report("PR153", "before", instruction.operation)
     if slot is not None:
         slot_read(machine, strand, instruction.operation, slot)
     if isinstance(value, Address):
@@ -85,7 +76,7 @@ def _result_bits(machine: Machine, operation: Operation) -> int:
 
 @action("tmem_release")
 def _tmem_release(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    machine.state["released", strand.cta] = instruction.operation
+    machine.tensor.released[strand.cta] = instruction.operation
     return strand.place + 1
 
 
@@ -94,7 +85,7 @@ def _tmem_free(machine: Machine, strand: Strand, instruction: Instruction) -> in
     where = address(strand, instruction, 0)
     columns = integer(machine, strand, instruction, 1)
     operation = instruction.operation
-    held = machine.tmem.setdefault(strand.cta, [])
+    held = machine.tensor.allocated.setdefault(strand.cta, [])
     match_ = None
     if where is not None and where.offset is not None:
         match_ = next((one for one in held if one[0] == where.offset), None)
@@ -113,31 +104,23 @@ def _tmem_free(machine: Machine, strand: Strand, instruction: Instruction) -> in
         )
     if match_ is None:
         if held or where is not None:
-            machine.fault("PR154", operation, "this frees tensor memory that is not allocated")
+            machine.report("PR154", "here", operation)
         return strand.place + 1
     if columns is not None and columns != match_[1]:
-        machine.fault(
-            "PR155",
-            operation,
-            f"{columns} columns of tensor memory are freed, {match_[1]} were allocated",
-            trace=(("they are allocated here", match_[2]),),
-        )
+        at = (("allocation", match_[2]),)
+        machine.report("PR155", "here", operation, at=at, columns=columns, allocated=match_[1])
     held.remove(match_)
     return strand.place + 1
 
 
 def grouped(machine: Machine, operation: Operation, two: bool) -> None:
     """All tcgen05 operations of a kernel work on as many CTAs."""
-    first = machine.state.setdefault("group", (two, operation))
-    assert isinstance(first, tuple)
-    if first[0] is not two:
-        machine.fault(
-            "PR158",
-            operation,
-            f"this works on {'two CTAs' if two else 'one CTA'}, other tcgen05 operations of the kernel on "
-            f"{'one' if two else 'two'}",
-            trace=(("for example here", first[1]),),
-        )
+    first = machine.tensor.group
+    if first is None:
+        machine.tensor.group = (two, operation)
+    elif first[0] is not two:
+        at = (("other", first[1]),)
+        machine.report("PR158", "here", operation, at=at, group=1 + two, other=2 - two)
 
 
 def cta_pair(machine: Machine, strand: Strand, text: str) -> tuple[int, ...]:
@@ -153,19 +136,18 @@ def live(machine: Machine, strand: Strand, operation: Operation, where: Address)
         return
     low = where.offset
     high = low + (where.extent or 1)
-    held = machine.tmem.get(strand.cta, [])
+    held = machine.tensor.allocated.get(strand.cta, [])
     if not any(start <= low and high <= start + count for start, count, _ in held) and (
-        held or machine.state.get("tmem")
+        held or machine.tensor.memory is not None
     ):
-        known = ", ".join(f"[{start}, {start + count})" for start, count, _ in held) or "none"
-        key = ("outside", id(operation))
-        if not machine.state.get(key):
-            machine.state[key] = True
-            machine.fault(
-                "PR156",
-                operation,
-                f"columns [{low}, {high}) of tensor memory are used here; allocated at this moment: {known}",
-            )
+        if id(operation) in machine.tensor.outside:
+            return
+        machine.tensor.outside.add(id(operation))
+        if held:
+            known = ", ".join(f"[{start}, {start + count})" for start, count, _ in held)
+            machine.report("PR156", "outside", operation, low=low, high=high, allocated=known)
+        else:
+            machine.report("PR156", "none", operation, low=low, high=high)
 
 
 def tmem_load(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
