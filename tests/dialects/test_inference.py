@@ -18,7 +18,7 @@ from conftest import SHARED, corpus, corpus_files
 from tileproof.dialects.infer import Refusal, infer, operations
 from tileproof.dialects.infer.memory import advance
 from tileproof.dialects.operands import resolve
-from tileproof.dialects.type_flow import Conflict, conflicts
+from tileproof.dialects.type_flow import TypeConflict, conflicts
 from tileproof.dialects.values import Other, Pointer, element_bits, read_type
 from tileproof.layout.values import Dynamic
 from tileproof.mlir.ir import Module, Operation
@@ -34,7 +34,7 @@ def read(text: str, name: str = "-") -> Module:
     return scan.module
 
 
-def found(text: str) -> list[Conflict]:
+def found(text: str) -> list[TypeConflict]:
     return list(conflicts(read(text)))
 
 
@@ -147,12 +147,12 @@ def test_a_text_without_contradiction_has_none():
     assert found(LAYOUTS) == []
 
 
-def only(text: str) -> Conflict:
+def only(text: str) -> TypeConflict:
     (conflict,) = found(text)
     return conflict
 
 
-def marked(text: str, conflict: Conflict) -> str:
+def marked(text: str, conflict: TypeConflict) -> str:
     return text[conflict.span.start : conflict.span.end]
 
 

@@ -41,7 +41,7 @@ from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom
 from tileproof.rulebase.expression import Scalar
-from tileproof.rulebase.findings import Statement, state
+from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
@@ -129,7 +129,7 @@ class _Check:
 
     # -- reporting
 
-    def find(self, span: Span, stated: Statement) -> None:
+    def find(self, span: Span, stated: Stated) -> None:
         """Report a finding of the engine."""
         self.diagnostics.append(finding(self.book, self.source, span, stated))
 
@@ -394,13 +394,13 @@ class _Check:
             for fault in outcome.faults:
                 traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
                 span = fault.operation.name_span
-                found = finding(self.book, self.source, span, Statement(fault.code, fault.message + traced, fault.hint))
+                found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
                 places += [Related(step.operation.name_span, str(step)) for step in fault.path]
                 self.diagnostics.append(replace(found, related=tuple(places)))
             if outcome.unfollowed is not None:
                 left = outcome.unfollowed
-                self.find(left.operation.name_span, Statement(left.code, left.message, left.hint))
+                self.find(left.operation.name_span, Stated(left.code, left.message, left.hint))
 
     def judge_four_ops(self) -> None:
         """The operations around ``nvvm.wgmma.mma_async``, as the reference pages want them."""

@@ -20,7 +20,7 @@ from tileproof.mlir.types import Kind, Node
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom, Binding, Bounded, Enumerated
 from tileproof.rulebase.expression import Scalar
-from tileproof.rulebase.findings import Statement, state
+from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
@@ -45,7 +45,7 @@ class Facts:
 class MalformedAtom(ValueError):
     """An atom whose parameters do not fit its declaration."""
 
-    def __init__(self, stated: Statement, span: Span) -> None:
+    def __init__(self, stated: Stated, span: Span) -> None:
         super().__init__(stated.message)
         self.stated = stated
         self.span = span

@@ -22,12 +22,12 @@ from tileproof.layout.values import ComposedLayout, Layout
 from tileproof.mlir.ir import Block, Module, Operation, TypeUse
 from tileproof.mlir.signature import Signature, parameters, result_count, signature
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.findings import Statement, state
+from tileproof.rulebase.findings import Stated, state
 from tileproof.rulebase.load import default_files, load
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class TypeConflict:
     """A contradiction, in the words of the dialect's own verifier where it has some.
 
     Attributes:
@@ -36,12 +36,12 @@ class Conflict:
         operation: where a verifier would report it.
     """
 
-    stated: Statement
+    stated: Stated
     span: Span
     operation: Operation
 
 
-def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[Conflict]:
+def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[TypeConflict]:
     """Everything that contradicts itself in a module, in textual order.
 
     Args:
@@ -63,7 +63,7 @@ class _Flow:
         self.types: dict[str, str] = {}
         self.resolved: dict[str, str] = {}
 
-    def run(self) -> Iterator[Conflict]:
+    def run(self) -> Iterator[TypeConflict]:
         for operation in self.module.operations:
             yield from self.operation(operation)
 
@@ -74,7 +74,7 @@ class _Flow:
             found = self.resolved[use.text] = resolve(use.text, self.aliases)
         return found
 
-    def operation(self, operation: Operation) -> Iterator[Conflict]:
+    def operation(self, operation: Operation) -> Iterator[TypeConflict]:
         written = signature(operation)
         operands = yield from self.uses(operation, written)
         results = None if written.results is None else tuple(map(self.text, written.results))
@@ -101,7 +101,7 @@ class _Flow:
             self.types = around
         self.define(operation, results)
 
-    def uses(self, operation: Operation, written: Signature) -> Generator[Conflict, None, tuple[str, ...] | None]:
+    def uses(self, operation: Operation, written: Signature) -> Generator[TypeConflict, None, tuple[str, ...] | None]:
         """The types of the operands as the operation writes them, or else as they are defined; None if one is unknown.
 
         They are None as well where the two differ: then it is not clear what the operation works on.
@@ -175,7 +175,7 @@ def same_type(a: str, b: str) -> bool:
 
 def _mismatch(
     book: Rulebook, operation: Operation, written: Signature, inferred: Sequence[str], declared: Sequence[str]
-) -> Conflict:
+) -> TypeConflict:
     """An operation declares other results than it has."""
     name, given, wanted = operation.name, _quoted(inferred), _quoted(declared)
     pairs = [(read_type(a), read_type(b)) for a, b in zip(inferred, declared, strict=False)]
@@ -184,23 +184,23 @@ def _mismatch(
         stated = state(book, "IR020", "same_function", operation=name, inferred=given, declared=wanted)
     else:
         stated = state(book, "IR020", "here", operation=name, inferred=given, declared=wanted)
-    return Conflict(stated, _span(written.results, operation), operation)
+    return TypeConflict(stated, _span(written.results, operation), operation)
 
 
-def _misuse(book: Rulebook, operation: Operation, span: Span, value: str, written: str, defined: str) -> Conflict:
+def _misuse(book: Rulebook, operation: Operation, span: Span, value: str, written: str, defined: str) -> TypeConflict:
     """An operation writes another type for an operand than its definition has."""
     stated = state(book, "IR021", "here", value=value, written=written, defined=defined)
-    return Conflict(stated, span, operation)
+    return TypeConflict(stated, span, operation)
 
 
-def _refused(book: Rulebook, operation: Operation, written: Signature, refusal: Refusal) -> Conflict:
+def _refused(book: Rulebook, operation: Operation, written: Signature, refusal: Refusal) -> TypeConflict:
     """An operation that has no result for these operands."""
     name, said = operation.name, refusal.wording
     if refusal.reason != said:
         stated = state(book, "IR022", "because", operation=name, refusal=said, reason=refusal.reason)
     else:
         stated = state(book, "IR022", "here", operation=name, refusal=said)
-    return Conflict(stated, _span(written.operands or written.results, operation), operation)
+    return TypeConflict(stated, _span(written.operands or written.results, operation), operation)
 
 
 def _quoted(types: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
 from tileproof.judge.target import Target
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.findings import Statement, state
+from tileproof.rulebase.findings import Stated, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class FileReport:
     empty: bool = False
 
 
-def finding(book: Rulebook, source: Source, span: Span, stated: Statement) -> Diagnostic:
+def finding(book: Rulebook, source: Source, span: Span, stated: Stated) -> Diagnostic:
     """A diagnostic of the engine itself: what it states at one place, with name, severity and sources of its rule."""
     found = book.findings[stated.code]
     return Diagnostic(source, span, stated.code, found.name, found.severity, stated.message, stated.hint, found.sources)

@@ -21,7 +21,7 @@ from tileproof.protocol.state import (
     TensorMemory,
 )
 from tileproof.protocol.trace import Passed, way
-from tileproof.protocol.values import Address, Lanes, Memory, Value
+from tileproof.protocol.values import Address, Allocation, Lanes, Value
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, Meeting, Strand
 from tileproof.rulebase.book import Rulebook
@@ -43,7 +43,7 @@ class Unfollowed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ProtocolFault:
     """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
 
     code: str
@@ -74,7 +74,7 @@ class Machine:
     book: Rulebook
     actions: dict[str, Callable[[Machine, Strand, Instruction], int]]
     module: Surroundings
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ProtocolFault] = field(default_factory=list)
     strands: list[Strand] = field(default_factory=list)
     allocations: Allocations = field(default_factory=Allocations)
     boards: dict[tuple[int, int], Board] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Machine:
         if is_count(text):
             return self.shape.extents.argument
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
-            return Address(Memory(f"argument {slot}", "gmem", -slot), 0, 8)
+            return Address(Allocation(f"argument {slot}", "gmem", -slot), 0, 8)
         return None
 
     def advance(self, strand: Strand) -> bool:
@@ -399,7 +399,7 @@ class Machine:
             path = way(self.history, [one for _, one in at], mine)
         said = state(self.book, code, case, **facts)
         trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
-        self.faults.append(Fault(code, operation, said.message, said.hint, trace, path))
+        self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))
 
     def mark(self, event: str, strand: Strand) -> None:
         """Note that something happens now to the warps of a strand."""
@@ -410,7 +410,7 @@ class Machine:
         """Whether something happened to one of these warps after a moment."""
         return any(self.marks.get((event, cta, warp), -1) > moment for warp in warps)
 
-    def board(self, cta: int, memory: Memory) -> Board:
+    def board(self, cta: int, memory: Allocation) -> Board:
         return self.boards.setdefault((cta, memory.serial), Board())
 
     def knows(self, strand: Strand, agent: Agent, moment: int, fenced: bool = False, alone: bool = False) -> bool:
@@ -471,4 +471,4 @@ def _warp(agent: Agent) -> object:
     return agent[-1] if isinstance(agent, tuple) else None
 
 
-__all__ = ["Fault", "Machine", "Unfollowed"]
+__all__ = ["Machine", "ProtocolFault", "Unfollowed"]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.memory import Access
-from tileproof.protocol.values import Address, Memory
+from tileproof.protocol.values import Address, Allocation
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierName, Strand
 
@@ -33,12 +33,12 @@ class Surroundings:
 class Allocations:
     """Memory (``scalars``, ``tensor_memory``): by serial number, and by the operation or global that stands for it."""
 
-    by_serial: dict[int, Memory] = field(default_factory=dict)
-    by_origin: dict[int | str, Memory] = field(default_factory=dict)
+    by_serial: dict[int, Allocation] = field(default_factory=dict)
+    by_origin: dict[int | str, Allocation] = field(default_factory=dict)
 
-    def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Memory:
+    def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
         """A new allocation."""
-        memory = Memory(name, space, len(self.by_serial) + 1, fields)
+        memory = Allocation(name, space, len(self.by_serial) + 1, fields)
         self.by_serial[memory.serial] = memory
         return memory
 
@@ -150,7 +150,7 @@ class TensorMemory:
         outside: operations found to access columns that are not allocated, by ``id``.
     """
 
-    memory: Memory | None = None
+    memory: Allocation | None = None
     allocated: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
     addresses: dict[Place, Address] = field(default_factory=dict)
     writes: dict[Place, tuple[tuple[Agent, ...], int, Operation]] = field(default_factory=dict)

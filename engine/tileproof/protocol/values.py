@@ -28,7 +28,7 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Allocation:
     """An allocation.
 
     Attributes:
@@ -68,7 +68,7 @@ class Address:
         loose: whether it is cut from a larger part at a coordinate that was not followed.
     """
 
-    memory: Memory
+    memory: Allocation
     offset: int | None
     unit: int
     cta: int | Lanes | None = None

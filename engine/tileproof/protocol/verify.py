@@ -14,7 +14,7 @@ from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_nam
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit, threads_missing
 from tileproof.protocol.folding import Extents, Shape
-from tileproof.protocol.machine import Fault, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, words
@@ -48,8 +48,8 @@ class Outcome:
     """
 
     kernel: Operation
-    faults: tuple[Fault, ...]
-    unfollowed: Fault | None
+    faults: tuple[ProtocolFault, ...]
+    unfollowed: ProtocolFault | None
     steps: int
 
 
@@ -58,8 +58,8 @@ class Run:
     """One run of a kernel: what was found, and where the machine had to stop."""
 
     machine: Machine
-    faults: tuple[Fault, ...]
-    stopped: Fault | None
+    faults: tuple[ProtocolFault, ...]
+    stopped: ProtocolFault | None
 
     @property
     def clean(self) -> bool:
@@ -153,7 +153,7 @@ def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
         yield run(one, shape.extent + 1)
 
 
-def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[Fault]:
+def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[ProtocolFault]:
     """What many tiles of few turns show: an order that exists only where a loop goes round its whole ring of stages.
 
     What as many tiles of many turns show as well hangs on no length.
@@ -255,10 +255,10 @@ def _run(machine: Machine) -> Run:
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
 
 
-def _unfollowed(machine: Machine, operation: Operation, case: str) -> Fault:
+def _unfollowed(machine: Machine, operation: Operation, case: str) -> ProtocolFault:
     """The finding that a kernel is not followed beyond an operation."""
     said = state(machine.book, "PR190", case)
-    return Fault(said.code, operation, said.message, said.hint)
+    return ProtocolFault(said.code, operation, said.message, said.hint)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -410,7 +410,7 @@ def overdrawn(machine: Machine) -> None:
         machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)
 
 
-def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:
+def _each_once(faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
     seen = set()
     for fault in faults:
         key = (fault.code, fault.operation.span)

@@ -17,7 +17,7 @@ from tileproof.base.source import Span
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin
 from tileproof.rulebase.expression import Scalar
-from tileproof.rulebase.findings import Statement, state
+from tileproof.rulebase.findings import Stated, state
 
 NONE = ".none"
 """The member of an enum that stands for the absence of a modifier: it is not spelled."""
@@ -28,10 +28,10 @@ UNSPELLED = "."
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class InstructionFault:
     """Something that keeps an instruction from having facts: a finding of rules/ptx.rule."""
 
-    stated: Statement
+    stated: Stated
     span: Span
 
     @property
@@ -52,7 +52,7 @@ class Opcode:
     declaration: Instruction | None
     values: dict[str, Scalar]
     modifiers: tuple[tuple[_Modifier, ...], ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[InstructionFault, ...]
 
     @property
     def taken(self) -> list[tuple[Modifiers, tuple[_Modifier, ...]]]:
@@ -99,7 +99,7 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
             stated = state(book, "PT002", "near", opcode=_first_words(text), nearest=close)
         else:
             stated = state(book, "PT002", "here", opcode=_first_words(text))
-        return Opcode(None, {}, (), (Fault(stated, Span(0, len(text))),))
+        return Opcode(None, {}, (), (InstructionFault(stated, Span(0, len(text))),))
     modifiers = [f".{word}" for word in words[count:]]
     found = None
     for plan in _chosen(_plans(book, name), modifiers):
@@ -303,7 +303,7 @@ class _Reader:
         self.found: list[list[_Modifier]] = [[] for _ in plan.sizes]
         self.formats = 0
         self.ignored = False
-        self.faults: list[Fault] = []
+        self.faults: list[InstructionFault] = []
 
     def read(self, modifiers: list[str]) -> Opcode:
         plan, declaration = self.plan, self.plan.declaration
@@ -377,5 +377,5 @@ class _Reader:
         """
         return all(len(self.found[before]) == self.plan.sizes[before] for before in self.plan.needed[i])
 
-    def fault(self, stated: Statement, start: int, text: str) -> None:
-        self.faults.append(Fault(stated, Span(start, start + len(text))))
+    def fault(self, stated: Stated, start: int, text: str) -> None:
+        self.faults.append(InstructionFault(stated, Span(start, start + len(text))))

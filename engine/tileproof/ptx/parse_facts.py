@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
-from tileproof.ptx.opcode import Fault, Opcode, read_opcode
+from tileproof.ptx.opcode import InstructionFault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Instruction as Declaration
@@ -40,7 +40,7 @@ class Lowered:
     opcode: Opcode | None
     form: OperandForm | None
     values: dict[str, Scalar]
-    faults: tuple[Fault, ...]
+    faults: tuple[InstructionFault, ...]
 
     @property
     def declaration(self) -> Declaration | None:
@@ -48,7 +48,7 @@ class Lowered:
         return self.opcode.declaration if self.opcode is not None else None
 
     @property
-    def opcode_faults(self) -> tuple[Fault, ...]:
+    def opcode_faults(self) -> tuple[InstructionFault, ...]:
         """The faults that are in the opcode."""
         return self.opcode.faults if self.opcode is not None else self.faults
 
@@ -77,17 +77,17 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
     try:
         instruction = cut(text)
     except SyntaxFault as fault:
-        found = Fault(state(book, "PT001", "here", problem=fault), Span(fault.start, fault.end))
+        found = InstructionFault(state(book, "PT001", "here", problem=fault), Span(fault.start, fault.end))
         return Lowered(text, None, None, None, {}, (found,))
     opcode = read_opcode(book, instruction.opcode)
     values = dict(opcode.values)
     form = None
-    faults: list[Fault] = []
+    faults: list[InstructionFault] = []
     if opcode.faults:
         start = instruction.opcode_start
-        faults += [Fault(f.stated, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
+        faults += [InstructionFault(f.stated, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
-        faults.append(Fault(state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span))
+        faults.append(InstructionFault(state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
         form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
         if form is None:
@@ -143,7 +143,7 @@ def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool
     return (members if notation is Notation.MEMBERS else parts) == len(form.items[i])
 
 
-def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) -> Fault:
+def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) -> InstructionFault:
     """Why no declared form fits: the number of operands, or the one that is an address or is none."""
     operands = instruction.operands
     counts, listed, forms = _wanted(declaration)
@@ -156,7 +156,7 @@ def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) 
             stated = state(
                 book, "PT006", "several", instruction=declaration.name, counts=listed, found=found, forms=forms
             )
-        return Fault(stated, span)
+        return InstructionFault(stated, span)
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
     place, name, written = at + 1, declaration.name, _written(form)
@@ -169,7 +169,7 @@ def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) 
             stated = state(book, "PT007", "members", operand=place, instruction=name, form=written)
         case Notation.ADDRESS | Notation.EITHER:
             stated = state(book, "PT007", "address", operand=place, instruction=name, form=written)
-    return Fault(stated, instruction.span(at))
+    return InstructionFault(stated, instruction.span(at))
 
 
 @lru_cache(maxsize=1024)
@@ -237,7 +237,7 @@ class _Reader:
         members = self.form.notations[self.at] is Notation.MEMBERS
         return operand.parts[0].members[self.part] if members else operand.parts[self.part]
 
-    def fault(self, code: str, instruction: Instruction, registers: Registers) -> Fault:
+    def fault(self, code: str, instruction: Instruction, registers: Registers) -> InstructionFault:
         """What is wrong with an operand that has no facts."""
         part = self.part_of(instruction.operands[self.at])
         if code == "PT008":
@@ -245,7 +245,7 @@ class _Reader:
             stated = state(self.book, "PT008", "here", register=name)
         else:
             stated = state(self.book, "PT007", "single", operand=self.at + 1, form=_written(self.form))
-        return Fault(stated, instruction.span(self.at))
+        return InstructionFault(stated, instruction.span(self.at))
 
 
 @lru_cache(maxsize=1 << 17)

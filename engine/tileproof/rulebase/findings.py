@@ -13,7 +13,7 @@ _PLACEHOLDER = re.compile(r"\{(?:(\w+)\()?(\w+)\)?\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Stated:
     """A finding at one place, in words."""
 
     code: str
@@ -21,7 +21,7 @@ class Statement:
     hint: str
 
 
-def state(book: Rulebook, code: str, case: str, /, **facts: object) -> Statement:
+def state(book: Rulebook, code: str, case: str, /, **facts: object) -> Stated:
     """What a finding says in one of its cases.
 
     Raises:
@@ -33,7 +33,7 @@ def state(book: Rulebook, code: str, case: str, /, **facts: object) -> Statement
         raise ValueError(f"{code} has no case '{case}'")
     if facts.keys() != chosen.facts.keys():
         raise ValueError(f"{code} {case} states {', '.join(chosen.facts)}, not {', '.join(facts)}")
-    return Statement(
+    return Stated(
         code, _filled(book, chosen, chosen.message, facts), _filled(book, chosen, chosen.hint, facts) or found.hint
     )
 
@@ -92,4 +92,4 @@ def _lookup(book: Rulebook, name: str, enum: str | None) -> str:
     return f"'{name}' has no row for {', '.join(missing)}" if missing else ""
 
 
-__all__ = ["Statement", "place", "problems", "state"]
+__all__ = ["Stated", "place", "problems", "state"]

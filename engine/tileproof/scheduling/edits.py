@@ -43,7 +43,7 @@ class Home:
 _REST = re.compile(r"[ \t\r]*(loc\(.*\))?[ \t\r]*(//.*)?$")
 
 
-class Places:
+class InsertionPoints:
     """The places of a text. Operations are known by the offsets at which they start."""
 
     def __init__(self, source: Source, operations: Sequence[Operation]) -> None:
@@ -125,7 +125,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class InsertedLine:
     """A line to insert; lines at one place stand in the order of ``rank``."""
 
     gap: Gap
@@ -136,7 +136,7 @@ class Line:
 class Edited:
     """A text with lines inserted, and where each piece of it comes from."""
 
-    def __init__(self, text: str, lines: Sequence[Line]) -> None:
+    def __init__(self, text: str, lines: Sequence[InsertedLine]) -> None:
         end = "\r\n" if "\r\n" in text else "\n"
         pieces, at, self._starts, sizes = [], 0, [0], [0]
         for line in sorted(lines, key=lambda one: (one.gap.offset, one.rank, one.text)):
@@ -158,4 +158,4 @@ class Edited:
         return old
 
 
-__all__ = ["Edited", "Gap", "Home", "Line", "Places"]
+__all__ = ["Edited", "Gap", "Home", "InsertedLine", "InsertionPoints"]

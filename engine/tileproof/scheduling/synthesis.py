@@ -13,11 +13,11 @@ from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.machine import Fault
+from tileproof.protocol.machine import ProtocolFault
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, Gap, Line, Places
+from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 
 _LOOPS = ("scf.for", "scf.while")
 _SECONDS = 2.0  # for one proposal of Z3
@@ -25,7 +25,7 @@ _SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Insertable:
     """An operation that can be inserted: a row of the table ``schedule``.
 
     Attributes:
@@ -55,17 +55,17 @@ class Insertion:
         drain: whether it waits behind a loop for what the last turns left.
     """
 
-    kind: Kind
+    kind: Insertable
     subject: int
     gap: Gap
     pending: int = 0
     drain: bool = False
 
     @property
-    def line(self) -> Line:
+    def line(self) -> InsertedLine:
         """The line that it becomes."""
         form = self.kind.generic.replace("'", '"') if self.gap.generic else self.kind.custom
-        return Line(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
+        return InsertedLine(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
 
 
 Plan = tuple[Insertion, ...]
@@ -101,7 +101,7 @@ class Scheduler:
         self.source = source
         self.progress = progress
         self.module = scan(source).module
-        self.places = Places(source, self.module.operations)
+        self.places = InsertionPoints(source, self.module.operations)
         self.trials = 0
         self.wanted: frozenset[Key] = frozenset()
         self.step = effects(book, self.module.aliases)
@@ -109,12 +109,12 @@ class Scheduler:
     # -- rule data
 
     @cached_property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, Insertable]:
         found = {}
         for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
             role, side, groups, most, custom, generic = row
             assert isinstance(most, int)
-            found[name] = Kind(
+            found[name] = Insertable(
                 name, str(role), side == ".behind", groups == ".turns", most, str(custom), str(generic), rank
             )
         return found
@@ -136,7 +136,7 @@ class Scheduler:
         """What an operation does in the protocol."""
         return self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
 
-    def repair(self, fault: Fault, origin: Callable[[int], int]) -> tuple[int, tuple[Kind, ...]] | None:
+    def repair(self, fault: ProtocolFault, origin: Callable[[int], int]) -> tuple[int, tuple[Insertable, ...]] | None:
         """Which operations a finding asks for, and beside which operation; None where no insertion helps."""
         rows = self.book.tables["schedule_repair", "ptx"].rows
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
@@ -272,7 +272,7 @@ class Scheduler:
                 self.wanted = self.keys(edited, outcomes)
                 return tuple(plan.values())
 
-    def beside(self, kind: Kind, subject: int) -> Iterator[Insertion]:
+    def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
         """An operation beside its subject; a wait behind each loop around it as well."""
         gap = self.places.beside(subject, kind.behind)
         if gap is not None:
@@ -291,7 +291,7 @@ class Scheduler:
             return []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
 
-    def present(self, kind: Kind, subject: int) -> bool:
+    def present(self, kind: Insertable, subject: int) -> bool:
         """Whether the text has such an operation behind a subject already, before anything synchronises."""
         for start in (subject, *(op.span.start for op in self.places.enclosing(subject))):
             home = self.places.homes[start]
@@ -438,4 +438,4 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
     return Scheduler(book, source, progress).run()
 
 
-__all__ = ["Insertion", "Kind", "Scheduled", "Scheduler", "schedule"]
+__all__ = ["Insertable", "Insertion", "Scheduled", "Scheduler", "schedule"]

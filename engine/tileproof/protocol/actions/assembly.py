@@ -26,7 +26,7 @@ action = registrar(ACTIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PtxStatement:
     """An instruction of PTX: its opcode, and its operands as they are written, without brackets."""
 
     opcode: str
@@ -45,7 +45,7 @@ def _plain(found: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def statements(written: str) -> tuple[tuple[Statement, ...], bool]:
+def statements(written: str) -> tuple[tuple[PtxStatement, ...], bool]:
     """The instructions of an assembly text as the IR writes it, and whether all of them are executed in turn."""
     text = re.sub(r"\{\$(\w+)\}", r"$\1", _ESCAPE.sub(_plain, written))
     text = re.sub(r"//[^\n]*", "", text)
@@ -54,7 +54,7 @@ def statements(written: str) -> tuple[tuple[Statement, ...], bool]:
         line = _BEFORE.sub("", piece.strip().strip("{};").strip())
         opcode, _, rest = line.replace("\t", " ").partition(" ")
         if opcode and not opcode.startswith("."):
-            found.append(Statement(opcode, tuple(_NAME.findall(rest))))
+            found.append(PtxStatement(opcode, tuple(_NAME.findall(rest))))
     return tuple(found), _HIDDEN.search(text.replace("::", "")) is None
 
 
@@ -131,7 +131,7 @@ def _computed(opcode: str, values: list[Value]) -> Value:
 
 
 def _execute(
-    machine: Machine, strand: Strand, operation: Operation, step: str, one: Statement, values: list[Value]
+    machine: Machine, strand: Strand, operation: Operation, step: str, one: PtxStatement, values: list[Value]
 ) -> None:
     """One instruction that takes part in the protocol."""
     places = [value if isinstance(value, Address) else None for value in values]
@@ -158,4 +158,4 @@ def _integer(value: Value) -> int | None:
     return value if isinstance(value, int) else None
 
 
-__all__ = ["ACTIONS", "Statement", "statements", "step_of"]
+__all__ = ["ACTIONS", "PtxStatement", "statements", "step_of"]
