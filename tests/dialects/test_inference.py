@@ -77,7 +77,7 @@ def test_every_result_in_generic_form_is_the_one_inferred():
 def test_no_types_of_a_real_kernel_contradict_each_other(path: Path):
     conflict = found(path.read_text(encoding="utf-8"))
     if path.name == INVALID:
-        assert [c.code for c in conflict] == ["IR022"]
+        assert [c.stated.code for c in conflict] == ["IR022"]
         assert "expects same profile for `src` and `dst`" in conflict[0].message
     else:
         assert conflict == []

@@ -290,7 +290,7 @@ def test_the_graph_shows_what_is_issued_and_waited_for(stripped: Path, tmp_path:
 
 
 def test_networkx_is_imported_for_the_graph_only():
-    code = "import sys, tileproof.cli, tileproof.api, tileproof.verbs.schedule; sys.exit('networkx' in sys.modules)"
+    code = "import sys, tileproof.cli, tileproof.api, tileproof.scheduling.text; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -13,11 +13,11 @@ the one interleaving that is run: an order that nobody established is missing in
 *Proxies.* What a thread writes into shared memory is seen by the tensor core and by TMA only after a proxy fence. A
 clock has a second half for that: up to which moment the writes of a warp are fenced.
 
-*Threads* run as strands: sets of threads that are at one place (``strand.py``). A condition that differs between
-threads splits a strand; where its parts meet again they are one. So a CTA of 512 threads is five or six strands, each
-one role. All CTAs of a cluster run, each with its strands.
+*Threads* run as thread sets: sets of threads that are at one place (``thread_set.py``). A condition that differs between
+threads splits a thread set; where its parts meet again they are one. So a CTA of 512 threads is five or six thread sets, each
+one role. All CTAs of a cluster run, each with its thread sets.
 
-*Footprints.* Where threads share a tile out among themselves, each warp touches bytes of its own (``footprint.py``):
+*Footprints.* Where threads share a tile out among themselves, each warp touches bytes of its own (``access_set.py``):
 threads race only where one touches what another warp wrote or reads. Where a part is not known, nothing is said of it.
 
 *Bounds.* What the stages and phases of a ring do depends on the count of the iteration modulo twice the depth of the
@@ -34,9 +34,9 @@ tile. Inline assembly is read instruction by instruction (``actions/assembly.py`
 
 What cannot be followed is named (PR190), and nothing that depends on it is reported.
 
-Modules, from low to high: ``values``, ``footprint`` and ``folding`` compute integers and addresses; ``effects`` reads
+Modules, from low to high: ``values``, ``access_set`` and ``folding`` compute integers and addresses; ``effects`` reads
 which operation is which step from rules/protocol; ``building`` turns a kernel into a ``tree``, ``consumers`` finds in
 it where loads of tensor memory are over, and ``program`` lays it out as a list of instructions without what does not
-matter; ``memory``, ``clock`` and ``strand`` are the state; ``machine`` runs; ``actions`` holds what each step does;
+matter; ``memory``, ``clock`` and ``thread_set`` are the state; ``machine`` runs; ``actions`` holds what each step does;
 ``verify`` asks for all kernels of a module.
 """

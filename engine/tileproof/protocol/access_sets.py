@@ -26,8 +26,8 @@ _BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
-    """What the warps of a strand touch.
+class AccessSet:
+    """What the warps of a thread set touch.
 
     Attributes:
         start: the byte of the allocation that the lowest bit of the sets stands for.
@@ -44,7 +44,7 @@ class Footprint:
         """The byte behind the last one."""
         return self.start + max(one.bit_length() for one in self.warps.values())
 
-    def clashes(self, other: Footprint) -> dict[int, set[int]] | None:
+    def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
         if self.swizzle == other.swizzle:
             first = min(self.start, other.start)
@@ -87,9 +87,9 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
     return int.from_bytes(after, "little")
 
 
-def footprint(
+def access_set(
     shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], origin: str = ""
-) -> Footprint | None:
+) -> AccessSet | None:
     """What threads touch through a type; None where that is not known.
 
     Args:
@@ -105,7 +105,7 @@ def footprint(
         return None
     found = _warps(held[0], parts, threads)
     swizzle = held[1] if whole is None or held[1] is not None else whole[1]
-    return None if found is None else Footprint(*found, swizzle)
+    return None if found is None else AccessSet(*found, swizzle)
 
 
 @lru_cache(maxsize=4096)

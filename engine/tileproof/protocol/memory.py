@@ -7,7 +7,7 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import Footprint
+from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.vector_clock import Agent
 
 
@@ -22,7 +22,7 @@ class Access:
         kind: what makes it, a row of the table ``protocol_access``: ``.generic``, ``.tma``, ``.mma`` and so on.
         shape: the type through which threads share the piece out; two accesses through one type are by one thread each.
         vague: whether it is the part of a warpgroup, somewhere behind ``low``.
-        prints: which bytes each warp touches, where that is known.
+        touched_bytes: which bytes each warp touches, where that is known.
     """
 
     low: int
@@ -34,11 +34,11 @@ class Access:
     operation: Operation
     shape: str = ""
     vague: bool = False
-    prints: Footprint | None = None
+    touched_bytes: AccessSet | None = None
 
 
 @dataclass(slots=True)
-class Board:
+class AccessLog:
     """The accesses to one allocation that still matter."""
 
     accesses: list[Access] = field(default_factory=list)

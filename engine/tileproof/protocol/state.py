@@ -11,7 +11,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address, Allocation
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import BarrierName, Strand
+from tileproof.protocol.warps import BarrierName, ThreadSet
 
 Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, allocation, byte
 
@@ -86,12 +86,12 @@ class Releases:
     """When a CTA last released its writes to other CTAs (``barriers``, ``rendezvous``).
 
     Attributes:
-        narrow: by an arrival at a barrier of another CTA with the scope of one CTA, which releases too little.
-        wide: by an arrival, or a fence, with the scope of the cluster.
+        cta_scope: by an arrival at a barrier of another CTA with the scope of one CTA, which releases too little.
+        cluster_scope: by an arrival, or a fence, with the scope of the cluster.
     """
 
-    narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
-    wide: dict[int, int] = field(default_factory=dict)
+    cta_scope: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    cluster_scope: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class Use:
 class NamedBarriers:
     """The barriers of threads of a CTA (``rendezvous``): who waits at each, and its last use."""
 
-    waiting: dict[BarrierName, list[Strand]] = field(default_factory=dict)
+    waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)
     uses: dict[BarrierName, Use] = field(default_factory=dict)
 
 

@@ -17,7 +17,7 @@ Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream `
 
 @dataclass(slots=True)
 class Clock:
-    """What one strand knows.
+    """What one thread set knows.
 
     Attributes:
         known: for each agent the last moment whose accesses are over.

@@ -18,7 +18,7 @@ from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, words
-from tileproof.protocol.trace import Passed
+from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -31,8 +31,8 @@ _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # what a count is that the kernel gets as an argument
 _ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "bulk_load", "raw_copy", "cancel"}
 _ARRIVING_COPIES = {"tma_load", "bulk_load"}
-_ORDERS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
-_HANGS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
+_HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
+_DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 _ASYNCHRONOUS = re.compile(
     r"wgmma|mbarrier|cp\.async|tcgen05|tmem|atom\.tma|tma_|simt_async_copy|nvvm\.barrier|sm90\.mma|setmaxregister"
@@ -69,7 +69,7 @@ class Run:
     @property
     def calm(self) -> bool:
         """Whether it was followed to its end, and what was found is neither an order that is missing nor a hang."""
-        serious = any(fault.code in _ORDERS or fault.code in _HANGS for fault in self.faults)
+        serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
         return not serious and self.stopped is None and self.machine.coverage.complete
 
     @property
@@ -117,7 +117,7 @@ def verify(
         def run(shape: Shape, tiles: int, compiled: Program = compiled, boxes: dict[int, int] = boxes) -> Run:
             program = with_extents(compiled, shape.extents)
             module = Surroundings(lambda text: resolve(text, aliases), boxes)
-            history: list[Passed] | None = [] if explain else None
+            history: list[TraceStep] | None = [] if explain else None
             return _run(Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history))
 
         found = run(shape, _TILES)
@@ -159,13 +159,13 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
     What as many tiles of many turns show as well hangs on no length.
     """
     hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), _MANY_TILES)
-    if hurried.stopped is not None or any(fault.code in _HANGS for fault in hurried.faults):
+    if hurried.stopped is not None or any(fault.code in _DEADLOCKS for fault in hurried.faults):
         return
     if (hurried.machine.coverage.skipped and not found.machine.coverage.skipped) or (
         hurried.machine.coverage.unknown and not found.machine.coverage.unknown
     ):
         return  # roles need not agree on which of them has no turn
-    faults = [fault for fault in hurried.faults if fault.code in _ORDERS]
+    faults = [fault for fault in hurried.faults if fault.code in _HAZARDS]
     anyway = {(fault.code, fault.operation.span) for fault in run(shape, _MANY_TILES).faults} if faults else set()
     for fault in faults:
         if (fault.code, fault.operation.span) in anyway:
@@ -178,14 +178,14 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
     """What is reported of a kernel: faults that do not hang on what the machine takes the extents to be.
 
-    Where a loop was left that may not end there, a strand may wait for what is missing; where a loop went round not
+    Where a loop was left that may not end there, a thread set may wait for what is missing; where a loop went round not
     once, whatever it does is missing. Then a run without faults that goes further shows that the protocol holds.
     """
     first, faults = found.machine, found.faults
     if found.stopped is not None and first.coverage.complete:
         return Outcome(kernel, faults, found.stopped, first.steps)
     doubtful = [
-        fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _HANGS)
+        fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _DEADLOCKS)
     ]
     if first.coverage.complete and (not faults or len(doubtful) < len(faults)):
         return Outcome(kernel, faults, None, first.steps)
@@ -195,40 +195,43 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
         if other.stopped is None and not other.faults and (further or not first.coverage.complete):
             return Outcome(kernel, (), None, other.machine.steps)
         counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
-        if counted and _hanging(first) <= _hanging(other.machine):
+        if counted and _waiting_places(first) <= _waiting_places(other.machine):
             return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
         certain.append(other.certain)
     if certain and all(certain):
         return Outcome(kernel, faults, None, first.steps)  # it hangs as well where no loop was left on a guess
-    if first.coverage.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
+    if first.coverage.complete and all(fault.code in _DEADLOCKS for fault in faults) and _awaits_missing_turn(first):
         return Outcome(kernel, (), _unfollowed(first, faults[0].operation, "loop_turns"), first.steps)
     return Outcome(kernel, faults, found.stopped, first.steps)
 
 
-def _hanging(machine: Machine) -> set[tuple[int, int, int, int]]:
-    """Where strands wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
+def _waiting_places(machine: Machine) -> set[tuple[int, int, int, int]]:
+    """Where thread sets wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
     found = set()
-    for strand in machine.strands:
-        wait = strand.blocked
+    for thread_set in machine.thread_sets:
+        wait = thread_set.blocked
         phase = machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
-        found.add((strand.cta, strand.threads[0], strand.place, phase))
+        found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
     return found
 
 
-def _left_alone(machine: Machine) -> bool:
-    """Whether a strand waits for what another one would do in a further turn of a loop that was left too early."""
+def _awaits_missing_turn(machine: Machine) -> bool:
+    """Whether a thread set waits for what another one would do in a further turn of a loop that was left too early."""
     arrives = any(
         _arrives(one.effect) and id(one.operation) in machine.coverage.guessed for one in machine.program.code
     )
-    for strand in machine.strands:
-        wait = strand.blocked
+    for thread_set in machine.thread_sets:
+        wait = thread_set.blocked
         if isinstance(wait, OnMbarrier):
             if machine.barriers[wait.key].overrun:
                 continue  # no further turn brings back a phase that no thread waited for
             sources = machine.barriers[wait.key].sources
             if not machine.coverage.guessed.isdisjoint(sources) or (arrives and not sources):
                 return True
-        if isinstance(wait, OnBarrier) and id(machine.program.code[strand.place].operation) in machine.coverage.guessed:
+        if (
+            isinstance(wait, OnBarrier)
+            and id(machine.program.code[thread_set.place].operation) in machine.coverage.guessed
+        ):
             return True
     return False
 
@@ -248,10 +251,10 @@ def _run(machine: Machine) -> Run:
     if stopped is None and not machine.coverage.complete:
         stopped = _unfollowed(machine, machine.program.kernel, "too_many_steps")
     if stopped is None:
-        stuck(machine)
+        deadlocks(machine)
         leaked(machine)
-        begun(machine)
-        overdrawn(machine)
+        incomplete_phases(machine)
+        register_budget(machine)
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
 
 
@@ -338,16 +341,20 @@ def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple
     return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 and all(numbers) else default
 
 
-def stuck(machine: Machine) -> None:
-    """What keeps the strands from going on that are left: the first cause that explains it."""
-    waiting = [strand for strand in machine.strands if strand.blocked is not None]
+def deadlocks(machine: Machine) -> None:
+    """What keeps the thread sets from going on that are left: the first cause that explains it."""
+    waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
     if not waiting:
         return
     code = machine.program.code
     held = [
-        (code[strand.place].operation, machine.barriers[strand.blocked.key], barrier_name(machine, strand.blocked.key))
-        for strand in waiting
-        if isinstance(strand.blocked, OnMbarrier)
+        (
+            code[thread_set.place].operation,
+            machine.barriers[thread_set.blocked.key],
+            barrier_name(machine, thread_set.blocked.key),
+        )
+        for thread_set in waiting
+        if isinstance(thread_set.blocked, OnMbarrier)
     ]
     for operation, barrier, name in held:
         if barrier.bytes != 0 and barrier.pending == 0:
@@ -373,14 +380,14 @@ def stuck(machine: Machine) -> None:
 
 def leaked(machine: Machine) -> None:
     """Tensor memory that nobody freed."""
-    if any(strand.blocked for strand in machine.strands):
+    if any(thread_set.blocked for thread_set in machine.thread_sets):
         return
     for held in machine.tensor.allocated.values():
         for _, columns, operation in held:
             machine.report("PR157", "here", operation, columns=columns)
 
 
-def begun(machine: Machine) -> None:
+def incomplete_phases(machine: Machine) -> None:
     """Phases of mbarriers to which some of the arrivals came, but not all: nobody waits for them, or it would hang.
 
     Roles may leave loops whose turns only data tell after different numbers of them, or pass them by.
@@ -389,7 +396,7 @@ def begun(machine: Machine) -> None:
         machine.coverage.unknown
         or machine.coverage.skipped
         or machine.coverage.passed_by
-        or any(strand.blocked for strand in machine.strands)
+        or any(thread_set.blocked for thread_set in machine.thread_sets)
     ):
         return
     for key, barrier in sorted(machine.barriers.items()):
@@ -400,7 +407,7 @@ def begun(machine: Machine) -> None:
             machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
 
 
-def overdrawn(machine: Machine) -> None:
+def register_budget(machine: Machine) -> None:
     """The registers that the warps of a CTA ask for, by what each of them asked for last."""
     held = limit(machine, "cta_registers")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}

@@ -1,4 +1,4 @@
-"""Strands: sets of threads of one CTA that are at one place of the program."""
+"""Thread sets: sets of threads of one CTA that are at one place of the program."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Group:
 
 @dataclass(slots=True)
 class Queue:
-    """The groups of one kind that a strand has in flight, the oldest first."""
+    """The groups of one kind that a thread set has in flight, the oldest first."""
 
     open: Group = field(default_factory=Group)
     committed: list[Group] = field(default_factory=list)
@@ -83,17 +83,17 @@ class Queue:
 
 
 @dataclass(eq=False)
-class Meeting:
-    """Where the parts of a strand that was split meet again."""
+class Reconvergence:
+    """Where the parts of a thread set that was split meet again."""
 
     place: int
     missing: int
-    parked: list[Strand] = field(default_factory=list)
+    parked: list[ThreadSet] = field(default_factory=list)
     dissolved: bool = False
 
 
 @dataclass(eq=False)
-class Strand:
+class ThreadSet:
     """Threads that run together.
 
     Attributes:
@@ -112,7 +112,7 @@ class Strand:
     own: dict[Agent, int] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
-    meetings: list[Meeting] = field(default_factory=list)
+    reconvergences: list[Reconvergence] = field(default_factory=list)
     touched: dict[int, Operation] = field(default_factory=dict)  # registers since the last wgmma fence
     fenced: bool = False
     version: int = 0
@@ -129,9 +129,9 @@ class Strand:
     def queue(self, kind: str) -> Queue:
         return self.queues.setdefault(kind, Queue())
 
-    def part(self, threads: tuple[int, ...]) -> Strand:
+    def part(self, threads: tuple[int, ...]) -> ThreadSet:
         """The same with some of its threads."""
-        other = Strand(
+        other = ThreadSet(
             self.cta,
             threads,
             list(self.values),
@@ -140,7 +140,7 @@ class Strand:
             dict(self.own),
             {kind: queue.copy() for kind, queue in self.queues.items()},
             dict(self.turns),
-            list(self.meetings),
+            list(self.reconvergences),
             dict(self.touched),
             self.fenced,
             self.version,
@@ -159,7 +159,7 @@ class Strand:
         warps = self.warps
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
 
-    def absorb(self, other: Strand, outputs: tuple[int, ...]) -> None:
+    def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
         """Become one with another part, which is at the same place."""
         for slot in outputs:
             a, b = self.values[slot], other.values[slot]

@@ -10,12 +10,12 @@ from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import Footprint, footprint
+from tileproof.protocol.access_sets import AccessSet, access_set
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
 _PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
@@ -27,7 +27,7 @@ _OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes 
 
 def access(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     where: Address | None,
     kind: str,
@@ -40,24 +40,24 @@ def access(
     """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
-    prints = None
+    touched_bytes = None
     if where.parts and kind in _RELEASED and not where.loose:
-        prints = footprint(shape, where.parts, strand.threads, where.origin)
-    if prints is not None:
-        where = replace(where, offset=prints.start, extent=prints.end - prints.start, vague=False)
-    elif where.sharers > len(strand.threads):
+        touched_bytes = access_set(shape, where.parts, thread_set.threads, where.origin)
+    if touched_bytes is not None:
+        where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
+    elif where.sharers > len(thread_set.threads):
         where = replace(where, vague=True)  # which part of the tile is theirs is not known
     if where.offset is None:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
-    for cta in ctas if ctas is not None else machine.targets(strand, where):
-        board = machine.board(cta, where.memory)
+    for cta in ctas if ctas is not None else machine.targets(thread_set, where):
+        log = machine.log(cta, where.memory)
         over = set()
-        for old in board.overlapping(low, high):
-            if _ordered(machine, strand, old, kind, writes, agents, shape, operation, where, moment, prints):
+        for old in log.overlapping(low, high):
+            if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):
                 over.add(id(old))
-        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, prints)
-        board.add(one, over if writes else set())
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes)
+        log.add(one, over if writes else set())
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:
@@ -71,7 +71,7 @@ def access(
 
 def _ordered(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     old: Access,
     kind: str,
     writes: bool,
@@ -80,21 +80,21 @@ def _ordered(
     operation: Operation,
     where: Address,
     moment: int,
-    prints: Footprint | None,
+    touched_bytes: AccessSet | None,
 ) -> bool:
     if not writes and not old.writes:
         return False
     if old.kind in _RELEASED and kind in _RELEASED and old.writes and not writes:
-        _scoped(machine, strand, old, operation)
+        _scoped(machine, thread_set, old, operation)
     shared = None
-    if prints is not None and old.prints is not None:
-        shared = old.prints.clashes(prints)
+    if touched_bytes is not None and old.touched_bytes is not None:
+        shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
-            return _raced(machine, strand, old, shared, writes, operation, where)
-        return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
+            return _raced(machine, thread_set, old, shared, writes, operation, where)
+        return all(machine.knows(thread_set, agent, old.moment) for agent in old.agents)
     if old.agents == agents and (old.kind, kind) in _pipelined(machine.book):
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
@@ -108,19 +108,19 @@ def _ordered(
     # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
-        known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
+        known = all(machine.knows(thread_set, agent, old.moment, alone=alone) for agent in old.agents)
     else:
-        known = _known(machine, strand, old, shared)
+        known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents, where.memory.space)
     if not known:
-        _unordered(machine, strand, old, named, writes, operation, where)
+        _unordered(machine, thread_set, old, named, writes, operation, where)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and kind in _PROXY
-    if unseen and not all(machine.knows(strand, agent, old.moment, fenced=True) for agent in old.agents):
+    if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     if old.kind in _OWN_LANES and kind in _TENSOR:
-        _thread_fenced(machine, strand, old, named, where.memory.space, operation)
+        _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
     return True
 
 
@@ -134,7 +134,7 @@ def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
 
 
 def _unordered(
-    machine: Machine, strand: Strand, old: Access, named: str, writes: bool, operation: Operation, where: Address
+    machine: Machine, thread_set: ThreadSet, old: Access, named: str, writes: bool, operation: Operation, where: Address
 ) -> None:
     """Report two accesses whose order is missing: data used before they are there, or memory reused while in use.
 
@@ -145,7 +145,7 @@ def _unordered(
     buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
     earlier = _named(old.kind, old.writes, old.agents, space)
     hazard = "RAW" if not writes else "WAW" if old.writes else "WAR"
-    if _handed_on(machine, strand, old):
+    if _handed_on(machine, thread_set, old):
         machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
     elif {named, earlier} & _BY_THREADS:
         if hazard == "RAW":
@@ -158,14 +158,14 @@ def _unordered(
         machine.report("PR112", "here", operation, at=at, hazard=hazard, buffer=buffer, access=named, earlier=earlier)
 
 
-def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, set[int]]) -> bool:
+def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping[int, set[int]]) -> bool:
     """Whether each warp knows of the warps that accessed bytes of its own; of itself it knows more than others do.
 
     Args:
         shared: for each warp of the old access the warps of this one that touch bytes of it.
     """
     return all(
-        machine.knows(strand, agent, old.moment, alone=shared[warp] <= {warp})
+        machine.knows(thread_set, agent, old.moment, alone=shared[warp] <= {warp})
         for agent in old.agents
         if isinstance(warp := agent[-1], int) and warp in shared
     )
@@ -173,7 +173,7 @@ def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, s
 
 def _raced(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     old: Access,
     shared: Mapping[int, set[int]],
     writes: bool,
@@ -184,7 +184,7 @@ def _raced(
     for agent in old.agents:
         home, warp = agent
         others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
-        if home == strand.cta and others and not machine.knows(strand, agent, old.moment):
+        if home == thread_set.cta and others and not machine.knows(thread_set, agent, old.moment):
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
@@ -194,26 +194,28 @@ def _raced(
     return True
 
 
-def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
+def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
     """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
-    home = old.agents[0][-2] if old.agents else strand.cta
-    if not isinstance(home, int) or home == strand.cta or home not in machine.releases.narrow:
+    home = old.agents[0][-2] if old.agents else thread_set.cta
+    if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
-    moment, arrival = machine.releases.narrow[home]
-    if moment <= old.moment or machine.releases.wide.get(home, -1) > old.moment:
+    moment, arrival = machine.releases.cta_scope[home]
+    if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
-    if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
+    if all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
         machine.report("PR127", "here", operation, at=(("write", old.operation), ("arrival", arrival)))
 
 
-def _thread_fenced(machine: Machine, strand: Strand, old: Access, named: str, space: str, operation: Operation) -> None:
+def _thread_fenced(
+    machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
+) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
-    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
-    if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
+    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in thread_set.warps]
+    if not others or machine.since("passed", thread_set.cta, thread_set.warps, old.moment):
         return
-    before = machine.since("before", strand.cta, others, old.moment)
-    after = machine.since("after", strand.cta, strand.warps, old.moment)
-    if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
+    before = machine.since("before", thread_set.cta, others, old.moment)
+    after = machine.since("after", thread_set.cta, thread_set.warps, old.moment)
+    if machine.since("met", thread_set.cta, thread_set.warps, old.moment) and not (before and after):
         earlier = _named(old.kind, old.writes, old.agents, space)
         machine.report("PR115", "here", operation, at=(("earlier", old.operation),), access=named, earlier=earlier)
 
@@ -265,11 +267,11 @@ def _apart(shape: str, distance: int) -> bool:
     return bool(mine) and mine.isdisjoint(one + 8 * distance for one in mine)
 
 
-def _handed_on(machine: Machine, strand: Strand, old: Access) -> bool:
+def _handed_on(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
     """Whether other threads loaded this from tensor memory, and handed it on before they used what they loaded."""
     threads = [agent[1:] for agent in old.agents]
-    mine = {(strand.cta, warp) for warp in strand.warps}
-    known = all(machine.knows(strand, agent, old.moment) for agent in threads)
+    mine = {(thread_set.cta, warp) for warp in thread_set.warps}
+    known = all(machine.knows(thread_set, agent, old.moment) for agent in threads)
     return old.kind == ".load" and known and mine.isdisjoint(threads)
 
 
@@ -280,17 +282,17 @@ def _pipelined(book: Rulebook) -> frozenset[tuple[str, ...]]:
 
 
 def generic(
-    machine: Machine, strand: Strand, operation: Operation, where: Address | None, writes: bool, shape: str
+    machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None, writes: bool, shape: str
 ) -> None:
     """An access by threads, to shared memory or to registers."""
     if where is None:
         return
     if where.memory.space == "rmem":
-        registers(machine, strand, operation, where, writes)
+        registers(machine, thread_set, operation, where, writes)
         return
     if where.memory.space == "smem":
-        agents = tuple((strand.cta, warp) for warp in strand.warps)
-        access(machine, strand, operation, where, ".generic", writes, agents, machine.tick(), shape)
+        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+        access(machine, thread_set, operation, where, ".generic", writes, agents, machine.tick(), shape)
 
 
 def span(where: Address) -> tuple[int, int, int]:
@@ -304,12 +306,12 @@ def meets(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
     return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
 
 
-def registers(machine: Machine, strand: Strand, operation: Operation, where: Address, writes: bool) -> None:
+def registers(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address, writes: bool) -> None:
     """An access by threads to registers that asynchronous operations may be using."""
     mine = span(where)
     if writes:
-        strand.touched[where.memory.serial] = operation
-    queue = strand.queues.get("wgmma")
+        thread_set.touched[where.memory.serial] = operation
+    queue = thread_set.queues.get("wgmma")
     if queue is not None:
         for group in queue.in_flight():
             if any(meets(mine, one) for one in group.registers):

@@ -18,7 +18,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Value, lift
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
@@ -76,20 +76,20 @@ _COMPUTED: dict[str, Callable[[int, int], int | None]] = {
 
 
 @action("opaque")
-def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _assembly(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
     written = max(_TEXT.findall(words(operation)), key=len, default="")
     found, straight = statements(written)
-    names = _names(operation, strand, instruction)
+    names = _names(operation, thread_set, instruction)
     for one in found:
         step = step_of(machine.book, one.opcode)
         if step == "unknown" or (step and not straight):
             raise Unfollowed(operation, "assembly")
         values = [_value(text, names) for text in one.operands]
         if step == "proxy_fence":
-            proxy_fence(machine, strand, instruction)
+            proxy_fence(machine, thread_set, instruction)
         elif step:
-            _execute(machine, strand, operation, step, one, values)
+            _execute(machine, thread_set, operation, step, one, values)
             if step == "remote_store" and isinstance(values[0], Address):
                 count, bits = _vector(one.opcode)
                 parts = (
@@ -98,23 +98,23 @@ def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int
                 for i, part in enumerate(parts):
                     post(
                         machine,
-                        strand,
+                        thread_set,
                         replace(replace(values[0], unit=8).moved(i * bits // 8), extent=bits // 8),
                         part,
                     )
         elif one.operands:
             names[one.operands[0]] = _computed(one.opcode, values[1:]) if straight else None
     for i, slot in enumerate(instruction.outputs):
-        strand.values[slot] = names.get(f"${i}", names.get(f"$w{i}"))
-    return strand.place + 1
+        thread_set.values[slot] = names.get(f"${i}", names.get(f"$w{i}"))
+    return thread_set.place + 1
 
 
-def _names(operation: Operation, strand: Strand, instruction: Instruction) -> dict[str, Value]:
+def _names(operation: Operation, thread_set: ThreadSet, instruction: Instruction) -> dict[str, Value]:
     """The operands by the names that the text gives them: ``$n`` counts results too, ``$rn`` does not."""
     results = sum(result.count for result in operation.results)
     found: dict[str, Value] = {}
     for i, slot in enumerate(instruction.inputs):
-        found[f"${results + i}"] = found[f"$r{i}"] = strand.values[slot]
+        found[f"${results + i}"] = found[f"$r{i}"] = thread_set.values[slot]
     return found
 
 
@@ -131,19 +131,19 @@ def _computed(opcode: str, values: list[Value]) -> Value:
 
 
 def _execute(
-    machine: Machine, strand: Strand, operation: Operation, step: str, one: PtxStatement, values: list[Value]
+    machine: Machine, thread_set: ThreadSet, operation: Operation, step: str, one: PtxStatement, values: list[Value]
 ) -> None:
     """One instruction that takes part in the protocol."""
     places = [value if isinstance(value, Address) else None for value in values]
     if step == "bulk_out" and len(values) > 2:
-        bulk_read(machine, strand, operation, sized(places[1], _integer(values[2])))
+        bulk_read(machine, thread_set, operation, sized(places[1], _integer(values[2])))
     elif step == "bulk_in" and len(values) > 3:
-        bulk_load(machine, strand, operation, places[0], places[3], _integer(values[2]))
+        bulk_load(machine, thread_set, operation, places[0], places[3], _integer(values[2]))
     elif step == "bulk_across" and len(values) > 3:
-        bulk_across(machine, strand, operation, places[0], places[1], places[3], _integer(values[2]))
+        bulk_across(machine, thread_set, operation, places[0], places[1], places[3], _integer(values[2]))
     elif step == "remote_store" and len(values) > 2:
         count, bits = _vector(one.opcode)
-        bulk_load(machine, strand, operation, places[0], places[-1], count * bits // 8)
+        bulk_load(machine, thread_set, operation, places[0], places[-1], count * bits // 8)
     else:
         raise Unfollowed(operation, "assembly")
 

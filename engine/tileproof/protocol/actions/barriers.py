@@ -12,18 +12,22 @@ from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Barrier
 from tileproof.protocol.steps import words
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import BarrierKey, OnMbarrier, Strand
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def barrier_keys(machine: Machine, strand: Strand, instruction: Instruction, place: int) -> dict[BarrierKey, int]:
+def barrier_keys(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int
+) -> dict[BarrierKey, int]:
     """The barriers that an operand names, and how many threads name each."""
-    where = address(strand, instruction, place)
+    where = address(thread_set, instruction, place)
     if where is None or where.offset is None:
         raise Unfollowed(instruction.operation, "barrier_address")
-    return {(cta, where.memory.serial, where.offset): count for cta, count in machine.targets(strand, where).items()}
+    return {
+        (cta, where.memory.serial, where.offset): count for cta, count in machine.targets(thread_set, where).items()
+    }
 
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
@@ -34,7 +38,7 @@ def barrier_name(machine: Machine, key: BarrierKey) -> str:
     return f"{memory.name} + {key[2]}"
 
 
-def barrier_at(machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey) -> Barrier | None:
+def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey) -> Barrier | None:
     """A barrier; None, and a finding, where it was not initialised."""
     found = machine.barriers.get(key)
     operation = instruction.operation
@@ -43,7 +47,7 @@ def barrier_at(machine: Machine, strand: Strand, instruction: Instruction, key: 
             machine.report("PR120", "here", operation, barrier=barrier_name(machine, key))
         return None
     access = found.initialised
-    if not all(machine.knows(strand, agent, access.moment) for agent in access.agents):
+    if not all(machine.knows(thread_set, agent, access.moment) for agent in access.agents):
         machine.report("PR121", "here", operation, at=(("init", found.operation),), barrier=found.name)
         access.agents = ()
     return found
@@ -54,16 +58,16 @@ def barrier_agent(key: BarrierKey) -> Agent:
 
 
 @action("barrier_init")
-def _barrier_init(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    count = integer(machine, strand, instruction, 1)
+def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "barrier_count")
-    for key in barrier_keys(machine, strand, instruction, 0):
+    for key in barrier_keys(machine, thread_set, instruction, 0):
         _once(machine, instruction.operation, key)
-        agents = tuple((strand.cta, warp) for warp in strand.warps)
+        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
         access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, instruction.operation)
         machine.barriers[key] = Barrier(barrier_name(machine, key), count, instruction.operation, count, access)
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
@@ -75,55 +79,57 @@ def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
 
 
 @action("barrier_inval")
-def _barrier_inval(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    for key in barrier_keys(machine, strand, instruction, 0):
+def _barrier_inval(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    for key in barrier_keys(machine, thread_set, instruction, 0):
         machine.barriers.pop(key, None)
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 @action("init_fence")
-def _init_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     for key, barrier in machine.barriers.items():
-        if key[0] == strand.cta and any((strand.cta, w) in barrier.initialised.agents for w in strand.warps):
+        if key[0] == thread_set.cta and any(
+            (thread_set.cta, w) in barrier.initialised.agents for w in thread_set.warps
+        ):
             barrier.published = True
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 _SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global is about global memory alone
 
 
 @action("proxy_fence")
-def proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def proxy_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     if _SHARED.search(words(instruction.operation)) is not None:
         moment = machine.tick()
-        strand.clock.fence()
-        for agent, done in strand.own.items():
-            if strand.clock.fenced.get(agent, -1) < done:
-                strand.clock.fenced[agent] = done
-        for warp in strand.warps:
-            strand.clock.fenced[strand.cta, warp] = moment
-        _init_fence(machine, strand, instruction)
-    return strand.place + 1
+        thread_set.clock.fence()
+        for agent, done in thread_set.own.items():
+            if thread_set.clock.fenced.get(agent, -1) < done:
+                thread_set.clock.fenced[agent] = done
+        for warp in thread_set.warps:
+            thread_set.clock.fenced[thread_set.cta, warp] = moment
+        _init_fence(machine, thread_set, instruction)
+    return thread_set.place + 1
 
 
 _WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
 
 
 def arrive(
-    machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
 ) -> None:
     """Arrivals at a barrier."""
-    barrier = barrier_at(machine, strand, instruction, key)
+    barrier = barrier_at(machine, thread_set, instruction, key)
     if barrier is None:
         return
     operation = instruction.operation
-    if key[0] != strand.cta:
+    if key[0] != thread_set.cta:
         if not barrier.published:
             unpublished(machine, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
-            machine.releases.wide[strand.cta] = machine.now
+            machine.releases.cluster_scope[thread_set.cta] = machine.now
         else:
-            machine.releases.narrow[strand.cta] = (machine.now, operation)
+            machine.releases.cta_scope[thread_set.cta] = (machine.now, operation)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
     if count > barrier.pending:
@@ -161,97 +167,99 @@ def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> Non
     machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
-def _released(machine: Machine, strand: Strand, operation: Operation) -> Clock:
+def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> Clock:
     """What an arrival passes on: nothing where it is relaxed."""
-    return Clock() if "relaxed = true" in words(operation) else machine.arriving(strand)
+    return Clock() if "relaxed = true" in words(operation) else machine.arriving(thread_set)
 
 
 @action("arrive")
-def _arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    each = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else 1
-    clock = _released(machine, strand, instruction.operation)
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
-        arrive(machine, strand, instruction, key, threads * (each or 1), clock)
-    result(strand, instruction, 0)
-    return strand.place + 1
+def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    each = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else 1
+    clock = _released(machine, thread_set, instruction.operation)
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        arrive(machine, thread_set, instruction, key, threads * (each or 1), clock)
+    result(thread_set, instruction, 0)
+    return thread_set.place + 1
 
 
 @action("arrive_expect")
-def _arrive_expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    _expect(machine, strand, instruction)
-    clock = _released(machine, strand, instruction.operation)
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
-        arrive(machine, strand, instruction, key, threads, clock)
-    result(strand, instruction, 0)
-    return strand.place + 1
+def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    _expect(machine, thread_set, instruction)
+    clock = _released(machine, thread_set, instruction.operation)
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        arrive(machine, thread_set, instruction, key, threads, clock)
+    result(thread_set, instruction, 0)
+    return thread_set.place + 1
 
 
 @action("expect")
-def _expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    count = integer(machine, strand, instruction, 1)
+def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
             barrier.bytes += count * threads
             barrier.expected += count * threads
             barrier.expecting = instruction.operation
             barrier.announced = barrier.phase
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 _ROUND = 2  # after so many phases a parity comes again
 
 
-def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[BarrierKey, Barrier, bool] | None:
-    keys = barrier_keys(machine, strand, instruction, 0)
+def _waits(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction
+) -> tuple[BarrierKey, Barrier, bool] | None:
+    keys = barrier_keys(machine, thread_set, instruction, 0)
     if len(keys) != 1:
         raise Unfollowed(instruction.operation, "different_barriers")
     key = next(iter(keys))
-    parity = integer(machine, strand, instruction, 1)
+    parity = integer(machine, thread_set, instruction, 1)
     if parity is None:
         raise Unfollowed(instruction.operation, "parity")
-    barrier = barrier_at(machine, strand, instruction, key)
+    barrier = barrier_at(machine, thread_set, instruction, key)
     if barrier is None:
         return None
     return key, barrier, (barrier.phase & 1) != (parity & 1)
 
 
-def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier) -> None:
-    """The strand has seen the end of a phase: it learns what those knew who made it end."""
+def _passes(machine: Machine, thread_set: ThreadSet, key: BarrierKey, barrier: Barrier) -> None:
+    """The thread set has seen the end of a phase: it learns what those knew who made it end."""
     barrier.overrun |= barrier.phase - barrier.seen > _ROUND
     barrier.seen = barrier.phase
-    strand.clock.join(barrier.done)
-    strand.clock.learn(barrier_agent(key), barrier.phase)
-    strand.version += 1
-    machine.mark("passed", strand)
+    thread_set.clock.join(barrier.done)
+    thread_set.clock.learn(barrier_agent(key), barrier.phase)
+    thread_set.version += 1
+    machine.mark("passed", thread_set)
 
 
 @action("wait")
-def _wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    found = _waits(machine, strand, instruction)
+def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    found = _waits(machine, thread_set, instruction)
     if found is not None:
         key, barrier, over = found
         if not over:
-            strand.blocked = OnMbarrier(key)
+            thread_set.blocked = OnMbarrier(key)
             return WAITS
-        _passes(machine, strand, key, barrier)
-    result(strand, instruction, 1)
-    return strand.place + 1
+        _passes(machine, thread_set, key, barrier)
+    result(thread_set, instruction, 1)
+    return thread_set.place + 1
 
 
 @action("peek")
-def _peek(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A look: one that tries does not wait."""
     if "try" not in words(instruction.operation):
-        return _wait(machine, strand, instruction)
-    return _look(machine, strand, instruction)
+        return _wait(machine, thread_set, instruction)
+    return _try_wait(machine, thread_set, instruction)
 
 
 @action("block")
-def _look(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A wait that gives up after a time: what follows waits, or does not need to."""
-    if _waits(machine, strand, instruction) is not None:
-        result(strand, instruction, 0)  # the look may come too early: what follows has to wait then
-    return strand.place + 1
+    if _waits(machine, thread_set, instruction) is not None:
+        result(thread_set, instruction, 0)  # the look may come too early: what follows has to wait then
+    return thread_set.place + 1

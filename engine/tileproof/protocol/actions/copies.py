@@ -20,92 +20,94 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Fields, Lanes
-from tileproof.protocol.warps import BarrierKey, Strand
+from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _async_load(machine: Machine, strand: Strand, operation: Operation, where: Address | None, shape: str) -> None:
+def _async_load(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None, shape: str
+) -> None:
     moment = machine.tick()
-    agents = tuple(("async", strand.cta, warp) for warp in strand.warps)
-    queue = strand.queue("async")
+    agents = tuple(("async", thread_set.cta, warp) for warp in thread_set.warps)
+    queue = thread_set.queue("async")
     queue.add(operation, moment)
-    access(machine, strand, operation, where, ".async", True, agents, moment, shape)
+    access(machine, thread_set, operation, where, ".async", True, agents, moment, shape)
 
 
 @action("async_load")
-def _raw_async_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    where = address(strand, instruction, 0)
-    _async_load(machine, strand, instruction.operation, where, "each")
-    return strand.place + 1
+def _raw_async_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    where = address(thread_set, instruction, 0)
+    _async_load(machine, thread_set, instruction.operation, where, "each")
+    return thread_set.place + 1
 
 
 @action("copy")
-def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
     assert instruction.effect is not None
     kind = instruction.effect.copy
-    source, target = address(strand, instruction, 1), address(strand, instruction, 2)
+    source, target = address(thread_set, instruction, 1), address(thread_set, instruction, 2)
     if kind == "tma_load":
-        _tma_load(machine, strand, instruction, target)
+        _tma_load(machine, thread_set, instruction, target)
     elif kind == "bulk_load":
-        fields = strand.values[instruction.inputs[0]]
+        fields = thread_set.values[instruction.inputs[0]]
         barrier = fields.barrier if isinstance(fields, Fields) else None
-        bulk_load(machine, strand, operation, target, barrier, None if target is None else target.extent)
+        bulk_load(machine, thread_set, operation, target, barrier, None if target is None else target.extent)
     elif kind in ("tma_store", "bulk_store"):
-        bulk_read(machine, strand, operation, source)
+        bulk_read(machine, thread_set, operation, source)
     elif kind == "async":
-        _async_load(machine, strand, operation, target, memory_word(instruction, 2))
+        _async_load(machine, thread_set, operation, target, memory_word(instruction, 2))
     elif kind == "tmem_load":
-        tmem_load(machine, strand, operation, source)
+        tmem_load(machine, thread_set, operation, source)
     elif kind == "tmem_store":
-        tmem_store(machine, strand, operation, source, target)
+        tmem_store(machine, thread_set, operation, source, target)
     elif kind == "s2t":
-        agents = (("tc", strand.cta, strand.warps[0]),)
+        agents = (("tc", thread_set.cta, thread_set.warps[0]),)
         moment = machine.tick()
-        access(machine, strand, operation, source, ".s2t", False, agents, moment)
-        access(machine, strand, operation, target, ".s2t", True, agents, moment)
+        access(machine, thread_set, operation, source, ".s2t", False, agents, moment)
+        access(machine, thread_set, operation, target, ".s2t", True, agents, moment)
     else:
-        generic(machine, strand, operation, source, False, memory_word(instruction, 1))
-        generic(machine, strand, operation, target, True, memory_word(instruction, 2))
-    return strand.place + 1
+        generic(machine, thread_set, operation, source, False, memory_word(instruction, 1))
+        generic(machine, thread_set, operation, target, True, memory_word(instruction, 2))
+    return thread_set.place + 1
 
 
-def bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
+def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
-    queue = strand.queue("bulk")
+    queue = thread_set.queue("bulk")
     queue.add(operation, moment)
-    agents = tuple(("bulk", strand.cta, warp) for warp in strand.warps)
-    access(machine, strand, operation, source, ".tma", False, agents, moment)
+    agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
+    access(machine, thread_set, operation, source, ".tma", False, agents, moment)
 
 
 @action("bulk_store")
-def _bulk_store(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     for place in range(len(instruction.inputs)):
-        where = address(strand, instruction, place)
+        where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
-            bulk_read(machine, strand, instruction.operation, where)
+            bulk_read(machine, thread_set, instruction.operation, where)
             break
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 @action("raw_copy")
-def _raw_copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _raw_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A bulk copy without a tensor map: ``target, source, barrier, bytes`` into shared memory, no barrier out of it."""
     operation = instruction.operation
-    target, source = address(strand, instruction, 0), address(strand, instruction, 1)
+    target, source = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if operation.name.endswith("global.shared.cta"):
-        bulk_read(machine, strand, operation, sized(source, integer(machine, strand, instruction, 2)))
-        return strand.place + 1
+        bulk_read(machine, thread_set, operation, sized(source, integer(machine, thread_set, instruction, 2)))
+        return thread_set.place + 1
     if "multicast" in words(operation):
         raise Unfollowed(operation, "copy_receivers")
-    barrier, size_ = address(strand, instruction, 2), integer(machine, strand, instruction, 3)
+    barrier, size_ = address(thread_set, instruction, 2), integer(machine, thread_set, instruction, 3)
     if operation.name.endswith("shared.cta"):
-        bulk_across(machine, strand, operation, target, source, barrier, size_)
+        bulk_across(machine, thread_set, operation, target, source, barrier, size_)
     else:
-        bulk_load(machine, strand, operation, target, barrier, size_)
-    return strand.place + 1
+        bulk_load(machine, thread_set, operation, target, barrier, size_)
+    return thread_set.place + 1
 
 
 def sized(where: Address | None, size_: int | None) -> Address | None:
@@ -114,7 +116,7 @@ def sized(where: Address | None, size_: int | None) -> Address | None:
 
 def bulk_load(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     target: Address | None,
     barrier: Address | None,
@@ -129,16 +131,16 @@ def bulk_load(
         raise Unfollowed(operation, "copy_barrier")
     if size_ is None:
         raise Unfollowed(operation, "copy_bytes")
-    homes = machine.targets(strand, barrier)
-    for cta, threads in machine.targets(strand, target).items():
+    homes = machine.targets(thread_set, barrier)
+    for cta, threads in machine.targets(thread_set, target).items():
         home = cta if cta in homes else next(iter(homes))
         key = (home, barrier.memory.serial, barrier.offset)
-        complete_on(machine, strand, operation, key, size_ * threads, sized(target, size_), cta)
+        complete_on(machine, thread_set, operation, key, size_ * threads, sized(target, size_), cta)
 
 
 def bulk_across(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     target: Address | None,
     source: Address | None,
@@ -146,21 +148,21 @@ def bulk_across(
     size_: int | None,
 ) -> None:
     """A copy from shared memory into that of another CTA, which reads here until its bytes complete there."""
-    bulk_load(machine, strand, operation, target, barrier, size_)
+    bulk_load(machine, thread_set, operation, target, barrier, size_)
     if barrier is None or barrier.offset is None:
         return
-    for home in machine.targets(strand, barrier):
+    for home in machine.targets(thread_set, barrier):
         key = (home, barrier.memory.serial, barrier.offset)
         held = machine.barriers.get(key)
         if held is not None:
             agents = (barrier_agent(key),)
-            access(machine, strand, operation, sized(source, size_), ".tma", False, agents, held.phase + 1)
+            access(machine, thread_set, operation, sized(source, size_), ".tma", False, agents, held.phase + 1)
 
 
-def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target: Address | None) -> None:
+def _tma_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction, target: Address | None) -> None:
     """A bulk copy into shared memory that completes on the barrier that was set on its atom."""
     operation = instruction.operation
-    fields = strand.values[instruction.inputs[0]]
+    fields = thread_set.values[instruction.inputs[0]]
     barrier = fields.barrier if isinstance(fields, Fields) else None
     mask = fields.mask if isinstance(fields, Fields) else None
     if barrier is None or barrier.offset is None:
@@ -170,10 +172,10 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
     size_ = _bytes(text, instruction.types[1] if len(instruction.types) > 1 else "")
     if size_ is None:
         raise Unfollowed(operation, "copy_bytes")
-    if len(strand.threads) == 1 and machine.shape.threads > 1:
+    if len(thread_set.threads) == 1 and machine.shape.threads > 1:
         machine.report("PR140", "here", operation)
-    receivers = [strand.cta]
-    shared = _sharing(words(operation), strand.cta, machine.shape.ctas)
+    receivers = [thread_set.cta]
+    shared = _sharing(words(operation), thread_set.cta, machine.shape.ctas)
     if shared is not None:
         mask = sum(1 << cta for cta in shared)
     if isinstance(mask, int):
@@ -182,15 +184,17 @@ def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target
         size_ //= max(mask.bit_count(), 1)
     elif mask is not None or "mcast = true" in text:
         raise Unfollowed(operation, "copy_receivers")
-    for _ in strand.warps:
+    for _ in thread_set.warps:
         for cta in receivers:
             home = cta & ~1 if ctas_of_atom == 2 else cta
-            complete_on(machine, strand, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta)
+            complete_on(
+                machine, thread_set, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta
+            )
 
 
 def complete_on(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     key: BarrierKey,
     size_: int | None,
@@ -208,7 +212,7 @@ def complete_on(
     if size_ is None:
         # It belongs to the phase that was announced last, and brings what that still lacks.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
-    access(machine, strand, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
@@ -261,21 +265,21 @@ def _collecting(atom: str) -> int:
 
 
 @action("bulk_load")
-def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A bulk tensor copy in the style of primitives: its bytes are those of the box of its tensor map."""
     operation = instruction.operation
-    target, tensor_map, barrier = (address(strand, instruction, place) for place in range(3))
+    target, tensor_map, barrier = (address(thread_set, instruction, place) for place in range(3))
     if barrier is None or barrier.offset is None or target is None:
         raise Unfollowed(operation, "copy_barrier")
     size_ = machine.module.boxes.get(-tensor_map.memory.serial) if tensor_map is not None else None
-    mask = named_operand(machine, strand, instruction, "multicast_mask")
-    chosen = named_operand(machine, strand, instruction, "predicate")
-    times = len(strand.threads)
+    mask = named_operand(machine, thread_set, instruction, "multicast_mask")
+    chosen = named_operand(machine, thread_set, instruction, "predicate")
+    times = len(thread_set.threads)
     if isinstance(chosen, Lanes):
-        times = sum(chosen.each[thread] == 1 for thread in strand.threads)
+        times = sum(chosen.each[thread] == 1 for thread in thread_set.threads)
     elif chosen == 0:
         times = 0
-    receivers = [strand.cta if target.cta is None else target.cta]
+    receivers = [thread_set.cta if target.cta is None else target.cta]
     if "multicast_mask" in words(operation):
         if not isinstance(mask, int):
             raise Unfollowed(operation, "copy_receivers")
@@ -288,19 +292,19 @@ def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> in
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
-            complete_on(machine, strand, operation, key, size_, replace(target, extent=target.extent or size_), cta)
-    return strand.place + 1
+            complete_on(machine, thread_set, operation, key, size_, replace(target, extent=target.extent or size_), cta)
+    return thread_set.place + 1
 
 
 @action("cancel")
-def _cancel(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """An asynchronous question that answers on a barrier, in all CTAs of the cluster where it says so."""
-    where, barrier = address(strand, instruction, 0), address(strand, instruction, 1)
+    where, barrier = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if barrier is None or barrier.offset is None:
         raise Unfollowed(instruction.operation, "answer_barrier")
     every = "multicast" in words(instruction.operation)
     size_ = limit(machine, "cancel_bytes")
-    for cta in range(machine.shape.ctas) if every else (strand.cta,):
+    for cta in range(machine.shape.ctas) if every else (thread_set.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, strand, instruction.operation, key, size_, where, cta)
-    return strand.place + 1
+        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta)
+    return thread_set.place + 1

@@ -8,40 +8,40 @@ from tileproof.protocol.actions.rendezvous import unwaited
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number
-from tileproof.protocol.warps import Queue, Strand
+from tileproof.protocol.warps import Queue, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
 @action("registers")
-def _setmaxregister(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     count = number(instruction.operation, "regCount")
     if count is not None:
         low, high, step = (limit(machine, f"{name}_registers") for name in ("least", "most", "step"))
         if not low <= count <= high or count % step:
             machine.report("PR161", "here", instruction.operation, count=count, low=low, high=high, step=step)
-        for warp in strand.warps:
-            machine.budgets[strand.cta, warp] = (count, instruction.operation)
-    return strand.place + 1
+        for warp in thread_set.warps:
+            machine.budgets[thread_set.cta, warp] = (count, instruction.operation)
+    return thread_set.place + 1
 
 
 @action("finish")
-def _finish(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _finish(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """The end of a kernel: nothing may be in flight."""
-    queue = strand.queues.get("wgmma")
+    queue = thread_set.queues.get("wgmma")
     if queue is not None:
         if queue.open.operations:
             uncommitted(machine, queue.open.operations[-1], None)
         left = [group for group in queue.committed if group.operations]
         if left:
             machine.report("PR104", "here", left[-1].operations[-1])
-    bulk = strand.queues.get("bulk")
+    bulk = thread_set.queues.get("bulk")
     if bulk is not None:
         _bulk_left(machine, bulk)
-    if strand.arrived is not None:
-        unwaited(machine, strand.arrived)
-    return strand.place
+    if thread_set.arrived is not None:
+        unwaited(machine, thread_set.arrived)
+    return thread_set.place
 
 
 def _bulk_left(machine: Machine, queue: Queue) -> None:

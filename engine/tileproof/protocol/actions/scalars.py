@@ -13,21 +13,21 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Lanes, Value
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
 @action("index")
-def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A special register."""
     name = instruction.operation.name.removeprefix("nvvm.read.ptx.sreg.")
     what, _, axis = name.rpartition(".")
     shape = machine.shape
     x, y, _z = shape.block
     cx, cy, cz = shape.cluster
-    rank = strand.cta
+    rank = thread_set.cta
     at = {"x": 0, "y": 1, "z": 2}.get(axis)
     value: Value = None
     threads = range(shape.threads)
@@ -51,14 +51,18 @@ def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
         value = Lanes(tuple(t % 32 for t in threads))
     elif name == "warpid":
         value = Lanes(tuple(t // 32 for t in threads))
-    result(strand, instruction, value)
-    return strand.place + 1
+    result(thread_set, instruction, value)
+    return thread_set.place + 1
 
 
 @action("elect")
-def _elect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    result(strand, instruction, 1 if len(strand.threads) == 1 else _elected(strand.threads, machine.shape.threads))
-    return strand.place + 1
+def _elect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    result(
+        thread_set,
+        instruction,
+        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, machine.shape.threads),
+    )
+    return thread_set.place + 1
 
 
 @lru_cache(maxsize=256)
@@ -71,14 +75,14 @@ def _elected(threads: tuple[int, ...], count: int) -> Lanes:
 
 
 @action("peer")
-def _peer(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    where = address(strand, instruction, 0)
-    cta = operand(strand, instruction, 1)
+def _peer(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    where = address(thread_set, instruction, 0)
+    cta = operand(thread_set, instruction, 1)
     value: Value = None
     if where is not None and isinstance(cta, int | Lanes):
         value = replace(where, cta=cta)
-    result(strand, instruction, value)
-    return strand.place + 1
+    result(thread_set, instruction, value)
+    return thread_set.place + 1
 
 
 _FIELD = re.compile(r'"([^":]+):(\d+):(\d+)"')
@@ -88,8 +92,8 @@ _SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
 
 
 @action("allocate")
-def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """Every run of an allocation gives the same memory; registers belong to a strand, which is why they need no CTA."""
+def _allocate(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """Every run of an allocation gives the same memory; registers belong to a thread set, which is why they need no CTA."""
     operation = instruction.operation
     key: int | str = id(operation)
     if operation.name == "llvm.mlir.addressof":
@@ -111,5 +115,5 @@ def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int
     match found:
         case Tensor(iterator=Pointer(element=element)) | Pointer(element=element):
             unit = element_bits(element) or 8
-    result(strand, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
-    return strand.place + 1
+    result(thread_set, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
+    return thread_set.place + 1
