@@ -1,4 +1,4 @@
-"""Which bytes of shared memory each warp touches where threads share a tile out among themselves.
+"""Which bytes of shared memory each warp touches where a tile is partitioned over threads.
 
 A partitioned tensor has one type for all threads and one start for each of them. The bytes that one thread touches are
 a set, written as an integer with a bit for each byte; those of a warp are the union over its threads. Sets are before
@@ -41,7 +41,7 @@ class AccessSet:
 
     @property
     def end(self) -> int:
-        """The byte behind the last one."""
+        """The byte after the last one."""
         return self.start + max(one.bit_length() for one in self.warps.values())
 
     def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
@@ -61,7 +61,7 @@ class AccessSet:
         }
 
     def placed(self) -> dict[int, int]:
-        """The bytes of each warp behind the swizzle, from the beginning of the allocation."""
+        """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
 
 
@@ -166,7 +166,7 @@ def _warps(part: int, parts: tuple[int | None, ...], threads: tuple[int, ...]) -
 def distances(
     tiled_atom: TiledCopy | TiledMma, role: str, tensor: Tensor, threads: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """How many bytes behind the start of a tensor the part of each of these threads lies; None where unknown.
+    """How many bytes after the start of a tensor the part of each of these threads starts; None where unknown.
 
     Threads whose part would lie outside the tensor have none: a condition keeps them from it.
 

@@ -38,7 +38,7 @@ Function: TypeAlias = Callable[..., Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """What the integers are that only the caller of a kernel knows.
+    """The values of integers that only the caller of a kernel knows.
 
     Attributes:
         tensor: the extents of tensors, and integers in global memory.
@@ -58,7 +58,7 @@ class Shape:
 
     Attributes:
         block, cluster: threads in a CTA and CTAs in a cluster, by x, y and z.
-        extent: how often a loop goes round of which nothing is known.
+        extent: iterations of a loop with an unknown trip count.
         extents: what an extent is that only the caller of the kernel knows.
     """
 

@@ -1,4 +1,4 @@
-"""The abstract machine: runs the thread sets of a cluster in turn until all are finished or none can go on."""
+"""The abstract machine: runs the thread sets of a cluster in turn until all are finished or none can proceed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import place, state
 
 _MAX_STEPS = 600_000
-_ROLES = 8  # values of an index that tell roles apart
+_ROLES = 8  # values of an index that distinguish roles
 _PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
-_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
+_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
 
 
 class Unfollowed(Exception):
@@ -128,7 +128,7 @@ class Machine:
         return None
 
     def advance(self, thread_set: ThreadSet) -> bool:
-        """Run a thread set until it waits, ends or was split; whether it moved."""
+        """Run a thread set until it waits, ends or is split; whether it progressed."""
         code = self.program.code
         self.running = thread_set
         started = thread_set.place
@@ -146,7 +146,7 @@ class Machine:
                 return True
 
     def execute(self, thread_set: ThreadSet, instruction: Instruction) -> int:
-        """Where the thread set goes on; negative where it waits."""
+        """Execute one instruction: the next place, negative where the thread set waits."""
         values = thread_set.values
         after = thread_set.place + 1
         kind = instruction.kind
@@ -199,7 +199,7 @@ class Machine:
             for slot in instruction.inputs:
                 held = values[slot]
                 if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
-                    self.split_by_value(thread_set, held)  # roles go round different numbers of times
+                    self.split_by_value(thread_set, held)  # roles have different trip counts
             if instruction.outputs:
                 values[instruction.outputs[0]] = self.uniform(thread_set, instruction.inputs[0])
             thread_set.turns[thread_set.place + 1] = 0
@@ -213,7 +213,7 @@ class Machine:
         return thread_set.place
 
     def common(self, thread_set: ThreadSet, value: Lanes, place: bool) -> int | Lanes | None:
-        """The integer that the threads of a thread set have; roles that differ over a place are split."""
+        """The integer that all threads of a thread set have; a thread set whose roles use different places is split."""
         found = value.on(thread_set.threads)
         if not place or not isinstance(found, Lanes):
             return found
@@ -242,7 +242,7 @@ class Machine:
                 common = 1 if yes else 0
             value = common
         if value is None:
-            value = 1  # what only the data decide: the path with more in it
+            value = 1  # decided by data: the branch with more in it
         return thread_set.place + 1 if value else instruction.other
 
     def split(self, thread_set: ThreadSet, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
@@ -255,9 +255,9 @@ class Machine:
         self.thread_sets.insert(self.thread_sets.index(thread_set) + 1, other)
 
     def split_by_value(self, thread_set: ThreadSet, value: Lanes) -> int | None:
-        """Split a thread set into one for each value that its threads have, for good; the value that it has then.
+        """Split a thread set by the values of its threads, without reconvergence; the value that the first part has.
 
-        A value that differs between the threads of a warp is where a thread puts its data, not which role it plays.
+        Not where the value differs within a warp: there it is a place of data and no role.
         """
         groups: dict[int | None, list[int]] = {}
         for thread in thread_set.threads:
@@ -270,7 +270,7 @@ class Machine:
         if thread_set.reconvergences and len(thread_set.threads) < 32 * len(thread_set.warps):
             thread_set.reconvergences[-1].missing += len(
                 others
-            )  # some lanes of warps, which go on with the other lanes
+            )  # some lanes of warps, which reconverge with the other lanes
         else:
             for point in thread_set.reconvergences:
                 point.dissolved = True
@@ -317,7 +317,7 @@ class Machine:
         return thread_set.place + 1
 
     def release_parked(self) -> bool:
-        """Let a thread set go on that waits for its other part, which waits for something else; whether there was one."""
+        """Release a thread set that waits for reconvergence with a part that is blocked; whether there was one."""
         for thread_set in self.thread_sets:
             if thread_set.parked:
                 point = thread_set.reconvergences.pop()
@@ -331,7 +331,7 @@ class Machine:
         return False
 
     def diverge(self, thread_set: ThreadSet, more: int) -> None:
-        """A thread set and ``more`` others will come one by one to where they would have met outside."""
+        """A thread set and ``more`` others arrive separately at the reconvergence points outside."""
         for point in thread_set.reconvergences:
             point.missing += more
 
@@ -361,7 +361,7 @@ class Machine:
         return thread_set.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
-        """A loop is left that may not end there: what it would do in another turn is missing."""
+        """A loop is left by guess: the steps of further iterations are missing."""
         self.coverage.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
 
     def acts(self, place: int, instruction: Instruction) -> bool:
@@ -369,7 +369,7 @@ class Machine:
         return any(True for _ in self.steps_of(place, instruction))
 
     def steps_of(self, place: int, instruction: Instruction) -> Iterator[Instruction]:
-        """What a loop does in a turn; ``place`` is that of its test."""
+        """The steps of one iteration of a loop; ``place`` is that of its test."""
         body = self.program.code[place : instruction.target]
         return (one for one in body if one.effect is not None and not one.effect.pure)
 
@@ -404,12 +404,12 @@ class Machine:
         self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))
 
     def mark(self, event: str, thread_set: ThreadSet) -> None:
-        """Note that something happens now to the warps of a thread set."""
+        """Note that an event happens now to the warps of a thread set."""
         for warp in thread_set.warps:
             self.marks[event, thread_set.cta, warp] = self.now
 
     def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
-        """Whether something happened to one of these warps after a moment."""
+        """Whether an event happened to one of these warps after a moment."""
         return any(self.marks.get((event, cta, warp), -1) > moment for warp in warps)
 
     def log(self, cta: int, memory: Allocation) -> AccessLog:
@@ -418,11 +418,11 @@ class Machine:
     def knows(
         self, thread_set: ThreadSet, agent: Agent, moment: int, fenced: bool = False, alone: bool = False
     ) -> bool:
-        """Whether a thread set knows that what an agent did up to a moment is over.
+        """Whether all that an agent did up to a moment is ordered before what a thread set does now.
 
         Args:
             fenced: whether the async proxy has to see it as well.
-            alone: whether each thread asks only for what it did itself.
+            alone: whether each thread asks only about its own accesses.
         """
         half = thread_set.clock.fenced if fenced else thread_set.clock.known
         if half.get(agent, -1) >= moment:
@@ -442,7 +442,7 @@ class Machine:
         return False
 
     def arriving(self, thread_set: ThreadSet) -> Clock:
-        """What a thread set passes on when it arrives somewhere: all that it knows and did."""
+        """The clock that a thread set releases at an arrival: all that it knows and did."""
         clock = thread_set.clock.copy()
         moment = self.tick()
         for warp in thread_set.warps:
@@ -453,7 +453,7 @@ class Machine:
         return clock
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
-        """A barrier between threads: all learn what each of them knows."""
+        """A barrier of threads: each acquires the clocks of all."""
         whole = Clock()
         for thread_set in thread_sets:
             whole.join(self.arriving(thread_set))
@@ -463,7 +463,7 @@ class Machine:
             self.mark("met", thread_set)
 
     def targets(self, thread_set: ThreadSet, address: Address) -> dict[int, int]:
-        """The CTAs that an address lies in, and how many threads of the thread set mean each."""
+        """The CTAs that an address is in, and how many threads of the thread set address each."""
         if isinstance(address.cta, Lanes):
             found: dict[int, int] = {}
             for thread in thread_set.threads:

@@ -25,10 +25,10 @@ from tileproof.rulebase.findings import state
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 
-_TILES = 3  # turns of the loop over tiles
-_MANY_TILES = 5  # the rings of epilogues and accumulators have up to four stages
+_TILES = 3  # iterations of the loop over tiles
+_MANY_TILES = 5  # epilogues and accumulators have rings of up to four stages
 _ELEMENTS = 64  # of the tile of a tensor
-_FEW = 2  # what a count is that the kernel gets as an argument
+_FEW = 2  # the value of a count that is an argument of the kernel
 _ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "bulk_load", "raw_copy", "cancel"}
 _ARRIVING_COPIES = {"tma_load", "bulk_load"}
 _HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
@@ -68,13 +68,13 @@ class Run:
 
     @property
     def calm(self) -> bool:
-        """Whether it was followed to its end, and what was found is neither an order that is missing nor a hang."""
+        """Whether it was followed to its end without a hazard or a deadlock."""
         serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
         return not serious and self.stopped is None and self.machine.coverage.complete
 
     @property
     def certain(self) -> bool:
-        """Whether there are faults, and no loop was left, or passed by, where it may not be."""
+        """Whether there are findings, and no loop was left by guess or skipped."""
         machine = self.machine
         doubtful = (
             machine.coverage.guessed
@@ -101,7 +101,7 @@ def verify(
 
     Args:
         actions: what each step does; another table watches the machine.
-        explain: whether each fault keeps the way that leads to it.
+        explain: whether each finding keeps the path that leads to it.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
@@ -132,7 +132,7 @@ def verify(
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with arguments, and then tensors too, of many tiles: a loop that was passed by may go round.
+    """The same kernel with arguments, and then tensors too, of many tiles: a loop that was skipped may have iterations.
 
     Args:
         counts: whether anything depends on an argument.
@@ -144,9 +144,9 @@ def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Ite
 
 
 def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with other numbers of turns: few large tiles, and more of the loops over tiles.
+    """The same kernel with other trip counts: few large tiles, and more iterations of the loops over tiles.
 
-    Roles may count the same turns in loops of different kinds, or take turns with each other.
+    Roles may count the same iterations in loops of different kinds, or alternate.
     """
     sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
     for one in (replace(shape, extents=sizes), shape):
@@ -154,9 +154,9 @@ def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
 
 
 def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[ProtocolFault]:
-    """What many tiles of few turns show: an order that exists only where a loop goes round its whole ring of stages.
+    """Hazards in short loops over many tiles: the order exists only where a loop goes through its whole ring of stages.
 
-    What as many tiles of many turns show as well hangs on no length.
+    A hazard that long loops over as many tiles show as well does not depend on the length.
     """
     hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), _MANY_TILES)
     if hurried.stopped is not None or any(fault.code in _DEADLOCKS for fault in hurried.faults):
@@ -164,7 +164,7 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
     if (hurried.machine.coverage.skipped and not found.machine.coverage.skipped) or (
         hurried.machine.coverage.unknown and not found.machine.coverage.unknown
     ):
-        return  # roles need not agree on which of them has no turn
+        return  # roles need not agree on which of them has no iteration
     faults = [fault for fault in hurried.faults if fault.code in _HAZARDS]
     anyway = {(fault.code, fault.operation.span) for fault in run(shape, _MANY_TILES).faults} if faults else set()
     for fault in faults:
@@ -176,10 +176,10 @@ def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) 
 
 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
-    """What is reported of a kernel: faults that do not hang on what the machine takes the extents to be.
+    """What is reported of a kernel: findings that do not depend on the extents that the machine assumes.
 
-    Where a loop was left that may not end there, a thread set may wait for what is missing; where a loop went round not
-    once, whatever it does is missing. Then a run without faults that goes further shows that the protocol holds.
+    Where a loop was left by guess, a thread set may wait for the missing iterations; where a loop was skipped, all that
+    it does is missing. Then a run without findings that goes further shows that the protocol holds.
     """
     first, faults = found.machine, found.faults
     if found.stopped is not None and first.coverage.complete:
@@ -196,10 +196,10 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
             return Outcome(kernel, (), None, other.machine.steps)
         counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
         if counted and _waiting_places(first) <= _waiting_places(other.machine):
-            return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
+            return Outcome(kernel, faults, None, first.steps)  # more iterations do not get it further
         certain.append(other.certain)
     if certain and all(certain):
-        return Outcome(kernel, faults, None, first.steps)  # it hangs as well where no loop was left on a guess
+        return Outcome(kernel, faults, None, first.steps)  # it deadlocks as well where no loop was left by guess
     if first.coverage.complete and all(fault.code in _DEADLOCKS for fault in faults) and _awaits_missing_turn(first):
         return Outcome(kernel, (), _unfollowed(first, faults[0].operation, "loop_turns"), first.steps)
     return Outcome(kernel, faults, found.stopped, first.steps)
@@ -216,7 +216,7 @@ def _waiting_places(machine: Machine) -> set[tuple[int, int, int, int]]:
 
 
 def _awaits_missing_turn(machine: Machine) -> bool:
-    """Whether a thread set waits for what another one would do in a further turn of a loop that was left too early."""
+    """Whether a thread set waits for what another would do in a further iteration of a loop that was left too early."""
     arrives = any(
         _arrives(one.effect) and id(one.operation) in machine.coverage.guessed for one in machine.program.code
     )
@@ -224,7 +224,7 @@ def _awaits_missing_turn(machine: Machine) -> bool:
         wait = thread_set.blocked
         if isinstance(wait, OnMbarrier):
             if machine.barriers[wait.key].overrun:
-                continue  # no further turn brings back a phase that no thread waited for
+                continue  # no further iteration brings back a phase that no thread waited for
             sources = machine.barriers[wait.key].sources
             if not machine.coverage.guessed.isdisjoint(sources) or (arrives and not sources):
                 return True
@@ -287,7 +287,7 @@ def _functions(operation: Operation) -> Iterator[Operation]:
 
 
 def _inside(operation: Operation) -> Iterator[Operation]:
-    """All operations in an operation, in no order of meaning."""
+    """All operations in an operation, in any order."""
     left = [operation]
     while left:
         one = left.pop()
@@ -298,7 +298,7 @@ def _inside(operation: Operation) -> Iterator[Operation]:
 
 
 def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """The functions that run on the device: those that are no host code of a kernel beside them."""
+    """The functions that run on the device: the host code beside a kernel is none of them."""
     found = [op for top in operations for op in _functions(top)]
     device = [
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
@@ -310,10 +310,10 @@ _DIMENSIONS = re.compile(r"\d+")
 
 
 def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
-    """With what a kernel is launched: what it says itself, one warpgroup where it says nothing.
+    """The launch configuration: what the kernel declares, one warpgroup by default.
 
     Args:
-        inside: the operations of the kernel, of which allocations tell how deep the deepest ring is.
+        inside: the operations of the kernel, whose allocations give the depth of the deepest ring.
     """
     block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
     cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
@@ -342,7 +342,7 @@ def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple
 
 
 def deadlocks(machine: Machine) -> None:
-    """What keeps the thread sets from going on that are left: the first cause that explains it."""
+    """Report why the remaining thread sets deadlock: the first cause that explains it."""
     waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
     if not waiting:
         return
@@ -379,7 +379,7 @@ def deadlocks(machine: Machine) -> None:
 
 
 def leaked(machine: Machine) -> None:
-    """Tensor memory that nobody freed."""
+    """Report tensor memory that is not freed."""
     if any(thread_set.blocked for thread_set in machine.thread_sets):
         return
     for held in machine.tensor.allocated.values():
@@ -388,9 +388,9 @@ def leaked(machine: Machine) -> None:
 
 
 def incomplete_phases(machine: Machine) -> None:
-    """Phases of mbarriers to which some of the arrivals came, but not all: nobody waits for them, or it would hang.
+    """Report phases of mbarriers with some of their arrivals; no thread waits for them, or it would deadlock.
 
-    Roles may leave loops whose turns only data tell after different numbers of them, or pass them by.
+    Not where only data decide trip counts: there roles may have run different numbers of iterations.
     """
     if (
         machine.coverage.unknown
@@ -408,7 +408,7 @@ def incomplete_phases(machine: Machine) -> None:
 
 
 def register_budget(machine: Machine) -> None:
-    """The registers that the warps of a CTA ask for, by what each of them asked for last."""
+    """Report a register budget that a CTA does not have: the sum of the last request of each warp."""
     held = limit(machine, "cta_registers")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
     wanted = sum(32 * count for count, _ in mine.values())

@@ -1,4 +1,4 @@
-"""Thread sets: sets of threads of one CTA that are at one place of the program."""
+"""Thread sets: the threads of one CTA that are at one place of the program."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster"
 
 @dataclass(slots=True)
 class Group:
-    """Asynchronous operations that are waited for together: the moment of the last one, and what they are."""
+    """Asynchronous operations of one group: the moment of the last one, and the operations."""
 
     moment: int = -1
     operations: list[Operation] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Queue:
         self.open = Group()
 
     def complete(self, pending: int) -> list[Group]:
-        """The groups that are over when all but the ``pending`` youngest are."""
+        """The groups that complete when all but the ``pending`` youngest do."""
         self.changes += 1
         count = max(len(self.committed) - pending, 0)
         done, self.committed = self.committed[:count], self.committed[count:]
@@ -84,7 +84,7 @@ class Queue:
 
 @dataclass(eq=False)
 class Reconvergence:
-    """Where the parts of a thread set that was split meet again."""
+    """The reconvergence point of the parts of a thread set."""
 
     place: int
     missing: int
@@ -94,14 +94,14 @@ class Reconvergence:
 
 @dataclass(eq=False)
 class ThreadSet:
-    """Threads that run together.
+    """Threads of one CTA at one place of the program.
 
     Attributes:
-        own: what each warp knows of itself alone: the moments of its asynchronous operations that are over.
-        turns: how often each loop without a known end was entered.
-        version: counts what it learned; where it differs between two parts, they do not become one again.
-        arrived: its arrival at the barrier of the cluster, for the end of which it did not wait yet.
-        passed: the barrier of threads at which it waited and that all the others have reached since.
+        own: what each warp knows of itself alone: the moments of its completed asynchronous operations.
+        turns: iterations of each loop without a known trip count.
+        version: counts what it learned; parts with different versions do not reconverge.
+        arrived: its arrival at the cluster barrier that it has not waited for yet.
+        passed: the barrier at which it waited and that has completed since.
     """
 
     cta: int
@@ -113,7 +113,7 @@ class ThreadSet:
     queues: dict[str, Queue] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
     reconvergences: list[Reconvergence] = field(default_factory=list)
-    touched: dict[int, Operation] = field(default_factory=dict)  # registers since the last wgmma fence
+    touched: dict[int, Operation] = field(default_factory=dict)  # registers written since the last wgmma.fence
     fenced: bool = False
     version: int = 0
     arrived: Operation | None = None
@@ -130,7 +130,7 @@ class ThreadSet:
         return self.queues.setdefault(kind, Queue())
 
     def part(self, threads: tuple[int, ...]) -> ThreadSet:
-        """The same with some of its threads."""
+        """A copy with some of its threads."""
         other = ThreadSet(
             self.cta,
             threads,
@@ -150,9 +150,9 @@ class ThreadSet:
         return other
 
     def keep(self, threads: tuple[int, ...]) -> None:
-        """Go on with some of the threads only.
+        """Keep only some of the threads.
 
-        The end of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
+        Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
         """
         self.threads = threads
         self.__dict__.pop("warps", None)
@@ -160,7 +160,7 @@ class ThreadSet:
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
 
     def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
-        """Become one with another part, which is at the same place."""
+        """Reconverge with another part, which is at the same place."""
         for slot in outputs:
             a, b = self.values[slot], other.values[slot]
             if a == b:

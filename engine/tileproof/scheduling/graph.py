@@ -1,6 +1,6 @@
-"""The asynchronous graph of a text: what each operation of the protocol touches, and which comes after which.
+"""The asynchronous graph of a text: what each operation of the protocol touches, and the order between them.
 
-A node is an operation in the text. An edge ``order`` says that the machine ran one right behind the other in one
+A node is an operation in the text. An edge ``order`` says that the machine ran one directly after the other in one
 thread set (so a back edge of a loop is one as well); ``issue`` leads from an operation to the commit of its group and
 ``wait`` from an operation to the wait that completed it.
 """

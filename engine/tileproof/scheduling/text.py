@@ -1,4 +1,4 @@
-"""``schedule``: a text with what its protocol lacks, and what is left that no insertion repairs."""
+"""``schedule``: a text with what its protocol lacks, and the findings that no insertion repairs."""
 
 from __future__ import annotations
 

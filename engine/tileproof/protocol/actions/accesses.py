@@ -1,4 +1,4 @@
-"""An access to memory against the accesses before it: is it ordered behind them, and by what."""
+"""An access to memory against the accesses before it: is it ordered after them, and by what."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def access(
     shape: str = "",
     ctas: Iterable[int] | None = None,
 ) -> None:
-    """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
+    """One access to shared or tensor memory: a finding where a conflicting access is not ordered before it."""
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
     touched_bytes = None
@@ -46,7 +46,7 @@ def access(
     if touched_bytes is not None:
         where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
     elif where.sharers > len(thread_set.threads):
-        where = replace(where, vague=True)  # which part of the tile is theirs is not known
+        where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
@@ -100,12 +100,12 @@ def _ordered(
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
-        return False  # threads write what one warpgroup reads, and which one is not known
+        return False  # threads write what one warpgroup reads, which one is not known
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
     alone = alike or (old.kind in _OWN_LANES and kind in _OWN_LANES)
-    # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
+    # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
         known = all(machine.knows(thread_set, agent, old.moment, alone=alone) for agent in old.agents)
@@ -159,7 +159,7 @@ def _unordered(
 
 
 def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping[int, set[int]]) -> bool:
-    """Whether each warp knows of the warps that accessed bytes of its own; of itself it knows more than others do.
+    """Whether each warp is ordered after the warps that accessed the bytes it touches; it needs no barrier for its own.
 
     Args:
         shared: for each warp of the old access the warps of this one that touch bytes of it.
@@ -180,7 +180,7 @@ def _raced(
     operation: Operation,
     where: Address,
 ) -> bool:
-    """An access of threads after one of other threads to the same bytes."""
+    """A RAW or WAR hazard between threads: an access to bytes that other warps accessed, and no barrier in between."""
     for agent in old.agents:
         home, warp = agent
         others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
@@ -195,7 +195,7 @@ def _raced(
 
 
 def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
-    """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
+    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope."""
     home = old.agents[0][-2] if old.agents else thread_set.cta
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
@@ -259,7 +259,7 @@ def _places(shape: str) -> frozenset[int]:
 def _apart(shape: str, distance: int) -> bool:
     """Whether two parts of one kind, which begin so many bytes apart, have no element in common.
 
-    Rows of a tile that are copied one by one interleave: each reaches over the others and touches none of them.
+    Rows of a tile that are copied one by one interleave: each spans the others and touches none of them.
     """
     if not distance:
         return False
@@ -268,7 +268,7 @@ def _apart(shape: str, distance: int) -> bool:
 
 
 def _handed_on(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
-    """Whether other threads loaded this from tensor memory, and handed it on before they used what they loaded."""
+    """Whether other threads loaded this from tensor memory, and released it before they used the loaded registers."""
     threads = [agent[1:] for agent in old.agents]
     mine = {(thread_set.cta, warp) for warp in thread_set.warps}
     known = all(machine.knows(thread_set, agent, old.moment) for agent in threads)

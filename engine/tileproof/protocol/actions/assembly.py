@@ -27,7 +27,7 @@ action = registrar(ACTIONS)
 
 @dataclass(frozen=True, slots=True)
 class PtxStatement:
-    """An instruction of PTX: its opcode, and its operands as they are written, without brackets."""
+    """A PTX instruction: its opcode, and its operands as written, without brackets."""
 
     opcode: str
     operands: tuple[str, ...]
@@ -37,7 +37,7 @@ _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 _NAME = re.compile(r"[$%\w.]+")
 _BEFORE = re.compile(r"(?:[\w$]+:(?!:)\s*)?(?:@!?[\w$%]+\s+)?")
-_HIDDEN = re.compile(r"@|[\w$]+:(?!:)")  # a predicate, a label: where it goes on is not one path
+_HIDDEN = re.compile(r"@|[\w$]+:(?!:)")  # a predicate, a label: control flow is not one path
 
 
 def _plain(found: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def _plain(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def statements(written: str) -> tuple[tuple[PtxStatement, ...], bool]:
-    """The instructions of an assembly text as the IR writes it, and whether all of them are executed in turn."""
+    """The instructions of an assembly text as the IR writes it, and whether they are executed one after the other."""
     text = re.sub(r"\{\$(\w+)\}", r"$\1", _ESCAPE.sub(_plain, written))
     text = re.sub(r"//[^\n]*", "", text)
     found = []

@@ -39,7 +39,7 @@ def barrier_name(machine: Machine, key: BarrierKey) -> str:
 
 
 def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey) -> Barrier | None:
-    """A barrier; None, and a finding, where it was not initialised."""
+    """A barrier; None, and a finding, where it is not initialised."""
     found = machine.barriers.get(key)
     operation = instruction.operation
     if found is None:
@@ -71,7 +71,7 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
-    """Each barrier is initialised once; that all threads of a warp do it together is practice."""
+    """Report a second initialisation; one by all threads of a warp together counts as one."""
     before = machine.barriers.get(key)
     if before is not None:
         name = barrier_name(machine, key)
@@ -95,7 +95,7 @@ def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global is about global memory alone
+_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
 
 
 @action("proxy_fence")
@@ -153,7 +153,7 @@ def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: i
 
 
 def settle(barrier: Barrier) -> None:
-    """End the phase if all arrived and all bytes came."""
+    """Complete the phase if the pending count and the tx-count are zero."""
     if barrier.pending == 0 and barrier.bytes == 0:
         barrier.phase += 1
         barrier.pending = barrier.count
@@ -168,7 +168,7 @@ def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> Non
 
 
 def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> Clock:
-    """What an arrival passes on: nothing where it is relaxed."""
+    """The clock that an arrival releases: an empty one where it is relaxed."""
     return Clock() if "relaxed = true" in words(operation) else machine.arriving(thread_set)
 
 
@@ -207,7 +207,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     return thread_set.place + 1
 
 
-_ROUND = 2  # after so many phases a parity comes again
+_ROUND = 2  # phases after which a parity repeats
 
 
 def _waits(
@@ -227,7 +227,7 @@ def _waits(
 
 
 def _passes(machine: Machine, thread_set: ThreadSet, key: BarrierKey, barrier: Barrier) -> None:
-    """The thread set has seen the end of a phase: it learns what those knew who made it end."""
+    """The thread set waited for a phase: it acquires the clocks of all arrivals that completed it."""
     barrier.overrun |= barrier.phase - barrier.seen > _ROUND
     barrier.seen = barrier.phase
     thread_set.clock.join(barrier.done)
@@ -251,7 +251,7 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 @action("peek")
 def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A look: one that tries does not wait."""
+    """A test of a phase: try_wait may fail, test_wait after a loop is a wait."""
     if "try" not in words(instruction.operation):
         return _wait(machine, thread_set, instruction)
     return _try_wait(machine, thread_set, instruction)
@@ -259,7 +259,7 @@ def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 @action("block")
 def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A wait that gives up after a time: what follows waits, or does not need to."""
+    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified."""
     if _waits(machine, thread_set, instruction) is not None:
-        result(thread_set, instruction, 0)  # the look may come too early: what follows has to wait then
+        result(thread_set, instruction, 0)  # false: the code that follows has to wait
     return thread_set.place + 1

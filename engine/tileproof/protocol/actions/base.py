@@ -1,4 +1,4 @@
-"""What all actions share: the table they register in, and the operands of an instruction."""
+"""What all actions use: the table they register in, and the operands of an instruction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def integer(machine: Machine, thread_set: ThreadSet, instruction: Instruction, p
 
 
 def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
-    """An address; where the threads of the thread set have one part in common, that."""
+    """An address operand; where all threads of the thread set have the same part, the address of that part."""
     value = operand(thread_set, instruction, place)
     if not isinstance(value, Address) or not value.parts:
         return value if isinstance(value, Address) else None
@@ -70,7 +70,7 @@ def memory_word(instruction: Instruction, place: int) -> str:
 
 
 def retire(thread_set: ThreadSet, agents: Iterable[Agent], moment: int) -> None:
-    """Each warp learns that its own operations are over."""
+    """Each warp learns that its own operations up to a moment are complete."""
     for agent in agents:
         if thread_set.own.get(agent, -1) < moment:
             thread_set.own[agent] = moment

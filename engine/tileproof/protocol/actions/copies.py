@@ -125,7 +125,7 @@ def bulk_load(
     """A copy into shared memory, perhaps of another CTA, whose bytes complete on a barrier; one for each thread.
 
     Args:
-        size_: the bytes that one thread's copy brings.
+        size_: the bytes that one thread's copy delivers.
     """
     if barrier is None or barrier.offset is None or target is None:
         raise Unfollowed(operation, "copy_barrier")
@@ -147,7 +147,7 @@ def bulk_across(
     barrier: Address | None,
     size_: int | None,
 ) -> None:
-    """A copy from shared memory into that of another CTA, which reads here until its bytes complete there."""
+    """A copy from shared memory to that of another CTA: it reads here until its bytes complete there."""
     bulk_load(machine, thread_set, operation, target, barrier, size_)
     if barrier is None or barrier.offset is None:
         return
@@ -180,7 +180,7 @@ def _tma_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction,
         mask = sum(1 << cta for cta in shared)
     if isinstance(mask, int):
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
-        # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
+        # Each receiving CTA issues the copy of a part of the tile, and multicasts it to all of them.
         size_ //= max(mask.bit_count(), 1)
     elif mask is not None or "mcast = true" in text:
         raise Unfollowed(operation, "copy_receivers")
@@ -210,7 +210,7 @@ def complete_on(
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
-        # It belongs to the phase that was announced last, and brings what that still lacks.
+        # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
     access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     barrier.bytes -= size_
@@ -225,9 +225,9 @@ _MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
 
 @lru_cache(maxsize=4096)
 def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
-    """The CTAs that a copy of a whole block brings one tile to, each of them a part: those of one place in its layout.
+    """The CTAs that a block copy multicasts one tile to, each a part of it: those of one coordinate of its layout.
 
-    The CTAs of a pair have halves of their own of what their MMA takes.
+    The CTAs of a pair each have their half of the operands of their MMA.
     """
     found = _MULTICAST.search(text)
     kind = read_type(f"!cute.layout<{found[1]}>") if found is not None else None
@@ -240,7 +240,7 @@ def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
 
 
 def _bytes(atom: str, text: str) -> int | None:
-    """The bytes that a copy from a tensor of coordinates brings: those of one instruction as often as it takes.
+    """The bytes that a copy from a tensor of coordinates delivers: those of one instruction times the instructions.
 
     The first mode of the tensor is the box of one instruction beside how many boxes there are; all others count boxes.
     """
@@ -298,7 +298,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
 
 @action("cancel")
 def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """An asynchronous question that answers on a barrier, in all CTAs of the cluster where it says so."""
+    """clusterlaunchcontrol.try_cancel: the response completes on a barrier, in all CTAs of the cluster if multicast."""
     where, barrier = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if barrier is None or barrier.offset is None:
         raise Unfollowed(instruction.operation, "answer_barrier")

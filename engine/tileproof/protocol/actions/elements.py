@@ -1,4 +1,4 @@
-"""Threads that read and write elements of memory themselves, and the slots that carry addresses."""
+"""Threads that read and write elements of memory, shared-memory mailboxes, and addresses of tensor memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCALAR = re.compile(r"i\d+|index")
 
 
 def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tuple[Address | None, str]:
-    """What an access with a coordinate reaches, the elements from the lowest to the highest of the threads; as what."""
+    """What an access with a coordinate touches, from the lowest element of the threads to the highest, and its type."""
     where = address(thread_set, instruction, place)
     coord = operand(thread_set, instruction, place + 1)
     shape = memory_word(instruction, place)
@@ -45,7 +45,7 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
     parts = where.moved(found).parts
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
-        parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads mean one element
+        parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads access one element
     return (replace(moved, parts=parts), element_of(shape)) if parts else (moved, shape)
 
 
@@ -65,7 +65,7 @@ def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 
 def _loaded_value(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None) -> Value:
-    """What a load gives: the address of tensor memory where it was put, or an integer that threads put there."""
+    """The value of a load: the address of tensor memory, or the integer in a shared-memory mailbox."""
     if where is None or where.memory.space != "smem":
         return None
     slot_read(machine, thread_set, operation, where)
@@ -78,7 +78,7 @@ def _loaded_value(machine: Machine, thread_set: ThreadSet, operation: Operation,
 
 
 def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
-    """The address of tensor memory is read: behind its allocation, and nothing else was written where it lies."""
+    """Check a read of the tensor memory address: ordered after the allocation, and not overwritten since."""
     slot = (thread_set.cta, where.memory.serial, where.offset)
     written = machine.tensor.writes.get(slot)
     if written is not None:
@@ -108,7 +108,7 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
 
 
 def post(machine: Machine, thread_set: ThreadSet, where: Address, value: Value) -> None:
-    """An integer lies in shared memory for others to read: the stage, the tile, or whether there is another tile."""
+    """Write to a shared-memory mailbox: the stage, the tile, or whether there is another tile."""
     if isinstance(value, Lanes):
         value = value.on(thread_set.threads)
     if where.memory.space != "smem" or where.offset is None or not isinstance(value, int):

@@ -28,7 +28,7 @@ def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instru
 
 @action("finish")
 def _finish(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """The end of a kernel: nothing may be in flight."""
+    """The end of a kernel: no asynchronous operation may be in flight."""
     queue = thread_set.queues.get("wgmma")
     if queue is not None:
         if queue.open.operations:

@@ -40,7 +40,7 @@ def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> i
 
 @action("raw_wgmma")
 def _raw_wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """``nvvm.wgmma.mma_async``: its registers are SSA values, so what is asked is the fence, the commit, the wait."""
+    """``nvvm.wgmma.mma_async``: its registers are SSA values, so only fence, commit and wait are verified."""
     _wgmma(machine, thread_set, instruction, ())
     return thread_set.place + 1
 

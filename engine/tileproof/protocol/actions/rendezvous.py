@@ -1,4 +1,4 @@
-"""Barriers at which threads meet: of the CTA, named ones, of a warp, of the cluster."""
+"""Barriers of threads: of the CTA, named ones, of a warp, of the cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ action = registrar(ACTIONS)
 
 
 def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int) -> int:
-    """Wait until as many threads are at one barrier as it takes."""
+    """Wait at a barrier until as many threads as it expects have arrived."""
     if thread_set.passed == name:
         thread_set.passed = None
         return thread_set.place + 1
@@ -40,14 +40,14 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
 
 
 def _threads(there: Sequence[ThreadSet]) -> int:
-    """How many threads a barrier takes these for: it counts whole warps."""
+    """How many threads a barrier counts for these: it counts whole warps."""
     return sum(32 * len(thread_set.warps) for thread_set in there)
 
 
 def _surplus_threads(
     machine: Machine, thread_set: ThreadSet, name: BarrierName, there: Sequence[ThreadSet], wanted: int
 ) -> None:
-    """More threads come than a barrier counts. Where each has a barrier of its own, they are not known to meet."""
+    """Report more arrivals than a barrier expects; not where its ID is unknown: there may be several."""
     count = _threads(there)
     if count > wanted and name[1] is not None and not machine.named.uses[name].disputed:
         operation = machine.program.code[thread_set.place].operation
@@ -55,7 +55,7 @@ def _surplus_threads(
 
 
 def _uses(machine: Machine, thread_set: ThreadSet, place: int, name: BarrierName, wanted: int) -> None:
-    """A thread set comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
+    """A thread set arrives at a named barrier: report another count, or a use not ordered after the last one."""
     operation = machine.program.code[place].operation
     last = machine.named.uses.get(name)
     if last is None or last.complete is not None:
@@ -70,7 +70,7 @@ def _uses(machine: Machine, thread_set: ThreadSet, place: int, name: BarrierName
 
 
 def _follows(thread_set: ThreadSet, warps: set[int], moment: int) -> bool:
-    """Whether a thread set is one of these warps, or knows of one that it went on after a moment."""
+    """Whether a thread set has one of these warps, or is ordered after one of them at a later moment."""
     known = thread_set.clock.known
     return not warps.isdisjoint(thread_set.warps) or any(known.get((thread_set.cta, w), -1) > moment for w in warps)
 

@@ -1,4 +1,4 @@
-"""Values a thread has of itself: indices, election, the peer's addresses, its allocations."""
+"""Values of a thread: special registers, election, addresses of a peer CTA, allocations."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
 
 @action("allocate")
 def _allocate(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """Every run of an allocation gives the same memory; registers belong to a thread set, which is why they need no CTA."""
+    """An allocation is one memory however often it runs; registers belong to a thread set, so they need no CTA."""
     operation = instruction.operation
     key: int | str = id(operation)
     if operation.name == "llvm.mlir.addressof":

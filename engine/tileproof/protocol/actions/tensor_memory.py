@@ -114,7 +114,7 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
 
 
 def grouped(machine: Machine, operation: Operation, two: bool) -> None:
-    """All tcgen05 operations of a kernel work on as many CTAs."""
+    """Report tcgen05 operations of different cta_group in one kernel."""
     first = machine.tensor.group
     if first is None:
         machine.tensor.group = (two, operation)
@@ -131,7 +131,7 @@ def cta_pair(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, .
 
 
 def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
-    """Whether tensor memory is allocated where it is used."""
+    """Report an access to columns of tensor memory that are not allocated."""
     if where.offset is None:
         return
     low = where.offset
