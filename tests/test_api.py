@@ -117,7 +117,7 @@ def test_emit_takes_ir_and_atoms():
         ({"item": "a\n", "atom": "b"}, "IR or an atom"),
         ({"atom": "wgmma.fence.sync.aligned"}, "for a target"),
         ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "no target is called"),
-        ({"atom": "foo", "target": "sm_90a"}, "is no instruction"),
+        ({"atom": "foo", "target": "sm_90a"}, "is not an instruction"),
         ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "no form is called"),
         ({"item": "module {\n}\n", "form": "llvm"}, "go with an atom"),
         ({"item": "what is this\n"}, "holds no IR|nothing to emit"),

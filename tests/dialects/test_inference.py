@@ -18,7 +18,7 @@ from conftest import SHARED, corpus, corpus_files
 from tileproof.dialects.infer import Refusal, infer, operations
 from tileproof.dialects.infer.memory import advance
 from tileproof.dialects.operands import resolve
-from tileproof.dialects.type_flow import Conflict, conflicts
+from tileproof.dialects.type_flow import TypeConflict, conflicts
 from tileproof.dialects.values import Other, Pointer, element_bits, read_type
 from tileproof.layout.values import Dynamic
 from tileproof.mlir.ir import Module, Operation
@@ -34,7 +34,7 @@ def read(text: str, name: str = "-") -> Module:
     return scan.module
 
 
-def found(text: str) -> list[Conflict]:
+def found(text: str) -> list[TypeConflict]:
     return list(conflicts(read(text)))
 
 
@@ -77,7 +77,7 @@ def test_every_result_in_generic_form_is_the_one_inferred():
 def test_no_types_of_a_real_kernel_contradict_each_other(path: Path):
     conflict = found(path.read_text(encoding="utf-8"))
     if path.name == INVALID:
-        assert [c.code for c in conflict] == ["IR022"]
+        assert [c.stated.code for c in conflict] == ["IR022"]
         assert "expects same profile for `src` and `dst`" in conflict[0].message
     else:
         assert conflict == []
@@ -147,21 +147,21 @@ def test_a_text_without_contradiction_has_none():
     assert found(LAYOUTS) == []
 
 
-def only(text: str) -> Conflict:
+def only(text: str) -> TypeConflict:
     (conflict,) = found(text)
     return conflict
 
 
-def marked(text: str, conflict: Conflict) -> str:
+def marked(text: str, conflict: TypeConflict) -> str:
     return text[conflict.span.start : conflict.span.end]
 
 
 def test_another_result_is_reported_at_its_type():
     text = LAYOUTS.replace('-> !cute.shape<"(4,1)">', '-> !cute.shape<"(4,2)">')
     conflict = only(text)
-    assert conflict.code == "IR020"
+    assert conflict.stated.code == "IR020"
     assert marked(text, conflict) == '!cute.shape<"(4,2)">'
-    assert conflict.message == (
+    assert conflict.stated.message == (
         "'cute.get_shape' op inferred type(s) '!cute.shape<\"(4,1)\">' "
         "are incompatible with return type(s) of operation '!cute.shape<\"(4,2)\">'"
     )
@@ -170,30 +170,30 @@ def test_another_result_is_reported_at_its_type():
 def test_a_result_that_is_equal_only_as_a_function_is_reported_as_that():
     made = 'make_layout(%b) : !cute.layout<"(4,1):'
     conflict = only(LAYOUTS.replace(made + "(1,0)", made + "(1,4)"))
-    assert conflict.code == "IR020"
-    assert conflict.hint == "as functions the two are the same, as types they are not"
+    assert conflict.stated.code == "IR020"
+    assert conflict.stated.hint == "as functions the two are the same, as types they are not"
 
 
 def test_a_use_of_another_type_is_reported_at_the_use():
     text = LAYOUTS.replace('%k) : !cute.layout<"(4,1):(1,0)">', '%k) : !cute.layout<"(4,2):(1,0)">')
     conflict = only(text)
-    assert conflict.code == "IR021"
+    assert conflict.stated.code == "IR021"
     assert marked(text, conflict) == '!cute.layout<"(4,2):(1,0)">'
-    assert "'%d'" in conflict.message
+    assert "'%d'" in conflict.stated.message
 
 
 def test_an_operation_without_result_says_why():
     text = LAYOUTS.replace('!cute.coord<"(_,0)">', '!cute.coord<"(_,0,0)">')
     conflict = only(text)
-    assert conflict.code == "IR022"
-    assert conflict.message.startswith("'cute.slice' op expects coord to be weakly congruent")
+    assert conflict.stated.code == "IR022"
+    assert conflict.stated.message.startswith("'cute.slice' op expects coord to be weakly congruent")
 
 
 def test_a_store_of_another_type_than_the_element_is_refused():
     text = '"cute.memref.store"(%m, %c, %v) : (!cute.memref<f32, rmem, "4:1">, !cute.coord<"0">, f16) -> ()\n'
     conflict = only(text)
-    assert conflict.code == "IR022"
-    assert "Store value type must match the memref element type" in conflict.message
+    assert conflict.stated.code == "IR022"
+    assert "Store value type must match the memref element type" in conflict.stated.message
     assert found(text.replace("f16", "f32")) == []
 
 
@@ -225,8 +225,8 @@ def test_the_type_of_a_value_follows_it(text):
     if text.startswith("^"):
         text, close = '"any.op"() ({\n' + text, "}) : () -> ()\n"
     conflict = only(text + use + close)
-    assert conflict.code == "IR021"
-    assert "'i64' vs" in conflict.message
+    assert conflict.stated.code == "IR021"
+    assert "'i64' vs" in conflict.stated.message
 
 
 def test_a_name_ends_with_its_region():

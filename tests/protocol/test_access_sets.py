@@ -13,7 +13,7 @@ from tileproof.layout.basics import is_static_layout, outer
 from tileproof.layout.slicing import slice_and_offset
 from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.values import Swizzle
-from tileproof.protocol.access_sets import Footprint, distances, footprint, part_of
+from tileproof.protocol.access_sets import AccessSet, access_set, distances, part_of
 
 COPIES = {
     "rows of four": ("universal_copy<f32, 128 b>", "((4,32),4):((128,1),32)", "[32:1;16:1]", "(32,16):(16,1)", 128),
@@ -23,7 +23,7 @@ COPIES = {
 }
 
 
-def touched(name: str) -> tuple[Footprint | None, dict[int, set[int]]]:
+def touched(name: str) -> tuple[AccessSet | None, dict[int, set[int]]]:
     """What is computed, and the bytes of each warp by enumeration."""
     atom, values, tiler, layout, threads = COPIES[name]
     copy = read_type(
@@ -41,10 +41,10 @@ def touched(name: str) -> tuple[Footprint | None, dict[int, set[int]]]:
             found.setdefault(thread // 32, set()).update(range(first, first + 4))
     every = tuple(range(threads))
     parts = distances(copy, "D", tensor, every)
-    return footprint(part_of(copy, "D", tensor), parts, every), found
+    return access_set(part_of(copy, "D", tensor), parts, every), found
 
 
-def bytes_of(one: Footprint) -> dict[int, set[int]]:
+def bytes_of(one: AccessSet) -> dict[int, set[int]]:
     return {
         warp: {one.start + i for i in range(bits.bit_length()) if bits >> i & 1} for warp, bits in one.warps.items()
     }
@@ -76,16 +76,16 @@ def test_a_part_outside_the_tensor_is_not_known():
     parts = distances(copy, "D", tensor, tuple(range(64)))
     assert parts[:32] == tuple(range(0, 128, 4))
     assert set(parts[32:]) == {None}
-    assert footprint(part_of(copy, "D", tensor), parts, tuple(range(64))) is None
+    assert access_set(part_of(copy, "D", tensor), parts, tuple(range(64))) is None
 
 
 @pytest.mark.parametrize("name", ["rows of four", "columns"])
 @pytest.mark.parametrize(("mine", "other"), [((3, 4, 3), None), ((3, 4, 3), (2, 4, 3)), ((3, 4, 4), (3, 4, 3))])
 def test_other_swizzles_are_compared_where_they_put_the_bytes(name, mine, other):
-    def swizzled(one: Footprint, swizzle: tuple[int, int, int] | None) -> Footprint:
+    def swizzled(one: AccessSet, swizzle: tuple[int, int, int] | None) -> AccessSet:
         return replace(one, start=one.start + 4096, swizzle=None if swizzle is None else Swizzle(*swizzle))
 
-    def walked(one: Footprint) -> dict[int, set[int]]:
+    def walked(one: AccessSet) -> dict[int, set[int]]:
         return {
             warp: {b if one.swizzle is None else apply_swizzle(one.swizzle, b) for b in held}
             for warp, held in bytes_of(one).items()

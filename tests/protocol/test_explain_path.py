@@ -21,7 +21,7 @@ def steps(explain: bool) -> list[tuple[str, str]]:
 
 
 def test_a_finding_names_the_place_of_its_cause():
-    assert steps(explain=False) == [("it is read here by wgmma", "cute.gemm")]
+    assert steps(explain=False) == [("the read by wgmma", "cute.gemm")]
 
 
 def test_the_path_goes_from_the_reader_over_the_barrier_to_the_writer():
@@ -49,5 +49,5 @@ def test_programs_get_the_same_places():
     assert places[3] == {"line": 66, "column": 18, "message": "warps 0 to 3 of CTA 0: nvvm.mbarrier.arrive"}
     (result, *_) = json.loads(run("--format", "sarif"))["runs"][0]["results"]
     (place,) = result["relatedLocations"]
-    assert place["message"]["text"] == "it is read here by wgmma"
+    assert place["message"]["text"] == "the read by wgmma"
     assert place["physicalLocation"]["region"]["startLine"] == 64

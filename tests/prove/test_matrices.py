@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tileproof.base.verdict import Proved, Refuted
-from tileproof.evaluate.fragments import Operand
+from tileproof.evaluate.fragments import FragmentOperand
 from tileproof.layout import crd2idx
 from tileproof.prove import fragment_questions as verb
 from tileproof.prove import fragments as prove
@@ -65,7 +65,7 @@ CASES = [
 ]
 
 
-def parts(opcode: str, role: str, copy: str, bits: int) -> tuple[Operand, prove.Matrices]:
+def parts(opcode: str, role: str, copy: str, bits: int) -> tuple[FragmentOperand, prove.Matrices]:
     operand = verb.find(BOOK, opcode, "ptx", {}).fragments.operands[role]
     return operand, verb._matrices(BOOK, copy, bits if role in "AB" else None)
 
@@ -79,7 +79,9 @@ def test_a_matrix_move_fits_a_fragment(opcode: str, role: str, copy: str, major:
         simulate(operand, matrices, copy, major, bits, answer.verdict)
 
 
-def simulate(operand: Operand, matrices: prove.Matrices, copy: str, major: str, bits: int, verdict: Proved) -> None:
+def simulate(
+    operand: FragmentOperand, matrices: prove.Matrices, copy: str, major: str, bits: int, verdict: Proved
+) -> None:
     """Move the tile between shared memory and registers as the PTX ISA defines it, lane by lane."""
     columns = 128 // bits
     rows = matrices.rows

@@ -8,12 +8,12 @@ from itertools import product
 from random import Random
 
 import numpy as np
+import ptxas
 import pytest
 
-import ptxas
 from tileproof.base.verdict import Proved, Refuted
 from tileproof.checking.instruction import context, legal
-from tileproof.evaluate.fragments import Fragments, Operand
+from tileproof.evaluate.fragments import FragmentOperand, Fragments
 from tileproof.layout import Layout, crd2idx, size
 from tileproof.layout.basics import modes
 from tileproof.prove import fragments as prove
@@ -223,7 +223,7 @@ FORMULAS: list[tuple[str, str, Formula]] = [
 ]  # fmt: skip
 
 
-def coordinate(operand: Operand, thread: int, value: int) -> tuple[int, ...]:
+def coordinate(operand: FragmentOperand, thread: int, value: int) -> tuple[int, ...]:
     number = crd2idx((thread, value), operand.flat)
     assert isinstance(number, int)
     found = []
@@ -246,7 +246,7 @@ def test_fragments_are_those_that_the_ptx_isa_prints(opcode: str, role: str, for
 # -------------------------------------------------------------------------------------- the sum that comes out
 
 
-def held(operand: Operand, matrix: np.ndarray) -> np.ndarray:
+def held(operand: FragmentOperand, matrix: np.ndarray) -> np.ndarray:
     """What each thread has in its registers, of a matrix with the modes of the operand's coordinate."""
     threads, values = (size(mode) for mode in modes(operand.layout))
     registers = np.empty((threads, values), dtype=matrix.dtype)  # type: ignore[arg-type]
@@ -255,7 +255,7 @@ def held(operand: Operand, matrix: np.ndarray) -> np.ndarray:
     return registers
 
 
-def gathered(operand: Operand, registers: np.ndarray) -> np.ndarray:
+def gathered(operand: FragmentOperand, registers: np.ndarray) -> np.ndarray:
     """The matrix that registers make up."""
     matrix = np.full(operand.tile, -(10**9), dtype=registers.dtype)
     for thread, value in np.ndindex(registers.shape):
@@ -505,7 +505,7 @@ def test_scale_factors_of_several_blocks_follow_each_other_along_k():
 # --------------------------------------------------------------------------------------------- what is not so
 
 
-def wrong(operand: Operand, layout: Layout) -> Refuted:
+def wrong(operand: FragmentOperand, layout: Layout) -> Refuted:
     verdict = prove.agrees(layout, operand)
     assert isinstance(verdict, Refuted)
     return verdict
@@ -525,13 +525,13 @@ def test_bug_14_a_wrong_accumulator_layout_at_n_8_is_refuted():
 def test_bug_33_a_sparse_metadata_layout_that_is_no_bijection_is_refuted():
     e = find(BOOK, "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "ptx", {}).fragments.operands["E"]
     broken = Layout(((2, 2, 8), (8, 2)), ((128, 128, 1), (16, 8)))  # both selectors at the same place
-    verdict = prove.covers(Operand("E", broken, e.tile))
+    verdict = prove.covers(FragmentOperand("E", broken, e.tile))
     assert isinstance(verdict, Refuted)
     assert verdict.counterexample["thread"] == 2
     assert verdict.counterexample["other_thread"] == 1
     assert wrong(e, broken).counterexample == {"thread": 2, "value": 0, "given": (0, 8, 0), "true": (0, 0, 1)}
     repaired = Layout(((2, 2, 8), (8, 2)), ((128, 256, 1), (16, 8)))
-    assert isinstance(prove.covers(Operand("E", repaired, e.tile)), Proved)
+    assert isinstance(prove.covers(FragmentOperand("E", repaired, e.tile)), Proved)
     assert isinstance(prove.agrees(repaired, e), Proved)
 
 
@@ -543,13 +543,13 @@ def test_bug_31_a_transposed_block_of_scale_factors_is_refuted():
 
 
 def test_a_hole_and_an_overlap_are_told_by_their_coordinates():
-    twice = prove.covers(Operand("A", Layout((4, 2), (1, 3)), (4, 2)))
+    twice = prove.covers(FragmentOperand("A", Layout((4, 2), (1, 3)), (4, 2)))
     assert isinstance(twice, Refuted)
     assert twice.counterexample == {"m": 3, "k": 0, "thread": 3, "value": 0, "other_thread": 0, "other_value": 1}
-    beyond = prove.covers(Operand("A", Layout((4, 2), (1, 8)), (4, 2)))
+    beyond = prove.covers(FragmentOperand("A", Layout((4, 2), (1, 8)), (4, 2)))
     assert isinstance(beyond, Refuted)
     assert beyond.counterexample["k"] == 2
-    hole = prove.covers(Operand("A", Layout((4, 1), (1, 0)), (4, 2)))
+    hole = prove.covers(FragmentOperand("A", Layout((4, 1), (1, 0)), (4, 2)))
     assert isinstance(hole, Refuted)
     assert hole.counterexample == {"m": 0, "k": 1}
 
@@ -585,7 +585,7 @@ def test_numpy_enumeration_agrees_with_every_static_verdict(instructions: list[t
                 continue
             numbers = np.array([crd2idx(i, layout) for i in range(size(layout))])  # type: ignore[arg-type]
             bijective = np.array_equal(np.sort(numbers), np.arange(operand.tile[0] * operand.tile[1]))
-            verdict = prove.covers(Operand(role, layout, operand.tile))
+            verdict = prove.covers(FragmentOperand(role, layout, operand.tile))
             assert isinstance(verdict, Proved) is bool(bijective), layout
             verdicts[type(verdict)] += 1  # type: ignore[index]
     assert min(verdicts.values()) > 40

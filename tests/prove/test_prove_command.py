@@ -17,7 +17,7 @@ from tileproof.base.resources import PACKAGE
 from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.cli import main
 from tileproof.layout import ComposedLayout, Dynamic, Layout, LayoutError, Swizzle
-from tileproof.prove.symbols import Facts, Symbol, assumption
+from tileproof.prove.symbols import LeafFacts, Symbol, assumption
 
 
 def run(*arguments: str):
@@ -213,7 +213,7 @@ def test_a_budget_is_kept():
 def facts(*relations, **least):
     symbols = tuple(Symbol(f"?{name}", 1, low, 100) for name, low in least.items())
     named = {symbol.name: symbol for symbol in symbols}
-    return Facts(symbols, tuple(assumption(text, named) for text in relations)), named
+    return LeafFacts(symbols, tuple(assumption(text, named) for text in relations)), named
 
 
 def number(text, named):

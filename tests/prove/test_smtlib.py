@@ -14,7 +14,7 @@ from prove_cases import CASES
 import tileproof
 from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.cli import main
-from tileproof.evaluate.fragments import Operand
+from tileproof.evaluate.fragments import FragmentOperand
 from tileproof.layout import Layout, size
 from tileproof.layout.tuples import leaves
 from tileproof.prove import questions
@@ -144,7 +144,7 @@ def test_cvc5_repeats_the_verdicts_on_fragments():
                 layout = Layout(tuple(leaves(held.flat.shape)), tuple(steps))
                 claim = questions.covers(str(layout), str(prod(held.tile)))
                 verdict = decide(claim, 2.0)
-                ours = covers(Operand("A", Layout((layout.shape, 1), (layout.stride, 0)), (prod(held.tile), 1)))
+                ours = covers(FragmentOperand("A", Layout((layout.shape, 1), (layout.stride, 0)), (prod(held.tile), 1)))
                 assert type(ours) is type(verdict), layout
                 agrees(verdict, repeat(claim.script().text()))
                 repeated[type(verdict)] += 1

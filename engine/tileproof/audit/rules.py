@@ -38,7 +38,7 @@ ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger
 
 
 @dataclass(slots=True)
-class Outcome:
+class Audit:
     """What the checks found, and how much they looked at."""
 
     faults: list[RuleFault] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Outcome:
     configurations: int = 0
 
 
-def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda: None) -> Outcome:
+def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda: None) -> Audit:
     """Check all rules of a book; ``step`` is called after each rule."""
     outcome = _whole(book, seconds)
     for code in book.rules:
@@ -56,9 +56,7 @@ def check_book(book: Rulebook, seconds: float, step: Callable[[], None] = lambda
     return outcome
 
 
-def check_files(
-    files: tuple[Source, ...], seconds: float, jobs: int, step: Callable[[], None] = lambda: None
-) -> Outcome:
+def check_files(files: tuple[Source, ...], seconds: float, jobs: int, step: Callable[[], None] = lambda: None) -> Audit:
     """Check all rules of these files in several processes; the outcome is that of ``check_book``."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
@@ -78,22 +76,22 @@ class _Job:
     files: tuple[Source, ...]
     seconds: float
 
-    def __call__(self, code: str) -> Outcome:
+    def __call__(self, code: str) -> Audit:
         return check_rule(load(self.files), code, self.seconds)
 
 
-def check_rule(book: Rulebook, code: str, seconds: float) -> Outcome:
+def check_rule(book: Rulebook, code: str, seconds: float) -> Audit:
     """Check one rule in every contract it stands in."""
-    outcome = Outcome()
+    outcome = Audit()
     rule = book.rules[code]
     for contract in (rule.contract,) if rule.contract else CONTRACTS:
         _RuleCheck(book, contract, rule, seconds, outcome).run()
     return outcome
 
 
-def _whole(book: Rulebook, seconds: float) -> Outcome:
+def _whole(book: Rulebook, seconds: float) -> Audit:
     """What is not about one rule: that instances are legal, rows of tables can be read, and words read back."""
-    outcome = Outcome()
+    outcome = Audit()
     for contract in CONTRACTS:
         for schema in book.schemas:
             judge = Judge(book, contract, schema, inherited=True)
@@ -109,7 +107,7 @@ def _whole(book: Rulebook, seconds: float) -> Outcome:
     return outcome
 
 
-def _add(outcome: Outcome, more: Outcome) -> None:
+def _add(outcome: Audit, more: Audit) -> None:
     outcome.faults += more.faults
     outcome.unknown += more.unknown
     outcome.questions += more.questions
@@ -119,7 +117,7 @@ def _add(outcome: Outcome, more: Outcome) -> None:
 class _RuleCheck:
     """The checks of one rule in one contract."""
 
-    def __init__(self, book: Rulebook, contract: str, rule: Rule, seconds: float, outcome: Outcome) -> None:
+    def __init__(self, book: Rulebook, contract: str, rule: Rule, seconds: float, outcome: Audit) -> None:
         self.book = book
         self.contract = contract
         self.rule = rule

@@ -84,8 +84,18 @@ def _expectation(match: re.Match[str], line: int, speaking: set[int]) -> Expecta
     return Expectation(match["severity"], target, compiled, literal, Span(*match.span()))
 
 
-def verify(source: Source, found: Sequence[Diagnostic]) -> Iterator[tuple[Span, str]]:
-    """Where expectations and diagnostics of a text differ, and how."""
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A diagnostic that was produced and not expected, or expected and not produced."""
+
+    span: Span
+    produced: bool
+    severity: str
+    message: str
+
+
+def verify(source: Source, found: Sequence[Diagnostic]) -> Iterator[Unmet]:
+    """Where expectations and diagnostics of a text differ."""
     open_ = expectations(source)
     for diagnostic in found:
         line = source.position(diagnostic.place).line
@@ -95,9 +105,9 @@ def verify(source: Source, found: Sequence[Diagnostic]) -> Iterator[tuple[Span, 
             if met is not None:
                 open_.remove(met)
             elif needed:
-                yield diagnostic.span, f"unexpected {diagnostic.severity.value}: {message}"
+                yield Unmet(diagnostic.span, True, diagnostic.severity.value, message)
     for expectation in open_:
-        yield expectation.span, f'expected {expectation.severity} "{expectation.text}" was not produced'
+        yield Unmet(expectation.span, False, expectation.severity, expectation.text)
 
 
 def _meets(expectation: Expectation, severity: Severity, line: int, message: str) -> bool:

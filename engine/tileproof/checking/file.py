@@ -16,6 +16,7 @@ from tileproof.checking.mlir import check_ir
 from tileproof.judge.outcome import FileReport, Options, finding
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import state
 
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
@@ -37,5 +38,9 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
 
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     """What differs from the expectations in a text."""
-    for span, message in verify(source, found):
-        yield finding(book, source, "IR030", span, message)
+    for unmet in verify(source, found):
+        if unmet.produced:
+            stated = state(book, "IR030", "unexpected", severity=unmet.severity, message=unmet.message)
+        else:
+            stated = state(book, "IR030", "missing", severity=unmet.severity, message=unmet.message)
+        yield finding(book, source, unmet.span, stated)

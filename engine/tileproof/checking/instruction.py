@@ -24,6 +24,7 @@ from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import state
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]
     if lowered.faults:
         fault = lowered.faults[0]
         place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
-        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.message + place)
+        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.stated.message + place)
     assert lowered.declaration is not None
     judge = judge_for(book, contract, lowered.declaration.schema)
     values = {**lowered.values, **dict(where)}
@@ -135,11 +136,13 @@ def check_atom(
     name = atom.removeprefix("!").partition("<")[0].strip()
     if any_type or report.diagnostics or name.startswith("cute.") or name in known:
         return report
-    found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"no atom is called '{name}'")
     inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
     close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
-    hint = f"did you mean {inner[close[0]]}?" if close else found.hint
-    return replace(report, diagnostics=(replace(found, hint=hint),))
+    if close:
+        stated = state(book, "AT001", "near", name=name, nearest=inner[close[0]])
+    else:
+        stated = state(book, "AT001", "here", name=name)
+    return replace(report, diagnostics=(finding(book, source, Span(start, start + 1 + len(name)), stated),))
 
 
 def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
@@ -165,7 +168,7 @@ def diagnostics(
     lowered = lower(book, source.text[start:end], registers)
     for fault in lowered.faults:
         span = Span(start + fault.span.start, start + fault.span.end)
-        yield finding(book, source, fault.code, span, fault.message)
+        yield finding(book, source, span, fault.stated)
     if not lowered.faults:
         assert lowered.declaration is not None
         yield from violations(book, contract, source, lowered.facts(where, start))
@@ -194,9 +197,11 @@ def answer(book: Rulebook, contract: str, line: str) -> str:
         target, text, ptx = _fields(request)
         verdict = legal(book, contract, text, context(book, target, ptx))
     except BadRequest as error:
-        verdict = Verdict(False, ("PT010",), str(error))
+        stated = state(book, "PT010", "bad", problem=error)
+        verdict = Verdict(False, (stated.code,), stated.message)
     except (ValueError, RecursionError) as error:
-        verdict = Verdict(False, ("PT010",), f"not a request {{'target': ..., 'instr': ...}}: {error}")
+        stated = state(book, "PT010", "no_json", problem=error)
+        verdict = Verdict(False, (stated.code,), stated.message)
     return as_json(verdict)
 
 

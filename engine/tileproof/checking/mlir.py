@@ -41,6 +41,7 @@ from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 from tileproof.syntax.types import type_tree
@@ -104,7 +105,7 @@ class _Check:
         if not self.scan.holds_ir:
             return FileReport(self.source, (), None, empty=True)
         for fault in self.scan.faults:
-            self.find("IR001", fault.span, fault.message)
+            self.find(fault.span, state(self.book, "IR001", "here", problem=fault.message))
         self.read_types()
         uses = dict(self.operations_with_needs())
         needs = [self.needs("atom", use.member) for use in self.atoms.values()]
@@ -128,9 +129,9 @@ class _Check:
 
     # -- reporting
 
-    def find(self, code: str, span: Span, message: str) -> None:
+    def find(self, span: Span, stated: Stated) -> None:
         """Report a finding of the engine."""
-        self.diagnostics.append(finding(self.book, self.source, code, span, message))
+        self.diagnostics.append(finding(self.book, self.source, span, stated))
 
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
@@ -154,17 +155,18 @@ class _Check:
             if text.startswith(("!cute.", "!cute_nvgpu.", "#cute.")):
                 self.read_type(text, offset)
             elif text[0] == "!" and "." not in text and "<" not in text and text not in self.aliases:
-                self.find("IR005", Span(offset, offset + len(text)), f"no alias '{text}' is defined in this file")
+                self.find(Span(offset, offset + len(text)), state(self.book, "IR005", "here", alias=text))
 
     def read_type(self, text: str, offset: int) -> None:
         try:
             tree = type_tree(text)
         except SyntaxFault as fault:
-            self.find("IR002", Span(offset + fault.start, offset + fault.end), f"malformed type: {fault}")
+            span = Span(offset + fault.start, offset + fault.end)
+            self.find(span, state(self.book, "IR002", "here", problem=fault))
             return
         if tree.text[1:].removeprefix("cute.") in ALGEBRA and tree.children and tree.children[0].kind is not Kind.TEXT:
             first = tree.children[0]
-            self.find("IR002", Span(offset + first.start, offset + first.end), "malformed type: expected string")
+            self.find(Span(offset + first.start, offset + first.end), state(self.book, "IR002", "unquoted"))
             return
         atoms = self.book.enums["atom"].by_spelling
         for node in tree.walk():
@@ -181,12 +183,14 @@ class _Check:
         generation = _GENERATION.search(name)
         tiers = self.book.enums["tier"].members
         if generation is not None and any(tier.startswith(f".sm{generation[1]}_") for tier in tiers):
-            self.find("AT002", span, f"SM{generation[1]} is a legal target without an MMA atom mnemonic of its own")
+            self.find(span, state(self.book, "AT002", "here", generation=generation[1]))
             return
-        found = finding(self.book, self.source, "AT001", span, f"no atom is called '{name}'")
         known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
         close = get_close_matches(name.lower(), known, 1, 0.8)
-        self.diagnostics.append(replace(found, hint=f"did you mean {known[close[0]]}?") if close else found)
+        if close:
+            self.find(span, state(self.book, "AT001", "near", name=name, nearest=known[close[0]]))
+        else:
+            self.find(span, state(self.book, "AT001", "here", name=name))
 
     def read_layout(self, node: Node, tree: Node, offset: int) -> None:
         what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"
@@ -197,10 +201,11 @@ class _Check:
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
-            self.find("IR003", span, f'failed to parse {what} from "{_short(node.text)}": {fault}')
+            self.find(span, state(self.book, "IR003", "syntax", kind=what, text=_short(node.text), problem=fault))
             return
         if (complaint := malformed(what, value, self.published)) is not None:
-            self.find("IR003", Span(offset + node.start, offset + node.end), complaint)
+            span = Span(offset + node.start, offset + node.end)
+            self.find(span, state(self.book, "IR003", "meaning", problem=complaint))
 
     @cached_property
     def published(self) -> bool:
@@ -229,7 +234,7 @@ class _Check:
         try:
             facts = atom_facts(self.book, declaration, use.node, use.offset)
         except MalformedAtom as fault:
-            self.find("IR004", fault.span, str(fault))
+            self.find(fault.span, fault.stated)
             self.illegal.add(text)
             return
         before = len(self.diagnostics)
@@ -376,7 +381,7 @@ class _Check:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module, self.illegal, self.book):
             operation = conflict.operation
-            found = finding(self.book, self.source, conflict.code, conflict.span, conflict.message, conflict.hint)
+            found = finding(self.book, self.source, conflict.span, conflict.stated)
             echo = f"'{operation.name}' op failed to infer returned types"
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
 
@@ -389,13 +394,13 @@ class _Check:
             for fault in outcome.faults:
                 traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
                 span = fault.operation.name_span
-                found = finding(self.book, self.source, fault.code, span, fault.message + traced, fault.hint)
+                found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
                 places += [Related(step.operation.name_span, str(step)) for step in fault.path]
                 self.diagnostics.append(replace(found, related=tuple(places)))
             if outcome.unfollowed is not None:
-                operation, reason = outcome.unfollowed
-                self.find("PR190", operation.name_span, f"the protocol is not verified beyond this: {reason}")
+                left = outcome.unfollowed
+                self.find(left.operation.name_span, Stated(left.code, left.message, left.hint))
 
     def judge_four_ops(self) -> None:
         """The operations around ``nvvm.wgmma.mma_async``, as the reference pages want them."""

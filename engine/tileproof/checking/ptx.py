@@ -16,6 +16,7 @@ from tileproof.judge.target import Target
 from tileproof.ptx.module import Module, is_ptx, read_module
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import state
 
 __all__ = ["check_ptx", "is_ptx"]
 
@@ -47,18 +48,18 @@ def _context(
     if options.target is not None:
         name = options.target
     if name is None:
-        found.append(finding(book, source, "PT011", start, "the module names no target"))
+        found.append(finding(book, source, start, state(book, "PT011", "no_target")))
         return None
     try:
         context(book, name)
     except BadRequest as error:
-        found.append(finding(book, source, "PT011", place, str(error)))
+        found.append(finding(book, source, place, state(book, "PT011", "unknown", problem=error)))
         return None
     number, place = module.version or (None, start)
     try:
         where = context(book, name, version(number) if number is not None else None)
     except BadRequest as error:
-        found.append(finding(book, source, "PT011", place, str(error)))
+        found.append(finding(book, source, place, state(book, "PT011", "unknown", problem=error)))
         return context(book, name)
     found += violations(book, options.contract, source, Facts("ptx", where, {}, {}, place))
     return where
@@ -83,8 +84,8 @@ def _instructions(
         group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:
             place = Span(opcode.start(1) + group.start(), opcode.start(1) + group.end())
-            message = f"{group[0]} stands in a kernel that began with {groups[statement.body]}"
-            yield finding(book, source, "PT012", place, message)
+            stated = state(book, "PT012", "here", group=group[0], first=groups[statement.body])
+            yield finding(book, source, place, stated)
 
 
 @lru_cache(maxsize=4096)

@@ -39,7 +39,7 @@ from tileproof.layout.values import Dynamic, Tuple
 from tileproof.rulebase.bitfield import Form
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
-from tileproof.rulebase.fragment import Modes, Step
+from tileproof.rulebase.fragment import LayoutLeaf, Modes
 
 UNIT = 16  # bytes: what a descriptor counts in
 _LARGEST = 1 << 18  # bytes that a stride of 14 bits in units of 16 can count
@@ -300,8 +300,8 @@ def _difference(form: Form, tile: Tile, canonical: Layout) -> Attempt | None:
     return None
 
 
-def _steps(modes_: Modes) -> tuple[Step, ...]:
-    if isinstance(modes_, Step):
+def _steps(modes_: Modes) -> tuple[LayoutLeaf, ...]:
+    if isinstance(modes_, LayoutLeaf):
         return (modes_,)
     return tuple(step for mode in modes_ for step in _steps(mode))
 
@@ -327,7 +327,7 @@ def _number(expression: Expression, values: Mapping[str, int]) -> int:
 
 
 def _tuple(modes_: Modes, values: Mapping[str, int]) -> Tuple:
-    if isinstance(modes_, Step):
+    if isinstance(modes_, LayoutLeaf):
         return _number(modes_.value, values)
     return tuple(_tuple(mode, values) for mode in modes_)
 
@@ -359,7 +359,7 @@ def _divides(extent: int, whole: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class TiledOperand:
     """An operand in shared memory: tiles of one instruction, and where the others are.
 
     Attributes:
@@ -404,7 +404,7 @@ class Operand:
 
 def operand(
     book: Rulebook, layout: Layout | ComposedLayout, bits: int, extents: tuple[int, int], swizzle: Swizzle | None = None
-) -> Operand:
+) -> TiledOperand:
     """An operand by its layout.
 
     Args:
@@ -456,4 +456,4 @@ def operand(
     start = offset * bits // 8 if isinstance(offset, int) else 0
     if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
         raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
-    return Operand(Tile(tile, bits, mode, start), others)
+    return TiledOperand(Tile(tile, bits, mode, start), others)

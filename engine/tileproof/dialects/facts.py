@@ -20,6 +20,7 @@ from tileproof.mlir.types import Kind, Node
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom, Binding, Bounded, Enumerated
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
@@ -44,8 +45,9 @@ class Facts:
 class MalformedAtom(ValueError):
     """An atom whose parameters do not fit its declaration."""
 
-    def __init__(self, message: str, span: Span) -> None:
-        super().__init__(message)
+    def __init__(self, stated: Stated, span: Span) -> None:
+        super().__init__(stated.message)
+        self.stated = stated
         self.span = span
 
 
@@ -66,7 +68,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     Raises:
         MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
     """
-    _named_once(atom, node, offset)
+    _named_once(book, atom, node, offset)
     found = _Collected(dict(atom.sets))
     for binding in atom.bindings:
         _bind(book, atom, binding, node, offset, found)
@@ -74,7 +76,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     return Facts(atom.schema, found.values, found.spelled, found.spans, span)
 
 
-def _named_once(atom: Atom, node: Node, offset: int) -> None:
+def _named_once(book: Rulebook, atom: Atom, node: Node, offset: int) -> None:
     """That no parameter stands twice, and that none is a misspelling of one that is not there.
 
     Other names are carried: the dialect has parameters that no rule reads.
@@ -87,10 +89,11 @@ def _named_once(atom: Atom, node: Node, offset: int) -> None:
     for child in given:
         span = Span(offset + child.start, offset + child.end)
         if child.key in seen:
-            raise MalformedAtom(f"'{child.key}' stands in {name} twice", span)
+            raise MalformedAtom(state(book, "IR004", "twice", atom=name, parameter=child.key), span)
         seen.add(child.key)
         if child.key not in known and (close := get_close_matches(child.key, absent, 1, 0.8)):
-            raise MalformedAtom(f"{name} has no parameter '{child.key}'; did you mean '{close[0]}'?", span)
+            stated = state(book, "IR004", "misspelled", atom=name, parameter=child.key, nearest=close[0])
+            raise MalformedAtom(stated, span)
 
 
 def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int, found: _Collected) -> None:
@@ -103,7 +106,8 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
         parameter, what = node.parameter(binding.parameter), f"'{binding.parameter}'"
     if parameter is None:
         if binding.default is None:
-            raise MalformedAtom(f"{name} lacks {what}", Span(offset + node.start, offset + node.end))
+            stated = state(book, "IR004", "missing", atom=name, parameter=what)
+            raise MalformedAtom(stated, Span(offset + node.start, offset + node.end))
         found.values.update(zip(binding.facts, binding.default, strict=True))
         return
     schema = book.schemas[atom.schema]
@@ -112,27 +116,30 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
         return
     pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
     if len(pieces) != len(binding.facts):
-        raise MalformedAtom(
-            f"{what} of {name} is no '{binding.pattern.replace('{}', '<integer>')}'"
-            if binding.pattern
-            else f"{name} takes {len(binding.facts)} values in {what}, found {len(pieces)}",
-            Span(offset + parameter.start, offset + parameter.end),
-        )
+        if binding.pattern:
+            pattern = binding.pattern.replace("{}", "<integer>")
+            stated = state(book, "IR004", "pattern", atom=name, parameter=what, pattern=pattern)
+        else:
+            count, found_ = len(binding.facts), len(pieces)
+            stated = state(book, "IR004", "count", atom=name, parameter=what, count=count, found=found_)
+        raise MalformedAtom(stated, Span(offset + parameter.start, offset + parameter.end))
     translation = dict(binding.translation)
     for fact, (text, start, end) in zip(binding.facts, pieces, strict=True):
         span = Span(offset + start, offset + end)
         match schema.fields[fact]:
             case Bounded():
                 if not text.removeprefix("-").isdecimal():
-                    raise MalformedAtom(f"'{text}' in {what} of {name} is no integer", span)
+                    stated = state(book, "IR004", "integer", atom=name, parameter=what, value=text)
+                    raise MalformedAtom(stated, span)
                 if len(text) > MAX_DIGITS:
-                    raise MalformedAtom(f"an integer in {what} of {name} does not fit in 64 bits", span)
+                    raise MalformedAtom(state(book, "IR004", "too_large", atom=name, parameter=what), span)
                 found.values[fact] = int(text)
             case Enumerated(enum):
                 known = translation or book.enums[enum].by_spelling
                 if text not in known:
                     listed = ", ".join(known)
-                    raise MalformedAtom(f"'{text}' in {what} of {name} is none of {listed}", span)
+                    stated = state(book, "IR004", "member", atom=name, parameter=what, value=text, known=listed)
+                    raise MalformedAtom(stated, span)
                 found.values[fact] = known[text]
         found.spelled[fact] = text
         found.spans[fact] = span

@@ -22,39 +22,39 @@ from tileproof.layout.values import ComposedLayout, Layout
 from tileproof.mlir.ir import Block, Module, Operation, TypeUse
 from tileproof.mlir.signature import Signature, parameters, result_count, signature
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import Stated, state
+from tileproof.rulebase.load import default_files, load
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class TypeConflict:
     """A contradiction, in the words of the dialect's own verifier where it has some.
 
     Attributes:
-        code: the finding in rules/ir.rule.
+        stated: the finding of rules/ir.rule.
         span: the type that is wrong.
         operation: where a verifier would report it.
     """
 
-    code: str
+    stated: Stated
     span: Span
-    message: str
-    hint: str
     operation: Operation
 
 
-def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[Conflict]:
+def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[TypeConflict]:
     """Everything that contradicts itself in a module, in textual order.
 
     Args:
         illegal: texts of atoms that are reported already: an operation on one of them is not judged.
         book: the rules whose fragments of atoms count; None for those of tileproof.
     """
-    return _Flow(module, illegal, book).run()
+    return _Flow(module, illegal, load(default_files()) if book is None else book).run()
 
 
 class _Flow:
     """One walk. ``types`` holds the values in scope with their types, free of aliases."""
 
-    def __init__(self, module: Module, illegal: Collection[str], book: Rulebook | None) -> None:
+    def __init__(self, module: Module, illegal: Collection[str], book: Rulebook) -> None:
         self.module = module
         self.book = book
         self.illegal = illegal
@@ -63,7 +63,7 @@ class _Flow:
         self.types: dict[str, str] = {}
         self.resolved: dict[str, str] = {}
 
-    def run(self) -> Iterator[Conflict]:
+    def run(self) -> Iterator[TypeConflict]:
         for operation in self.module.operations:
             yield from self.operation(operation)
 
@@ -74,7 +74,7 @@ class _Flow:
             found = self.resolved[use.text] = resolve(use.text, self.aliases)
         return found
 
-    def operation(self, operation: Operation) -> Iterator[Conflict]:
+    def operation(self, operation: Operation) -> Iterator[TypeConflict]:
         written = signature(operation)
         operands = yield from self.uses(operation, written)
         results = None if written.results is None else tuple(map(self.text, written.results))
@@ -84,13 +84,13 @@ class _Flow:
             if self.published and (complaint := refuses(operation.name, operands)):
                 outcome = Refusal(complaint, complaint)
             if isinstance(outcome, Refusal):
-                yield _refused(operation, written, outcome)
+                yield _refused(self.book, operation, written, outcome)
             elif outcome is not None:
                 inferred = tuple(map(str, outcome))
                 if results is None:
                     results = inferred if len(inferred) == result_count(operation) else None
                 elif not self.agree(operation.name, operands, inferred, results):
-                    yield _mismatch(operation, written, inferred, results)
+                    yield _mismatch(self.book, operation, written, inferred, results)
                     results = None
         for index, region in enumerate(operation.regions):
             around, self.types = self.types, dict(self.types)
@@ -101,7 +101,7 @@ class _Flow:
             self.types = around
         self.define(operation, results)
 
-    def uses(self, operation: Operation, written: Signature) -> Generator[Conflict, None, tuple[str, ...] | None]:
+    def uses(self, operation: Operation, written: Signature) -> Generator[TypeConflict, None, tuple[str, ...] | None]:
         """The types of the operands as the operation writes them, or else as they are defined; None if one is unknown.
 
         They are None as well where the two differ: then it is not clear what the operation works on.
@@ -119,7 +119,7 @@ class _Flow:
                 agreed = False
                 self.types.pop(name, None)
                 if self.legal((text, definition)):
-                    yield _misuse(operation, use.span, name, text, definition)
+                    yield _misuse(self.book, operation, use.span, name, text, definition)
         return texts if agreed else None
 
     def legal(self, *types: Sequence[str]) -> bool:
@@ -173,29 +173,34 @@ def same_type(a: str, b: str) -> bool:
 # ------------------------------------------------------------------------------------------------------- conflicts
 
 
-def _mismatch(operation: Operation, written: Signature, inferred: Sequence[str], declared: Sequence[str]) -> Conflict:
+def _mismatch(
+    book: Rulebook, operation: Operation, written: Signature, inferred: Sequence[str], declared: Sequence[str]
+) -> TypeConflict:
     """An operation declares other results than it has."""
-    message = (
-        f"'{operation.name}' op inferred type(s) {_quoted(inferred)} "
-        f"are incompatible with return type(s) of operation {_quoted(declared)}"
-    )
+    name, given, wanted = operation.name, _quoted(inferred), _quoted(declared)
     pairs = [(read_type(a), read_type(b)) for a, b in zip(inferred, declared, strict=False)]
     alike = len(inferred) == len(declared) and all(_same_function(a, b) for a, b in pairs)
-    hint = "as functions the two are the same, as types they are not" if alike else ""
-    return Conflict("IR020", _span(written.results, operation), message, hint, operation)
+    if alike:
+        stated = state(book, "IR020", "same_function", operation=name, inferred=given, declared=wanted)
+    else:
+        stated = state(book, "IR020", "here", operation=name, inferred=given, declared=wanted)
+    return TypeConflict(stated, _span(written.results, operation), operation)
 
 
-def _misuse(operation: Operation, span: Span, value: str, written: str, defined: str) -> Conflict:
+def _misuse(book: Rulebook, operation: Operation, span: Span, value: str, written: str, defined: str) -> TypeConflict:
     """An operation writes another type for an operand than its definition has."""
-    message = f"use of value '{value}' expects different type than its definition: '{written}' vs '{defined}'"
-    return Conflict("IR021", span, message, "", operation)
+    stated = state(book, "IR021", "here", value=value, written=written, defined=defined)
+    return TypeConflict(stated, span, operation)
 
 
-def _refused(operation: Operation, written: Signature, refusal: Refusal) -> Conflict:
+def _refused(book: Rulebook, operation: Operation, written: Signature, refusal: Refusal) -> TypeConflict:
     """An operation that has no result for these operands."""
-    hint = refusal.reason if refusal.reason != refusal.wording else ""
-    span = _span(written.operands or written.results, operation)
-    return Conflict("IR022", span, f"'{operation.name}' op {refusal.wording}", hint, operation)
+    name, said = operation.name, refusal.wording
+    if refusal.reason != said:
+        stated = state(book, "IR022", "because", operation=name, refusal=said, reason=refusal.reason)
+    else:
+        stated = state(book, "IR022", "here", operation=name, refusal=said)
+    return TypeConflict(stated, _span(written.operands or written.results, operation), operation)
 
 
 def _quoted(types: Sequence[str]) -> str:

@@ -132,7 +132,7 @@ def _instruction(book: Rulebook, contract: str, text: str, where: dict[str, Scal
     else:
         read = read_opcode(book, opcode)
         if read.faults or read.declaration is None:
-            raise BadAtom(read.faults[0].message)
+            raise BadAtom(read.faults[0].stated.message)
         spelled = legal_form(book, contract, where, read.declaration, read.values)
         if spelled is None:
             raise NotLegal(_why(book, contract, opcode, {**read.values, **where}, read.declaration.schema))

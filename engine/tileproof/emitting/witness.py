@@ -157,7 +157,7 @@ def predicted(made: Witness, a: Any, b: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WitnessResult:
     """What a GPU computed.
 
     Attributes:
@@ -169,7 +169,7 @@ class Outcome:
     wrong: tuple[tuple[int, int], ...]
 
 
-def run(book: Rulebook, made: Witness, seed: int = 0) -> Outcome:
+def run(book: Rulebook, made: Witness, seed: int = 0) -> WitnessResult:
     """Run a witness on the first GPU, on small integers, so that no sum is rounded.
 
     Raises:
@@ -192,7 +192,7 @@ def run(book: Rulebook, made: Witness, seed: int = 0) -> Outcome:
             found[m, n] = values[thread, value]
     wrong = np.argwhere(found != dense["a"] @ dense["b"].T)
     agrees = bool((found == predicted(made, dense["a"], dense["b"])).all())
-    return Outcome(agrees, tuple((int(m), int(n)) for m, n in wrong))
+    return WitnessResult(agrees, tuple((int(m), int(n)) for m, n in wrong))
 
 
 def _holders(book: Rulebook, made: Witness) -> Callable[[int, int], tuple[int, int]]:

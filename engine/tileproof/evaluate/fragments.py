@@ -16,7 +16,7 @@ from tileproof.evaluate import python
 from tileproof.layout import Basis, Layout, LayoutError, Tuple, is_static_layout, upcast
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
-from tileproof.rulebase.fragment import Applies, Fragment, Modes, Row, Step, ThreadValues
+from tileproof.rulebase.fragment import Applies, Fragment, LayoutLeaf, Modes, Row, ThreadValues
 
 Facts = Mapping[str, Scalar]
 
@@ -29,7 +29,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Operand:
+class FragmentOperand:
     """Who holds what of one operand.
 
     Attributes:
@@ -62,7 +62,7 @@ class Fragments:
 
     facts: Facts
     threads: Layout
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, FragmentOperand]
     layouts: Mapping[str, Layout]
 
     def shape(self) -> tuple[int, int, int]:
@@ -79,7 +79,7 @@ class Fragments:
 
 def fragments_of(book: Rulebook, declaration: Fragment, facts: Facts) -> Fragments | None:
     """The fragments of a declaration whose facts are known, or None where these are no facts that it knows."""
-    operands: dict[str, Operand] = {}
+    operands: dict[str, FragmentOperand] = {}
     layouts: dict[str, Layout] = {}
     for role in dict.fromkeys(row.role for row in declaration.rows):
         try:
@@ -95,7 +95,7 @@ def fragments_of(book: Rulebook, declaration: Fragment, facts: Facts) -> Fragmen
     return Fragments(facts, threads, operands, layouts)
 
 
-def operand(book: Rulebook, declaration: Fragment, role: str, facts: Facts) -> Operand:
+def operand(book: Rulebook, declaration: Fragment, role: str, facts: Facts) -> FragmentOperand:
     """The layout of one operand: the first whose condition holds.
 
     Raises:
@@ -116,7 +116,7 @@ def operand(book: Rulebook, declaration: Fragment, role: str, facts: Facts) -> O
         assert isinstance(recast, Layout)
         layout = recast
     placed = any(isinstance(leaf, Basis) for leaf in _leaves(layout.stride))
-    return Operand(role, layout, extents if placed or row.tile else (), row.partial)
+    return FragmentOperand(role, layout, extents if placed or row.tile else (), row.partial)
 
 
 def declared(book: Rulebook, schema: str, values: Facts, contract: str) -> Iterator[tuple[Fragment, Facts]]:
@@ -230,7 +230,7 @@ def _compiled(book: Rulebook, contract: str, expression: Expression) -> Callable
 
 
 def _each(modes: Modes, facts: Facts) -> Tuple:
-    if isinstance(modes, Step):
+    if isinstance(modes, LayoutLeaf):
         value = number(modes.value, facts)
         return Basis(value, modes.path) if modes.path and value else value
     return tuple(_each(mode, facts) for mode in modes)

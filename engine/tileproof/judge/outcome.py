@@ -10,6 +10,7 @@ from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
 from tileproof.judge.target import Target
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import Stated, state
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,10 @@ class FileReport:
     empty: bool = False
 
 
-def finding(book: Rulebook, source: Source, code: str, span: Span, message: str, hint: str = "") -> Diagnostic:
-    """A diagnostic of the engine itself, as rules/ declares it; a hint for this one place comes first."""
-    found = book.findings[code]
-    return Diagnostic(source, span, code, found.name, found.severity, message, hint or found.hint, found.sources)
+def finding(book: Rulebook, source: Source, span: Span, stated: Stated) -> Diagnostic:
+    """A diagnostic of the engine itself: what it states at one place, with name, severity and sources of its rule."""
+    found = book.findings[stated.code]
+    return Diagnostic(source, span, stated.code, found.name, found.severity, stated.message, stated.hint, found.sources)
 
 
 def finish(
@@ -76,8 +77,11 @@ def finish(
         item = documented.get(suppression.code) or by_name.get(suppression.code)
         if item is not None and not options.reports(item.code, item.name):
             continue
-        said = "suppresses nothing here" if item else "is no rule"
-        diagnostic = finding(book, source, "IR010", suppression.span, f"'{suppression.code}' {said}")
+        if item is not None:
+            stated = state(book, "IR010", "unused", rule=suppression.code)
+        else:
+            stated = state(book, "IR010", "unknown", rule=suppression.code)
+        diagnostic = finding(book, source, suppression.span, stated)
         if options.reports(diagnostic.code, diagnostic.name):
             kept.append(diagnostic)
     return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))

@@ -1,4 +1,4 @@
-"""Which bytes of shared memory each warp touches where threads share a tile out among themselves.
+"""Which bytes of shared memory each warp touches where a tile is partitioned over threads.
 
 A partitioned tensor has one type for all threads and one start for each of them. The bytes that one thread touches are
 a set, written as an integer with a bit for each byte; those of a warp are the union over its threads. Sets are before
@@ -26,8 +26,8 @@ _BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
-    """What the warps of a strand touch.
+class AccessSet:
+    """What the warps of a thread set touch.
 
     Attributes:
         start: the byte of the allocation that the lowest bit of the sets stands for.
@@ -41,10 +41,10 @@ class Footprint:
 
     @property
     def end(self) -> int:
-        """The byte behind the last one."""
+        """The byte after the last one."""
         return self.start + max(one.bit_length() for one in self.warps.values())
 
-    def clashes(self, other: Footprint) -> dict[int, set[int]] | None:
+    def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
         if self.swizzle == other.swizzle:
             first = min(self.start, other.start)
@@ -61,7 +61,7 @@ class Footprint:
         }
 
     def placed(self) -> dict[int, int]:
-        """The bytes of each warp behind the swizzle, from the beginning of the allocation."""
+        """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
 
 
@@ -87,9 +87,9 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
     return int.from_bytes(after, "little")
 
 
-def footprint(
+def access_set(
     shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], origin: str = ""
-) -> Footprint | None:
+) -> AccessSet | None:
     """What threads touch through a type; None where that is not known.
 
     Args:
@@ -105,7 +105,7 @@ def footprint(
         return None
     found = _warps(held[0], parts, threads)
     swizzle = held[1] if whole is None or held[1] is not None else whole[1]
-    return None if found is None else Footprint(*found, swizzle)
+    return None if found is None else AccessSet(*found, swizzle)
 
 
 @lru_cache(maxsize=4096)
@@ -166,7 +166,7 @@ def _warps(part: int, parts: tuple[int | None, ...], threads: tuple[int, ...]) -
 def distances(
     tiled_atom: TiledCopy | TiledMma, role: str, tensor: Tensor, threads: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """How many bytes behind the start of a tensor the part of each of these threads lies; None where unknown.
+    """How many bytes after the start of a tensor the part of each of these threads starts; None where unknown.
 
     Threads whose part would lie outside the tensor have none: a condition keeps them from it.
 

@@ -31,14 +31,14 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
-from tileproof.protocol.values import COLUMNS, LANE, Address, Fields, Integers, Lanes, Memory, Value, integers, lift
+from tileproof.protocol.values import COLUMNS, LANE, Address, Allocation, Fields, Integers, Lanes, Value, integers, lift
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """What the integers are that only the caller of a kernel knows.
+    """The values of integers that only the caller of a kernel knows.
 
     Attributes:
         tensor: the extents of tensors, and integers in global memory.
@@ -58,7 +58,7 @@ class Shape:
 
     Attributes:
         block, cluster: threads in a CTA and CTAs in a cluster, by x, y and z.
-        extent: how often a loop goes round of which nothing is known.
+        extent: iterations of a loop with an unknown trip count.
         extents: what an extent is that only the caller of the kernel knows.
     """
 
@@ -667,7 +667,7 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
     if isinstance(tiled, TiledCopy) and operation.name.startswith("cute.tiled.copy.partition"):
         threads = size(modes(tiled.thread_values)[0])
         sharers = threads if isinstance(threads, int) else 0
-    fragment = Address(Memory(operation.results[0].name, "rmem", id(operation)), 0, 32)
+    fragment = Address(Allocation(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
     seen = seen_as(kind)
     role = _role(operation)
@@ -754,4 +754,4 @@ def _pointers(operation: Operation) -> Function | None:
     return function
 
 
-__all__ = ["Function", "Memory", "Scalar", "Shape", "extent_of", "function_of", "leaves_of", "view_at"]
+__all__ = ["Allocation", "Function", "Scalar", "Shape", "extent_of", "function_of", "leaves_of", "view_at"]

@@ -1,99 +1,57 @@
-"""The abstract machine: runs the strands of a cluster in turn until all are finished or none can go on."""
+"""The abstract machine: runs the thread sets of a cluster in turn until all are finished or none can proceed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.memory import Access, Board
+from tileproof.protocol.memory import AccessLog
 from tileproof.protocol.program import Instruction, Program, is_count
-from tileproof.protocol.trace import Passed, way
-from tileproof.protocol.values import Address, Lanes, Memory, Value
+from tileproof.protocol.state import (
+    Allocations,
+    Barrier,
+    ClusterBarrier,
+    Coverage,
+    NamedBarriers,
+    Releases,
+    Surroundings,
+    TensorMemory,
+)
+from tileproof.protocol.trace import TraceStep, path_to
+from tileproof.protocol.values import Address, Allocation, Lanes, Value
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import Meeting, Strand
+from tileproof.protocol.warps import BarrierKey, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import place, state
 
-_MOST_STEPS = 600_000
-_ROLES = 8  # values of an index that tell roles apart
+_MAX_STEPS = 600_000
+_ROLES = 8  # values of an index that distinguish roles
 _PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
-_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
-
-BarrierKey = tuple[int, int, int]  # CTA, allocation, offset
+_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
 
 
 class Unfollowed(Exception):
-    """The machine cannot say what an operation does."""
+    """The machine cannot say what an operation does; ``case`` is one of finding PR190."""
 
-    def __init__(self, operation: Operation, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, operation: Operation, case: str) -> None:
+        super().__init__(case)
         self.operation = operation
-        self.reason = reason
-
-
-@dataclass(slots=True)
-class Barrier:
-    """An mbarrier.
-
-    Attributes:
-        count, pending: arrivals that a phase takes, and that the present one still lacks.
-        bytes: that the present phase still expects; negative where copies came before they were announced.
-        phase: how many phases are complete.
-        gathered, done: what those know that have arrived in this phase, and in all complete ones.
-        arrived, copied, expected: the operations and bytes of the present phase, for messages.
-        sources: what ever arrived at it, by ``id`` of the operations.
-        seen: how many phases were complete when somebody last waited for one.
-        overrun: whether it went round all parities between two waits.
-    """
-
-    name: str
-    count: int
-    operation: Operation
-    pending: int
-    initialised: Access
-    bytes: int = 0
-    phase: int = 0
-    gathered: Clock = field(default_factory=Clock)
-    done: Clock = field(default_factory=Clock)
-    published: bool = False
-    expected: int = 0
-    copied: int = 0
-    expecting: Operation | None = None
-    arriving: Operation | None = None
-    copying: Operation | None = None
-    announced: int = 0
-    sources: set[int] = field(default_factory=set)
-    seen: int = 0
-    overrun: bool = False
+        self.case = case
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A finding: its code, where, the message, and the operations that explain it."""
+class ProtocolFault:
+    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
 
     code: str
     operation: Operation
     message: str
     hint: str = ""
     trace: tuple[tuple[str, Operation], ...] = ()
-    path: tuple[Passed, ...] = ()
-
-
-@dataclass(slots=True)
-class Use:
-    """One use of a named barrier: how many threads it counts, the warps that came, and when it was complete.
-
-    Attributes:
-        disputed: whether threads came that count another number of them.
-    """
-
-    wanted: int
-    operation: Operation
-    warps: set[int] = field(default_factory=set)
-    complete: int | None = None
-    disputed: bool = False
+    path: tuple[TraceStep, ...] = ()
 
 
 @dataclass(slots=True)
@@ -102,52 +60,38 @@ class Machine:
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
+        barriers: the valid mbarrier objects.
+        accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
-        slots, overwritten: the addresses of tensor memory in shared memory, and what wrote over them since.
-        uses: the last use of each named barrier of a CTA.
-        narrow, wide: when a CTA last arrived at a barrier of another CTA with the scope of one CTA, and when it last
-            released its writes to the cluster.
-        letters: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation, then
-            by their place.
-        executed: the steps that were executed, by ``id`` of their operations.
-        skipped: whether a counted loop that takes part in the protocol went round not once.
-        passed_by: the same of a loop with a condition.
-        unknown: whether only data tell of some loop how often it goes round.
-        guessed: the steps in loops that were left where they may not end, likewise.
+        mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
+            then by their place.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
+        history: what was done, in order, where the path to a finding is wanted.
     """
 
     program: Program
     shape: Shape
     book: Rulebook
-    actions: dict[str, Callable[[Machine, Strand, Instruction], int]]
-    faults: list[Fault] = field(default_factory=list)
-    strands: list[Strand] = field(default_factory=list)
+    actions: dict[str, Callable[[Machine, ThreadSet, Instruction], int]]
+    module: Surroundings
+    faults: list[ProtocolFault] = field(default_factory=list)
+    thread_sets: list[ThreadSet] = field(default_factory=list)
+    allocations: Allocations = field(default_factory=Allocations)
+    accesses: dict[tuple[int, int], AccessLog] = field(default_factory=dict)
     barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
-    rendezvous: dict[tuple[int, object], list[Strand]] = field(default_factory=dict)
-    boards: dict[tuple[int, int], Board] = field(default_factory=dict)
-    memories: dict[int, Memory] = field(default_factory=dict)
-    tmem: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
-    slots: dict[tuple[int, int, int | None], Address] = field(default_factory=dict)
-    overwritten: dict[tuple[int, int, int | None], Operation] = field(default_factory=dict)
-    state: dict[object, object] = field(default_factory=dict)
-    marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
-    uses: dict[tuple[int, object], Use] = field(default_factory=dict)
-    narrow: dict[int, tuple[int, Operation]] = field(default_factory=dict)
-    wide: dict[int, int] = field(default_factory=dict)
+    releases: Releases = field(default_factory=Releases)
+    named: NamedBarriers = field(default_factory=NamedBarriers)
+    cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
+    tensor: TensorMemory = field(default_factory=TensorMemory)
+    mailboxes: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
-    letters: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
-    executed: set[int] = field(default_factory=set)
-    guessed: set[int] = field(default_factory=set)
-    skipped: bool = False
-    passed_by: bool = False
-    unknown: bool = False
+    marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    coverage: Coverage = field(default_factory=Coverage)
     now: int = 0
     steps: int = 0
-    complete: bool = True
     tiles: int = 3
-    history: list[Passed] | None = None  # what was done, in order, where somebody wants to know
-    running: Strand | None = None
+    history: list[TraceStep] | None = None
+    running: ThreadSet | None = None
 
     # -- running
 
@@ -161,18 +105,18 @@ class Machine:
             values: list[Value] = [None] * self.program.slots
             for slot, text in self.program.arguments:
                 values[slot] = self.argument(slot, text)
-            strand = Strand(cta, tuple(range(self.shape.threads)), values, Clock())
-            self.strands.append(strand)
+            thread_set = ThreadSet(cta, tuple(range(self.shape.threads)), values, Clock())
+            self.thread_sets.append(thread_set)
         while True:
             moved = False
-            for strand in list(self.strands):
-                if not strand.finished and not strand.parked:
-                    moved |= self.advance(strand)
-            self.strands = [s for s in self.strands if not s.finished]
-            if not moved and not self.unpark():
+            for thread_set in list(self.thread_sets):
+                if not thread_set.finished and not thread_set.parked:
+                    moved |= self.advance(thread_set)
+            self.thread_sets = [s for s in self.thread_sets if not s.finished]
+            if not moved and not self.release_parked():
                 return
-            if self.steps > _MOST_STEPS:
-                self.complete = False
+            if self.steps > _MAX_STEPS:
+                self.coverage.complete = False
                 return
 
     def argument(self, slot: int, text: str) -> Value:
@@ -180,31 +124,31 @@ class Machine:
         if is_count(text):
             return self.shape.extents.argument
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
-            return Address(Memory(f"argument {slot}", "gmem", -slot), 0, 8)
+            return Address(Allocation(f"argument {slot}", "gmem", -slot), 0, 8)
         return None
 
-    def advance(self, strand: Strand) -> bool:
-        """Run a strand until it waits, ends or was split; whether it moved."""
+    def advance(self, thread_set: ThreadSet) -> bool:
+        """Run a thread set until it waits, ends or is split; whether it progressed."""
         code = self.program.code
-        self.running = strand
-        started = strand.place
+        self.running = thread_set
+        started = thread_set.place
         first = True
         while True:
-            instruction = code[strand.place]
+            instruction = code[thread_set.place]
             self.steps += 1
-            target = self.execute(strand, instruction)
+            target = self.execute(thread_set, instruction)
             if target < 0:
-                return not first or strand.place != started
+                return not first or thread_set.place != started
             first = False
-            strand.blocked = None
-            strand.place = target
-            if strand.finished or strand.parked or self.steps > _MOST_STEPS:
+            thread_set.blocked = None
+            thread_set.place = target
+            if thread_set.finished or thread_set.parked or self.steps > _MAX_STEPS:
                 return True
 
-    def execute(self, strand: Strand, instruction: Instruction) -> int:
-        """Where the strand goes on; negative where it waits."""
-        values = strand.values
-        after = strand.place + 1
+    def execute(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        """Execute one instruction: the next place, negative where the thread set waits."""
+        values = thread_set.values
+        after = thread_set.place + 1
         kind = instruction.kind
         if kind == "compute":
             function = instruction.function
@@ -214,10 +158,10 @@ class Machine:
                 place = instruction.operation.name in _PLACES
                 for i, value in enumerate(read):
                     if isinstance(value, Lanes):
-                        read[i] = self.common(strand, value, place)
+                        read[i] = self.common(thread_set, value, place)
                     elif isinstance(value, tuple) and any(isinstance(leaf, Lanes) for leaf in value):
                         read[i] = tuple(
-                            self.common(strand, leaf, place) if isinstance(leaf, Lanes) else leaf for leaf in value
+                            self.common(thread_set, leaf, place) if isinstance(leaf, Lanes) else leaf for leaf in value
                         )
                 found = function(*read)  # type: ignore[assignment]
             for i, slot in enumerate(instruction.outputs):
@@ -225,16 +169,16 @@ class Machine:
             return after
         if kind == "effect":
             assert instruction.effect is not None
-            self.executed.add(id(instruction.operation))
+            self.coverage.executed.add(id(instruction.operation))
             if instruction.effect.name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
-                    if isinstance(held, Lanes) and isinstance(held.on(strand.threads), Lanes):
-                        self.scatter(strand, held)
-            where = (strand.cta, strand.warps)
-            target = self.actions[instruction.effect.name](self, strand, instruction)
+                    if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
+                        self.split_by_value(thread_set, held)
+            where = (thread_set.cta, thread_set.warps)
+            target = self.actions[instruction.effect.name](self, thread_set, instruction)
             if self.history is not None and target >= 0:
-                self.history.append(Passed(*where, instruction.effect.name, instruction.operation))
+                self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
             return target
         if kind == "move":
             read = [values[slot] for slot in instruction.inputs]
@@ -244,186 +188,188 @@ class Machine:
         if kind == "jump":
             if instruction.other:
                 index = values[instruction.outputs[0]]
-                step = self.uniform(strand, instruction.inputs[2])
+                step = self.uniform(thread_set, instruction.inputs[2])
                 values[instruction.outputs[0]] = index + step if isinstance(index, int) and step else None
             return instruction.target
         if kind == "branch":
-            return self.branch(strand, instruction)
+            return self.branch(thread_set, instruction)
         if kind == "meet":
-            return self.meet(strand, instruction)
+            return self.meet(thread_set, instruction)
         if kind == "enter":
             for slot in instruction.inputs:
                 held = values[slot]
-                if isinstance(held, Lanes) and isinstance(held.on(strand.threads), Lanes):
-                    self.scatter(strand, held)  # roles go round different numbers of times
+                if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
+                    self.split_by_value(thread_set, held)  # roles have different trip counts
             if instruction.outputs:
-                values[instruction.outputs[0]] = self.uniform(strand, instruction.inputs[0])
-            strand.turns[strand.place + 1] = 0
+                values[instruction.outputs[0]] = self.uniform(thread_set, instruction.inputs[0])
+            thread_set.turns[thread_set.place + 1] = 0
             return after
         if kind == "test":
-            return self.test(strand, instruction)
+            return self.test(thread_set, instruction)
         if kind == "check":
-            return self.check(strand, instruction)
-        strand.finished = True
-        self.actions["finish"](self, strand, instruction)
-        return strand.place
+            return self.check(thread_set, instruction)
+        thread_set.finished = True
+        self.actions["finish"](self, thread_set, instruction)
+        return thread_set.place
 
-    def common(self, strand: Strand, value: Lanes, place: bool) -> int | Lanes | None:
-        """The integer that the threads of a strand have; roles that differ over a place are split."""
-        found = value.on(strand.threads)
+    def common(self, thread_set: ThreadSet, value: Lanes, place: bool) -> int | Lanes | None:
+        """The integer that all threads of a thread set have; a thread set whose roles use different places is split."""
+        found = value.on(thread_set.threads)
         if not place or not isinstance(found, Lanes):
             return found
-        mine = self.scatter(strand, found)
+        mine = self.split_by_value(thread_set, found)
         return found if mine is None else mine
 
-    def uniform(self, strand: Strand, slot: int) -> int | None:
-        """The integer that the threads of a strand have in common; that of the first one where they differ."""
-        value = strand.values[slot]
+    def uniform(self, thread_set: ThreadSet, slot: int) -> int | None:
+        """The integer that the threads of a thread set have in common; that of the first one where they differ."""
+        value = thread_set.values[slot]
         if isinstance(value, tuple) and len(value) == 1:
             value = value[0]
         if isinstance(value, Lanes):
-            return value.each[strand.threads[0]]
+            return value.each[thread_set.threads[0]]
         return value if isinstance(value, int) else None
 
-    def branch(self, strand: Strand, instruction: Instruction) -> int:
-        value = strand.values[instruction.inputs[0]]
+    def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        value = thread_set.values[instruction.inputs[0]]
         if isinstance(value, Lanes):
-            common = value.on(strand.threads)
+            common = value.on(thread_set.threads)
             if isinstance(common, Lanes):
-                yes = tuple(t for t in strand.threads if common.each[t] != 0)
-                no = tuple(t for t in strand.threads if common.each[t] == 0)
+                yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
+                no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
-                    self.split(strand, yes, no, instruction)
-                    return strand.place + 1
+                    self.split(thread_set, yes, no, instruction)
+                    return thread_set.place + 1
                 common = 1 if yes else 0
             value = common
         if value is None:
-            value = 1  # what only the data decide: the path with more in it
-        return strand.place + 1 if value else instruction.other
+            value = 1  # decided by data: the branch with more in it
+        return thread_set.place + 1 if value else instruction.other
 
-    def split(self, strand: Strand, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
-        meeting = Meeting(instruction.target, 2)
-        other = strand.part(no)
-        strand.keep(yes)
+    def split(self, thread_set: ThreadSet, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
+        point = Reconvergence(instruction.target, 2)
+        other = thread_set.part(no)
+        thread_set.keep(yes)
         other.place = instruction.other
-        for part in (strand, other):
-            part.meetings.append(meeting)
-        self.strands.insert(self.strands.index(strand) + 1, other)
+        for part in (thread_set, other):
+            part.reconvergences.append(point)
+        self.thread_sets.insert(self.thread_sets.index(thread_set) + 1, other)
 
-    def scatter(self, strand: Strand, value: Lanes) -> int | None:
-        """Split a strand into one for each value that its threads have, for good; the value that it has then.
+    def split_by_value(self, thread_set: ThreadSet, value: Lanes) -> int | None:
+        """Split a thread set by the values of its threads, without reconvergence; the value that the first part has.
 
-        A value that differs between the threads of a warp is where a thread puts its data, not which role it plays.
+        Not where the value differs within a warp: there it is a place of data and no role.
         """
         groups: dict[int | None, list[int]] = {}
-        for thread in strand.threads:
+        for thread in thread_set.threads:
             groups.setdefault(value.each[thread], []).append(thread)
-        by_warp = {thread // 32: value.each[thread] for thread in strand.threads}
-        if len(groups) > _ROLES or any(by_warp[t // 32] != value.each[t] for t in strand.threads):
+        by_warp = {thread // 32: value.each[thread] for thread in thread_set.threads}
+        if len(groups) > _ROLES or any(by_warp[t // 32] != value.each[t] for t in thread_set.threads):
             return None
         (first, mine), *others = groups.items()
-        at = self.strands.index(strand) + 1
-        if strand.meetings and len(strand.threads) < 32 * len(strand.warps):
-            strand.meetings[-1].missing += len(others)  # some lanes of warps, which go on with the other lanes
+        at = self.thread_sets.index(thread_set) + 1
+        if thread_set.reconvergences and len(thread_set.threads) < 32 * len(thread_set.warps):
+            thread_set.reconvergences[-1].missing += len(
+                others
+            )  # some lanes of warps, which reconverge with the other lanes
         else:
-            for meeting in strand.meetings:
-                meeting.dissolved = True
-            strand.meetings.clear()
+            for point in thread_set.reconvergences:
+                point.dissolved = True
+            thread_set.reconvergences.clear()
         for _, threads in others:
-            part = strand.part(tuple(threads))
-            self.strands.insert(at, part)
-        strand.keep(tuple(mine))
+            part = thread_set.part(tuple(threads))
+            self.thread_sets.insert(at, part)
+        thread_set.keep(tuple(mine))
         return first
 
-    def meet(self, strand: Strand, instruction: Instruction) -> int:
-        if not strand.meetings or strand.meetings[-1].place != strand.place:
-            return strand.place + 1
-        meeting = strand.meetings[-1]
-        if meeting.dissolved:
-            strand.meetings.pop()
-            return strand.place + 1
-        meeting.parked.append(strand)
-        if len(meeting.parked) < meeting.missing:
-            strand.parked = True
-            return strand.place
-        first, *rest = meeting.parked
+    def meet(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        if not thread_set.reconvergences or thread_set.reconvergences[-1].place != thread_set.place:
+            return thread_set.place + 1
+        point = thread_set.reconvergences[-1]
+        if point.dissolved:
+            thread_set.reconvergences.pop()
+            return thread_set.place + 1
+        point.parked.append(thread_set)
+        if len(point.parked) < point.missing:
+            thread_set.parked = True
+            return thread_set.place
+        first, *rest = point.parked
         alike = all(
             other.version == first.version
-            or set(other.warps) <= set(strand.warps)
-            or set(strand.warps) <= set(other.warps)
-            for other in meeting.parked
+            or set(other.warps) <= set(thread_set.warps)
+            or set(thread_set.warps) <= set(other.warps)
+            for other in point.parked
         )
-        for part in meeting.parked:
-            part.meetings.pop()
+        for part in point.parked:
+            part.reconvergences.pop()
             part.parked = False
         if not alike:
-            self.part_for_good(strand, len(rest))
+            self.diverge(thread_set, len(rest))
             for part in rest:
-                if part is not strand:
+                if part is not thread_set:
                     part.place += 1
-            if first is not strand:
+            if first is not thread_set:
                 first.place += 1
-            return strand.place + 1
-        for part in meeting.parked:
-            if part is not strand:
-                strand.absorb(part, instruction.outputs)
+            return thread_set.place + 1
+        for part in point.parked:
+            if part is not thread_set:
+                thread_set.absorb(part, instruction.outputs)
                 part.finished = True
-        return strand.place + 1
+        return thread_set.place + 1
 
-    def unpark(self) -> bool:
-        """Let a strand go on that waits for its other part, which waits for something else; whether there was one."""
-        for strand in self.strands:
-            if strand.parked:
-                meeting = strand.meetings.pop()
-                meeting.dissolved = True
-                if strand in meeting.parked:
-                    meeting.parked.remove(strand)
-                self.part_for_good(strand, meeting.missing - 1)
-                strand.parked = False
-                strand.place += 1
+    def release_parked(self) -> bool:
+        """Release a thread set that waits for reconvergence with a part that is blocked; whether there was one."""
+        for thread_set in self.thread_sets:
+            if thread_set.parked:
+                point = thread_set.reconvergences.pop()
+                point.dissolved = True
+                if thread_set in point.parked:
+                    point.parked.remove(thread_set)
+                self.diverge(thread_set, point.missing - 1)
+                thread_set.parked = False
+                thread_set.place += 1
                 return True
         return False
 
-    def part_for_good(self, strand: Strand, more: int) -> None:
-        """A strand and ``more`` others will come one by one to where they would have met outside."""
-        for meeting in strand.meetings:
-            meeting.missing += more
+    def diverge(self, thread_set: ThreadSet, more: int) -> None:
+        """A thread set and ``more`` others arrive separately at the reconvergence points outside."""
+        for point in thread_set.reconvergences:
+            point.missing += more
 
-    def test(self, strand: Strand, instruction: Instruction) -> int:
-        index = strand.values[instruction.outputs[0]]
-        high = self.uniform(strand, instruction.inputs[1])
-        turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
+    def test(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        index = thread_set.values[instruction.outputs[0]]
+        high = self.uniform(thread_set, instruction.inputs[1])
+        turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if not known and not inside:
-            self.unknown = True
-            self.guess(strand.place, instruction)
-        self.skipped |= turns == 1 and not inside and self.acts(strand.place, instruction)
-        return strand.place + 1 if inside else instruction.target
+            self.coverage.unknown = True
+            self.guess(thread_set.place, instruction)
+        self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
+        return thread_set.place + 1 if inside else instruction.target
 
-    def check(self, strand: Strand, instruction: Instruction) -> int:
-        value = self.uniform(strand, instruction.inputs[0])
-        turns = strand.turns[strand.place] = strand.turns.get(strand.place, 0) + 1
+    def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        value = self.uniform(thread_set, instruction.inputs[0])
+        turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
         if value != 0 and not inside:
-            self.unknown |= value is None
-            self.guess(strand.place, instruction)
-        self.passed_by |= turns == 1 and not inside and self.acts(strand.place, instruction)
+            self.coverage.unknown |= value is None
+            self.guess(thread_set.place, instruction)
+        self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
-            strand.turns[strand.place] = 0
-        return strand.place + 1 if inside else instruction.target
+            thread_set.turns[thread_set.place] = 0
+        return thread_set.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
-        """A loop is left that may not end there: what it would do in another turn is missing."""
-        self.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
+        """A loop is left by guess: the steps of further iterations are missing."""
+        self.coverage.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
 
     def acts(self, place: int, instruction: Instruction) -> bool:
         """Whether a loop takes part in the protocol."""
         return any(True for _ in self.steps_of(place, instruction))
 
     def steps_of(self, place: int, instruction: Instruction) -> Iterator[Instruction]:
-        """What a loop does in a turn; ``place`` is that of its test."""
+        """The steps of one iteration of a loop; ``place`` is that of its test."""
         body = self.program.code[place : instruction.target]
         return (one for one in body if one.effect is not None and not one.effect.pure)
 
@@ -433,78 +379,100 @@ class Machine:
         self.now += 1
         return self.now
 
-    def fault(
-        self, code: str, operation: Operation, message: str, hint: str = "", trace: Sequence[tuple[str, Operation]] = ()
+    def report(
+        self,
+        code: str,
+        case: str,
+        operation: Operation,
+        /,
+        *,
+        at: Sequence[tuple[str, Operation]] = (),
+        **facts: object,
     ) -> None:
-        path: tuple[Passed, ...] = ()
+        """Add a finding.
+
+        Args:
+            case, facts: of the finding, as rules/protocol/faults.rule declares it.
+            at: other operations that it is about, by the names that the finding gives their places.
+        """
+        path: tuple[TraceStep, ...] = ()
         if self.history is not None:
             mine = None if self.running is None else (self.running.cta, self.running.warps)
-            path = way(self.history, [one for _, one in trace], mine)
-        self.faults.append(Fault(code, operation, message, hint, tuple(trace), path))
+            path = path_to(self.history, [one for _, one in at], mine)
+        said = state(self.book, code, case, **facts)
+        trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
+        self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))
 
-    def mark(self, event: str, strand: Strand) -> None:
-        """Note that something happens now to the warps of a strand."""
-        for warp in strand.warps:
-            self.marks[event, strand.cta, warp] = self.now
+    def mark(self, event: str, thread_set: ThreadSet) -> None:
+        """Note that an event happens now to the warps of a thread set."""
+        for warp in thread_set.warps:
+            self.marks[event, thread_set.cta, warp] = self.now
 
     def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
-        """Whether something happened to one of these warps after a moment."""
+        """Whether an event happened to one of these warps after a moment."""
         return any(self.marks.get((event, cta, warp), -1) > moment for warp in warps)
 
-    def board(self, cta: int, memory: Memory) -> Board:
-        return self.boards.setdefault((cta, memory.serial), Board())
+    def log(self, cta: int, memory: Allocation) -> AccessLog:
+        return self.accesses.setdefault((cta, memory.serial), AccessLog())
 
-    def knows(self, strand: Strand, agent: Agent, moment: int, fenced: bool = False, alone: bool = False) -> bool:
-        """Whether a strand knows that what an agent did up to a moment is over.
+    def knows(
+        self, thread_set: ThreadSet, agent: Agent, moment: int, fenced: bool = False, alone: bool = False
+    ) -> bool:
+        """Whether all that an agent did up to a moment is ordered before what a thread set does now.
 
         Args:
             fenced: whether the async proxy has to see it as well.
-            alone: whether each thread asks only for what it did itself.
+            alone: whether each thread asks only about its own accesses.
         """
-        half = strand.clock.fenced if fenced else strand.clock.known
+        half = thread_set.clock.fenced if fenced else thread_set.clock.known
         if half.get(agent, -1) >= moment:
             return True
         if fenced:
             return False
-        if alone or len(strand.warps) == 1:
-            if strand.own.get(agent, -1) >= moment and _warp(agent) in strand.warps:
+        if alone or len(thread_set.warps) == 1:
+            if thread_set.own.get(agent, -1) >= moment and _warp(agent) in thread_set.warps:
                 return True
-            if isinstance(agent, tuple) and len(agent) == 2 and agent[0] == strand.cta and agent[1] in strand.warps:
+            if (
+                isinstance(agent, tuple)
+                and len(agent) == 2
+                and agent[0] == thread_set.cta
+                and agent[1] in thread_set.warps
+            ):
                 return True
         return False
 
-    def arriving(self, strand: Strand) -> Clock:
-        """What a strand passes on when it arrives somewhere: all that it knows and did."""
-        clock = strand.clock.copy()
+    def arriving(self, thread_set: ThreadSet) -> Clock:
+        """The clock that a thread set releases at an arrival: all that it knows and did."""
+        clock = thread_set.clock.copy()
         moment = self.tick()
-        for warp in strand.warps:
-            clock.learn((strand.cta, warp), moment)
-        for agent, done in strand.own.items():
-            if _warp(agent) in strand.warps:
+        for warp in thread_set.warps:
+            clock.learn((thread_set.cta, warp), moment)
+        for agent, done in thread_set.own.items():
+            if _warp(agent) in thread_set.warps:
                 clock.learn(agent, done)
         return clock
 
-    def meet_all(self, strands: Sequence[Strand]) -> None:
-        """A barrier between threads: all learn what each of them knows."""
+    def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
+        """A barrier of threads: each acquires the clocks of all."""
         whole = Clock()
-        for strand in strands:
-            whole.join(self.arriving(strand))
-        for strand in strands:
-            strand.clock.join(whole)
-            strand.version += 1
-            self.mark("met", strand)
+        for thread_set in thread_sets:
+            whole.join(self.arriving(thread_set))
+        for thread_set in thread_sets:
+            thread_set.clock.join(whole)
+            thread_set.version += 1
+            self.mark("met", thread_set)
 
-    def targets(self, strand: Strand, address: Address) -> dict[int, int]:
-        """The CTAs that an address lies in, and how many threads of the strand mean each."""
+    def targets(self, thread_set: ThreadSet, address: Address) -> dict[int, int]:
+        """The CTAs that an address is in, and how many threads of the thread set address each."""
         if isinstance(address.cta, Lanes):
             found: dict[int, int] = {}
-            for thread in strand.threads:
+            for thread in thread_set.threads:
                 cta = address.cta.each[thread]
                 if cta is not None:
                     found[cta] = found.get(cta, 0) + 1
             return found
-        cta = strand.cta if address.cta is None else address.cta
-        return {cta & ~1 if address.leader else cta: len(strand.threads)}
+        cta = thread_set.cta if address.cta is None else address.cta
+        return {cta & ~1 if address.leader else cta: len(thread_set.threads)}
 
 
 def _warp(agent: Agent) -> object:
@@ -512,4 +480,4 @@ def _warp(agent: Agent) -> object:
     return agent[-1] if isinstance(agent, tuple) else None
 
 
-__all__ = ["Access", "Barrier", "Fault", "Machine", "Unfollowed", "replace"]
+__all__ = ["Machine", "ProtocolFault", "Unfollowed"]

@@ -1,4 +1,4 @@
-"""What was accessed, by whom and when: the accesses that a later one may conflict with."""
+"""The accesses to memory that a later one may conflict with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import Footprint
+from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.vector_clock import Agent
 
 
@@ -16,13 +16,13 @@ class Access:
     """One access to a piece of memory.
 
     Attributes:
-        low, high: the first unit and the one behind the last.
-        agents: the warps or streams that make it.
+        low, high: the first unit and the one after the last.
+        agents: the warps or streams that access.
         moment: when, as each of the agents counts.
         kind: what makes it, a row of the table ``protocol_access``: ``.generic``, ``.tma``, ``.mma`` and so on.
-        shape: the type through which threads share the piece out; two accesses through one type are by one thread each.
-        vague: whether it is the part of a warpgroup, somewhere behind ``low``.
-        prints: which bytes each warp touches, where that is known.
+        shape: the type that partitions the piece over threads; accesses of one type to one place are by one thread.
+        vague: whether it is the part of a warpgroup, somewhere after ``low``.
+        touched_bytes: which bytes each warp touches, where that is known.
     """
 
     low: int
@@ -34,11 +34,11 @@ class Access:
     operation: Operation
     shape: str = ""
     vague: bool = False
-    prints: Footprint | None = None
+    touched_bytes: AccessSet | None = None
 
 
 @dataclass(slots=True)
-class Board:
+class AccessLog:
     """The accesses to one allocation that still matter."""
 
     accesses: list[Access] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""A kernel as a program of the abstract machine: what decides where it goes and what it accesses, and nothing else.
+"""A kernel as a program of the abstract machine: what decides control flow and accesses, and nothing else.
 
-The regions of the IR become a tree, the values slots. What no effect, no condition and no address depends on is left
-out: of a kernel of ten thousand operations a few hundred stay. Then the tree is laid out as a list of instructions.
+The regions of the IR become a tree, the values slots. What no step, no condition and no address depends on is left
+out: of a kernel of ten thousand operations a few hundred remain. Then the tree is laid out as a list of instructions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Program:
 
 
 def is_count(text: str) -> bool:
-    """Whether a type is that of an integer, or of what divides by one."""
+    """Whether a type is an integer, or a divisor."""
     return text in ("i32", "i64", "index") or text.startswith(("!cute.fast_divmod", "!cute.i32", "!cute.i64"))
 
 

@@ -14,7 +14,7 @@ from tileproof.rulebase.book import Rulebook
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an operation does.
+    """What an operation does in the protocol.
 
     Attributes:
         name: of the step, a member of the enum ``protocol_step`` without its dot.

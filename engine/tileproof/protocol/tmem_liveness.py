@@ -1,12 +1,12 @@
-"""Where the registers that tensor memory is loaded into are used: there a load is over, without a wait.
+"""Where the registers of a tensor memory load are first used: there the load is complete, without a wait.
 
 ``tcgen05.ld`` is asynchronous. A kernel waits for it (``tcgen05.wait::ld``), or it uses what was loaded: the registers
-order the use behind the load, and kernels of the CuTe DSL rely on that. Where the memory is handed on, written again or
-freed before either, the kernel may get what others write.
+order the use after the load, and kernels of the CuTe DSL rely on that. Where the memory is released, written or freed
+before either, that is a WAR hazard.
 
 A step ``tmem_used`` is put before the first node that may use the registers of a load. The registers are followed from
-their allocation through views. A load is over at once where that is not possible, where a turn of a loop may use what
-the one before loaded, and where nothing uses it, for then nothing can be wrong.
+their allocation through views. A load counts as complete at once where that is not possible, where an iteration may use
+registers that the previous one loaded, and where nothing uses them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _USED = Step("tmem_used", 0, 0, 0)
 _TARGET = 2  # the operand of a copy that it writes
 _NO_DATA = tuple(f"!cute.{kind}<" for kind in ("layout", "shape", "stride", "int_tuple", "coord", "tile", "tiled_copy"))
 
-Waiting = dict[int, tuple[list[Node], Leaf]]  # loads that nothing used yet, and the list they stand in, by registers
+Waiting = dict[int, tuple[list[Node], Leaf]]  # loads not yet used, and the list they are in, by registers
 
 
 def mark(nodes: list[Node], types: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ class _Walk:
                 return self.turns(used, [node.before, node.body])
 
     def turns(self, used: set[int], bodies: list[list[Node]]) -> tuple[set[int], Waiting]:
-        """The bodies of a loop; what a turn loads the next may use."""
+        """The bodies of a loop; an iteration may use registers that the previous one loaded."""
         waiting: Waiting = {}
         for body in bodies:
             uses, left = self.sequence(body)

@@ -1,4 +1,4 @@
-"""The way to a fault: what the threads did between its cause and its effect."""
+"""The path to a fault: what the threads did between its cause and its effect."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 
-_QUIET = {"elect", "index", "peer", "allocate", "read", "write", "peek", "tmem_address"}  # these order nothing
+_QUIET = {"elect", "index", "peer", "allocate", "read", "write", "peek", "tmem_address"}  # these establish no order
 _LONGEST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class TraceStep:
     """A step that some warps of a CTA took.
 
     Attributes:
@@ -30,9 +30,9 @@ class Passed:
         return f"{who} of CTA {self.cta}: {self.operation.name}"
 
 
-def way(
-    history: Sequence[Passed], causes: Sequence[Operation], now: tuple[int, tuple[int, ...]] | None
-) -> tuple[Passed, ...]:
+def path_to(
+    history: Sequence[TraceStep], causes: Sequence[Operation], now: tuple[int, tuple[int, ...]] | None
+) -> tuple[TraceStep, ...]:
     """The last steps of the warps concerned, from the cause on: those that caused it, and those that run now.
 
     Args:
@@ -52,4 +52,4 @@ def way(
     return tuple(taken[-_LONGEST:])
 
 
-__all__ = ["Passed", "way"]
+__all__ = ["TraceStep", "path_to"]

@@ -148,7 +148,7 @@ _LOOKS = ("peek", "block")
 
 
 def _spin(nodes: list[Node]) -> None:
-    """In a loop that does nothing but look at a barrier, looking is waiting."""
+    """A loop that only tests a barrier is a wait."""
     looks = [leaf for leaf in leaves(nodes) if pinned(leaf)]
     if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
         for leaf in looks:

@@ -1,6 +1,6 @@
 """What the machine computes with: integers, integers that differ between threads, tuples of integers, addresses.
 
-``None`` is a value that is not known.
+``None`` is an unknown value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Allocation:
     """An allocation.
 
     Attributes:
@@ -60,15 +60,15 @@ class Address:
         unit: bits of what an offset counts: those of an element, 128 for a descriptor.
         cta: the rank of the CTA in the cluster, where it is not that of the thread.
         extent: how far what is accessed there reaches, in the units of the offset.
-        vague: whether the part of a warpgroup lies somewhere behind it.
-        sharers: the threads of a tiled copy that divided it among themselves: it is the first one's part.
+        vague: whether the part of a warpgroup is somewhere after it.
+        sharers: the threads of a tiled copy that partition it: it is the first one's part.
         leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in.
         parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
         loose: whether it is cut from a larger part at a coordinate that was not followed.
     """
 
-    memory: Memory
+    memory: Allocation
     offset: int | None
     unit: int
     cta: int | Lanes | None = None
@@ -88,7 +88,7 @@ class Address:
         parts: tuple[int | None, ...] = (),
         origin: str = "",
     ) -> Address:
-        """Another place of the allocation. Much of what a machine does is this: it is quicker than ``replace``."""
+        """Another place of the allocation; faster than ``replace``, for the machine does this most often."""
         return Address(
             self.memory,
             offset,

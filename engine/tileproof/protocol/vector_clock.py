@@ -1,8 +1,8 @@
-"""Vector clocks with a half for proxies.
+"""Vector clocks with a second half for the async proxy.
 
-A clock holds, for each warp and each asynchronous stream, up to which moment its accesses are known to be over. Moments
-are counted by the machine. A stream is a queue that completes in order (the groups of a warp, the phases of a barrier),
-so one number tells which of its operations are complete.
+A clock holds, for each warp and each asynchronous stream, up to which moment its accesses happened before now. The
+machine counts moments. A stream is a queue that completes in order (the groups of a warp, the phases of a barrier), so
+one number says which of its operations are complete.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream `
 
 @dataclass(slots=True)
 class Clock:
-    """What one strand knows.
+    """What happened before the present of one thread set.
 
     Attributes:
-        known: for each agent the last moment whose accesses are over.
-        fenced: the same for writes that the async proxy sees as well.
+        known: for each agent the last moment whose accesses are ordered before.
+        fenced: the same for writes that are visible to the async proxy.
     """
 
     known: dict[Agent, int] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Clock:
         return Clock(dict(self.known), dict(self.fenced))
 
     def join(self, other: Clock) -> None:
-        """Learn what another one knew."""
+        """Join with another clock."""
         _join(self.known, other.known)
         _join(self.fenced, other.fenced)
 

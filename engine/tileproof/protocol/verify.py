@@ -13,24 +13,27 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit
+from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit, threads_missing
 from tileproof.protocol.folding import Extents, Shape
-from tileproof.protocol.machine import Fault, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
+from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, words
-from tileproof.protocol.trace import Passed
+from tileproof.protocol.trace import TraceStep
+from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import state
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 
-_TILES = 3  # turns of the loop over tiles
-_MANY_TILES = 5  # the rings of epilogues and accumulators have up to four stages
+_TILES = 3  # iterations of the loop over tiles
+_MANY_TILES = 5  # epilogues and accumulators have rings of up to four stages
 _ELEMENTS = 64  # of the tile of a tensor
-_FEW = 2  # what a count is that the kernel gets as an argument
+_FEW = 2  # the value of a count that is an argument of the kernel
 _ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "bulk_load", "raw_copy", "cancel"}
 _ARRIVING_COPIES = {"tma_load", "bulk_load"}
-_ORDERS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
-_HANGS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
+_HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
+_DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
 
@@ -43,8 +46,8 @@ class Outcome:
     """
 
     kernel: Operation
-    faults: tuple[Fault, ...]
-    unfollowed: tuple[Operation, str] | None
+    faults: tuple[ProtocolFault, ...]
+    unfollowed: ProtocolFault | None
     steps: int
 
 
@@ -53,8 +56,8 @@ class Run:
     """One run of a kernel: what was found, and where the machine had to stop."""
 
     machine: Machine
-    faults: tuple[Fault, ...]
-    stopped: tuple[Operation, str] | None
+    faults: tuple[ProtocolFault, ...]
+    stopped: ProtocolFault | None
 
     @property
     def clean(self) -> bool:
@@ -63,15 +66,20 @@ class Run:
 
     @property
     def calm(self) -> bool:
-        """Whether it was followed to its end, and what was found is neither an order that is missing nor a hang."""
-        serious = any(fault.code in _ORDERS or fault.code in _HANGS for fault in self.faults)
-        return not serious and self.stopped is None and self.machine.complete
+        """Whether it was followed to its end without a hazard or a deadlock."""
+        serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
+        return not serious and self.stopped is None and self.machine.coverage.complete
 
     @property
     def certain(self) -> bool:
-        """Whether there are faults, and no loop was left, or passed by, where it may not be."""
+        """Whether there are findings, and no loop was left by guess or skipped."""
         machine = self.machine
-        doubtful = machine.guessed or machine.unknown or machine.skipped or not machine.complete
+        doubtful = (
+            machine.coverage.guessed
+            or machine.coverage.unknown
+            or machine.coverage.skipped
+            or not machine.coverage.complete
+        )
         return bool(self.faults) and self.stopped is None and not doubtful
 
 
@@ -96,7 +104,7 @@ def verify(
 
     Args:
         actions: what each step does; another table watches the machine.
-        explain: whether each fault keeps the way that leads to it.
+        explain: whether each finding keeps the path that leads to it.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
@@ -111,14 +119,14 @@ def verify(
 
         def run(shape: Shape, tiles: int, compiled: Program = compiled, boxes: dict[int, int] = boxes) -> Run:
             program = with_extents(compiled, shape.extents)
-            state: dict[object, object] = {"resolve": _resolver(aliases), "boxes": boxes}
-            history: list[Passed] | None = [] if explain else None
-            return _run(Machine(program, shape, book, dict(actions), state=state, tiles=tiles, history=history))
+            module = Surroundings(lambda text: resolve(text, aliases), boxes)
+            history: list[TraceStep] | None = [] if explain else None
+            return _run(Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history))
 
         found = run(shape, _TILES)
-        if found.clean and found.machine.skipped:
+        if found.clean and found.machine.coverage.skipped:
             more = _larger(shape, compiled.counts, run)
-            larger = (one for one in more if one.machine.complete and not one.machine.skipped)
+            larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
             found = next(larger, found)
         outcome = _outcome(kernel, found, _others(shape, run))
         if found.calm and outcome.faults == found.faults:
@@ -127,7 +135,7 @@ def verify(
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with arguments, and then tensors too, of many tiles: a loop that was passed by may go round.
+    """The same kernel with arguments, and then tensors too, of many tiles: a loop that was skipped may have iterations.
 
     Args:
         counts: whether anything depends on an argument.
@@ -139,87 +147,94 @@ def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Ite
 
 
 def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with other numbers of turns: few large tiles, and more of the loops over tiles.
+    """The same kernel with other trip counts: few large tiles, and more iterations of the loops over tiles.
 
-    Roles may count the same turns in loops of different kinds, or take turns with each other.
+    Roles may count the same iterations in loops of different kinds, or alternate.
     """
     sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
     for one in (replace(shape, extents=sizes), shape):
         yield run(one, shape.extent + 1)
 
 
-def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[Fault]:
-    """What many tiles of few turns show: an order that exists only where a loop goes round its whole ring of stages.
+def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[ProtocolFault]:
+    """Hazards in short loops over many tiles: the order exists only where a loop goes through its whole ring of stages.
 
-    What as many tiles of many turns show as well hangs on no length.
+    A hazard that long loops over as many tiles show as well does not depend on the length.
     """
     hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), _MANY_TILES)
-    if hurried.stopped is not None or any(fault.code in _HANGS for fault in hurried.faults):
+    if hurried.stopped is not None or any(fault.code in _DEADLOCKS for fault in hurried.faults):
         return
-    if (hurried.machine.skipped and not found.machine.skipped) or (
-        hurried.machine.unknown and not found.machine.unknown
+    if (hurried.machine.coverage.skipped and not found.machine.coverage.skipped) or (
+        hurried.machine.coverage.unknown and not found.machine.coverage.unknown
     ):
-        return  # roles need not agree on which of them has no turn
-    faults = [fault for fault in hurried.faults if fault.code in _ORDERS]
+        return  # roles need not agree on which of them has no iteration
+    faults = [fault for fault in hurried.faults if fault.code in _HAZARDS]
     anyway = {(fault.code, fault.operation.span) for fault in run(shape, _MANY_TILES).faults} if faults else set()
     for fault in faults:
         if (fault.code, fault.operation.span) in anyway:
             yield fault
         else:
-            yield replace(fault, code="PR117", message=f"{fault.message}, where the loops are short")
+            said = state(hurried.machine.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
+            yield replace(fault, code=said.code, message=said.message, hint=said.hint)
 
 
 def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
-    """What is reported of a kernel: faults that do not hang on what the machine takes the extents to be.
+    """What is reported of a kernel: findings that do not depend on the extents that the machine assumes.
 
-    Where a loop was left that may not end there, a strand may wait for what is missing; where a loop went round not
-    once, whatever it does is missing. Then a run without faults that goes further shows that the protocol holds.
+    Where a loop was left by guess, a thread set may wait for the missing iterations; where a loop was skipped, all that
+    it does is missing. Then a run without findings that goes further shows that the protocol holds.
     """
     first, faults = found.machine, found.faults
-    if found.stopped is not None and first.complete:
+    if found.stopped is not None and first.coverage.complete:
         return Outcome(kernel, faults, found.stopped, first.steps)
-    doubtful = [fault for fault in faults if first.skipped or (first.guessed and fault.code in _HANGS)]
-    if first.complete and (not faults or len(doubtful) < len(faults)):
+    doubtful = [
+        fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _DEADLOCKS)
+    ]
+    if first.coverage.complete and (not faults or len(doubtful) < len(faults)):
         return Outcome(kernel, faults, None, first.steps)
     certain = []
     for other in others:
-        further = other.machine.executed >= first.executed and other.machine.steps >= first.steps
-        if other.stopped is None and not other.faults and (further or not first.complete):
+        further = other.machine.coverage.executed >= first.coverage.executed and other.machine.steps >= first.steps
+        if other.stopped is None and not other.faults and (further or not first.coverage.complete):
             return Outcome(kernel, (), None, other.machine.steps)
-        counted = not first.unknown and not first.skipped and other.machine.shape == first.shape
-        if counted and _hanging(first) <= _hanging(other.machine):
-            return Outcome(kernel, faults, None, first.steps)  # more turns do not bring it further
+        counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
+        if counted and _waiting_places(first) <= _waiting_places(other.machine):
+            return Outcome(kernel, faults, None, first.steps)  # more iterations do not get it further
         certain.append(other.certain)
     if certain and all(certain):
-        return Outcome(kernel, faults, None, first.steps)  # it hangs as well where no loop was left on a guess
-    if first.complete and all(fault.code in _HANGS for fault in faults) and _left_alone(first):
-        reason = "what goes wrong depends on how often loops go round"
-        return Outcome(kernel, (), (faults[0].operation, reason), first.steps)
+        return Outcome(kernel, faults, None, first.steps)  # it deadlocks as well where no loop was left by guess
+    if first.coverage.complete and all(fault.code in _DEADLOCKS for fault in faults) and _awaits_missing_turn(first):
+        return Outcome(kernel, (), _unfollowed(first, faults[0].operation, "loop_turns"), first.steps)
     return Outcome(kernel, faults, found.stopped, first.steps)
 
 
-def _hanging(machine: Machine) -> set[tuple[int, int, int, int]]:
-    """Where strands wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
+def _waiting_places(machine: Machine) -> set[tuple[int, int, int, int]]:
+    """Where thread sets wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
     found = set()
-    for strand in machine.strands:
-        kind, what = strand.blocked or ("", None)
-        phase = machine.barriers[what].phase if kind == "barrier" and isinstance(what, tuple) else 0
-        found.add((strand.cta, strand.threads[0], strand.place, phase))
+    for thread_set in machine.thread_sets:
+        wait = thread_set.blocked
+        phase = machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
+        found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
     return found
 
 
-def _left_alone(machine: Machine) -> bool:
-    """Whether a strand waits for what another one would do in a further turn of a loop that was left too early."""
-    arrives = any(_arrives(one.effect) and id(one.operation) in machine.guessed for one in machine.program.code)
-    for strand in machine.strands:
-        kind, what = strand.blocked or ("", None)
-        if kind == "barrier" and isinstance(what, tuple):
-            if machine.barriers[what].overrun:
-                continue  # no further turn brings back a phase that nobody waited for
-            sources = machine.barriers[what].sources
-            if not machine.guessed.isdisjoint(sources) or (arrives and not sources):
+def _awaits_missing_turn(machine: Machine) -> bool:
+    """Whether a thread set waits for what another would do in a further iteration of a loop that was left too early."""
+    arrives = any(
+        _arrives(one.effect) and id(one.operation) in machine.coverage.guessed for one in machine.program.code
+    )
+    for thread_set in machine.thread_sets:
+        wait = thread_set.blocked
+        if isinstance(wait, OnMbarrier):
+            if machine.barriers[wait.key].overrun:
+                continue  # no further iteration brings back a phase that no thread waited for
+            sources = machine.barriers[wait.key].sources
+            if not machine.coverage.guessed.isdisjoint(sources) or (arrives and not sources):
                 return True
-        if kind == "threads" and id(machine.program.code[strand.place].operation) in machine.guessed:
+        if (
+            isinstance(wait, OnBarrier)
+            and id(machine.program.code[thread_set.place].operation) in machine.coverage.guessed
+        ):
             return True
     return False
 
@@ -235,15 +250,21 @@ def _run(machine: Machine) -> Run:
     try:
         machine.run()
     except Unfollowed as reason:
-        stopped = reason.operation, reason.reason
-    if stopped is None and not machine.complete:
-        stopped = machine.program.kernel, "it takes too many steps"
+        stopped = _unfollowed(machine, reason.operation, reason.case)
+    if stopped is None and not machine.coverage.complete:
+        stopped = _unfollowed(machine, machine.program.kernel, "too_many_steps")
     if stopped is None:
-        stuck(machine)
+        deadlocks(machine)
         leaked(machine)
-        begun(machine)
-        overdrawn(machine)
+        incomplete_phases(machine)
+        register_budget(machine)
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
+
+
+def _unfollowed(machine: Machine, operation: Operation, case: str) -> ProtocolFault:
+    """The finding that a kernel is not followed beyond an operation."""
+    said = state(machine.book, "PR190", case)
+    return ProtocolFault(said.code, operation, said.message, said.hint)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -254,10 +275,6 @@ def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, in
         if tensor_map is not None and tensor_map.box and tensor_map.bits:
             found[slot] = prod(tensor_map.box) * tensor_map.bits // 8
     return found
-
-
-def _resolver(aliases: dict[str, Alias]) -> Callable[[str], str]:
-    return lambda text: resolve(text, aliases)
 
 
 def _functions(operation: Operation) -> Iterator[Operation]:
@@ -273,7 +290,7 @@ def _functions(operation: Operation) -> Iterator[Operation]:
 
 
 def _inside(operation: Operation) -> Iterator[Operation]:
-    """All operations in an operation, in no order of meaning."""
+    """All operations in an operation, in any order."""
     left = [operation]
     while left:
         one = left.pop()
@@ -284,7 +301,7 @@ def _inside(operation: Operation) -> Iterator[Operation]:
 
 
 def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """The functions that run on the device: those that are no host code of a kernel beside them."""
+    """The functions that run on the device: the host code beside a kernel is none of them."""
     found = [op for top in operations for op in _functions(top)]
     device = [
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
@@ -296,10 +313,10 @@ _DIMENSIONS = re.compile(r"\d+")
 
 
 def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
-    """With what a kernel is launched: what it says itself, one warpgroup where it says nothing.
+    """The launch configuration: what the kernel declares, one warpgroup by default.
 
     Args:
-        inside: the operations of the kernel, of which allocations tell how deep the deepest ring is.
+        inside: the operations of the kernel, whose allocations give the depth of the deepest ring.
     """
     block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
     cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
@@ -327,106 +344,83 @@ def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple
     return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 and all(numbers) else default
 
 
-def stuck(machine: Machine) -> None:
-    """What keeps the strands from going on that are left: the first cause that explains it."""
-    waiting = [strand for strand in machine.strands if strand.blocked is not None]
+def deadlocks(machine: Machine) -> None:
+    """Report why the remaining thread sets deadlock: the first cause that explains it."""
+    waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
     if not waiting:
         return
     code = machine.program.code
-    for strand in waiting:
-        kind, what = strand.blocked or ("", None)
-        operation = code[strand.place].operation
-        if kind != "barrier" or not isinstance(what, tuple):
-            continue
-        barrier = machine.barriers[what]
-        name = barrier_name(machine, what)
+    held = [
+        (
+            code[thread_set.place].operation,
+            machine.barriers[thread_set.blocked.key],
+            barrier_name(machine, thread_set.blocked.key),
+        )
+        for thread_set in waiting
+        if isinstance(thread_set.blocked, OnMbarrier)
+    ]
+    for operation, barrier, name in held:
         if barrier.bytes != 0 and barrier.pending == 0:
             at = barrier.expecting or barrier.copying or operation
-            machine.fault(
-                "PR124",
-                at,
-                f"the barrier {name} expects {barrier.expected} bytes in a phase, the copies that complete on it bring "
-                f"{barrier.copied}",
-                "expect the sum of the bytes that all copies of the stage bring",
-                (("this waits for the phase for ever", operation),),
+            wait = (("wait", operation),)
+            machine.report(
+                "PR124", "here", at, at=wait, barrier=name, expected=barrier.expected, delivered=barrier.copied
             )
             return
-    for strand in waiting:
-        kind, what = strand.blocked or ("", None)
-        operation = code[strand.place].operation
-        if kind == "barrier" and isinstance(what, tuple):
-            barrier = machine.barriers[what]
-            name = barrier_name(machine, what)
-            came = barrier.count - barrier.pending
-            if came:
-                machine.fault(
-                    "PR125",
-                    operation,
-                    f"this waits for ever: {came} of the {barrier.count} arrivals at the barrier {name} come",
-                    "the count of a barrier is the number of its arrivals in a phase",
-                    (("it is initialised here", barrier.operation),),
-                )
-                return
-    strand = waiting[0]
-    kind, what = strand.blocked or ("", None)
-    operation = code[strand.place].operation
-    if kind == "barrier" and isinstance(what, tuple):
-        barrier = machine.barriers[what]
-        name = barrier_name(machine, what)
-        machine.fault(
-            "PR126",
-            operation,
-            f"this waits for ever: nobody arrives at the barrier {name} in phase {barrier.phase} any more",
-            "the parity that is waited for, or the arrival that ends the phase, is wrong",
-            (("it is initialised here", barrier.operation),),
-        )
+    for operation, barrier, name in held:
+        came = barrier.count - barrier.pending
+        if came:
+            init = (("init", barrier.operation),)
+            machine.report("PR125", "here", operation, at=init, barrier=name, count=barrier.count, arrivals=came)
+            return
+    if isinstance(waiting[0].blocked, OnMbarrier):
+        operation, barrier, name = held[0]
+        init = (("init", barrier.operation),)
+        machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
     else:
-        machine.fault("PR130", operation, "this waits for ever: not all threads that the barrier counts come here")
+        threads_missing(machine, waiting[0])
 
 
 def leaked(machine: Machine) -> None:
-    """Tensor memory that nobody freed."""
-    if any(strand.blocked for strand in machine.strands):
+    """Report tensor memory that is not freed."""
+    if any(thread_set.blocked for thread_set in machine.thread_sets):
         return
-    for held in machine.tmem.values():
+    for held in machine.tensor.allocated.values():
         for _, columns, operation in held:
-            machine.fault("PR157", operation, f"these {columns} columns of tensor memory are never freed")
+            machine.report("PR157", "here", operation, columns=columns)
 
 
-def begun(machine: Machine) -> None:
-    """Phases of mbarriers to which some of the arrivals came, but not all: nobody waits for them, or it would hang.
+def incomplete_phases(machine: Machine) -> None:
+    """Report phases of mbarriers with some of their arrivals; no thread waits for them, or it would deadlock.
 
-    Roles may leave loops whose turns only data tell after different numbers of them, or pass them by.
+    Not where only data decide trip counts: there roles may have run different numbers of iterations.
     """
-    if machine.unknown or machine.skipped or machine.passed_by or any(strand.blocked for strand in machine.strands):
+    if (
+        machine.coverage.unknown
+        or machine.coverage.skipped
+        or machine.coverage.passed_by
+        or any(thread_set.blocked for thread_set in machine.thread_sets)
+    ):
         return
     for key, barrier in sorted(machine.barriers.items()):
         came = barrier.count - barrier.pending
         if came and barrier.arriving is not None:
-            machine.fault(
-                "PR128",
-                barrier.arriving,
-                f"{came} of {barrier.count} arrivals have come in a phase of the barrier {barrier_name(machine, key)} "
-                "when the kernel ends",
-                trace=(("it is initialised here", barrier.operation),),
-            )
+            init = (("init", barrier.operation),)
+            name = barrier_name(machine, key)
+            machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
 
 
-def overdrawn(machine: Machine) -> None:
-    """The registers that the warps of a CTA ask for, by what each of them asked for last."""
+def register_budget(machine: Machine) -> None:
+    """Report a register budget that a CTA does not have: the sum of the last request of each warp."""
     held = limit(machine, "cta_registers")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
     wanted = sum(32 * count for count, _ in mine.values())
     if wanted > held:
         most, operation = max(mine.values(), key=lambda asked: asked[0])
-        machine.fault(
-            "PR160",
-            operation,
-            f"the warps of a CTA ask for {wanted} registers in all, {most} for each thread here, and a CTA has {held}",
-        )
+        machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)
 
 
-def _each_once(faults: Sequence[Fault]) -> Iterator[Fault]:
+def _each_once(faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
     seen = set()
     for fault in faults:
         key = (fault.code, fault.operation.span)

@@ -1,19 +1,46 @@
-"""Strands: sets of threads of one CTA that are at one place of the program."""
+"""Thread sets: the threads of one CTA that are at one place of the program."""
 
 from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.values import Lanes, Value
 from tileproof.protocol.vector_clock import Agent, Clock
 
+BarrierKey: TypeAlias = "tuple[int, int, int]"  # an mbarrier: CTA, allocation, byte
+BarrierName: TypeAlias = "tuple[int, int | None]"  # a barrier of threads: CTA, ID
+
+
+@dataclass(frozen=True, slots=True)
+class OnMbarrier:
+    """Threads wait for a phase of an mbarrier."""
+
+    key: BarrierKey
+
+
+@dataclass(frozen=True, slots=True)
+class OnBarrier:
+    """Threads wait at a barrier of the CTA until as many threads as it expects are there."""
+
+    name: BarrierName
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnCluster:
+    """Threads wait at the barrier of the cluster."""
+
+
+Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster"
+
 
 @dataclass(slots=True)
 class Group:
-    """Asynchronous operations that are waited for together: the moment of the last one, and what they are."""
+    """Asynchronous operations of one group: the moment of the last one, and the operations."""
 
     moment: int = -1
     operations: list[Operation] = field(default_factory=list)
@@ -22,7 +49,7 @@ class Group:
 
 @dataclass(slots=True)
 class Queue:
-    """The groups of one kind that a strand has in flight, the oldest first."""
+    """The groups of one kind that a thread set has in flight, the oldest first."""
 
     open: Group = field(default_factory=Group)
     committed: list[Group] = field(default_factory=list)
@@ -44,7 +71,7 @@ class Queue:
         self.open = Group()
 
     def complete(self, pending: int) -> list[Group]:
-        """The groups that are over when all but the ``pending`` youngest are."""
+        """The groups that complete when all but the ``pending`` youngest do."""
         self.changes += 1
         count = max(len(self.committed) - pending, 0)
         done, self.committed = self.committed[:count], self.committed[count:]
@@ -56,25 +83,25 @@ class Queue:
 
 
 @dataclass(eq=False)
-class Meeting:
-    """Where the parts of a strand that was split meet again."""
+class Reconvergence:
+    """The reconvergence point of the parts of a thread set."""
 
     place: int
     missing: int
-    parked: list[Strand] = field(default_factory=list)
+    parked: list[ThreadSet] = field(default_factory=list)
     dissolved: bool = False
 
 
 @dataclass(eq=False)
-class Strand:
-    """Threads that run together.
+class ThreadSet:
+    """Threads of one CTA at one place of the program.
 
     Attributes:
-        own: what each warp knows of itself alone: the moments of its asynchronous operations that are over.
-        turns: how often each loop without a known end was entered.
-        version: counts what it learned; where it differs between two parts, they do not become one again.
-        arrived: its arrival at the barrier of the cluster, for the end of which it did not wait yet.
-        passed: the barrier of threads at which it waited and that all the others have reached since.
+        own: what each warp knows of itself alone: the moments of its completed asynchronous operations.
+        turns: iterations of each loop without a known trip count.
+        version: counts what it learned; parts with different versions do not reconverge.
+        arrived: its arrival at the cluster barrier that it has not waited for yet.
+        passed: the barrier at which it waited and that has completed since.
     """
 
     cta: int
@@ -85,15 +112,15 @@ class Strand:
     own: dict[Agent, int] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     turns: dict[int, int] = field(default_factory=dict)
-    meetings: list[Meeting] = field(default_factory=list)
-    touched: dict[int, Operation] = field(default_factory=dict)  # registers since the last wgmma fence
+    reconvergences: list[Reconvergence] = field(default_factory=list)
+    touched: dict[int, Operation] = field(default_factory=dict)  # registers written since the last wgmma.fence
     fenced: bool = False
     version: int = 0
     arrived: Operation | None = None
     parked: bool = False
     finished: bool = False
-    blocked: tuple[str, object] | None = None
-    passed: tuple[int, object] | None = None
+    blocked: Wait | None = None
+    passed: BarrierName | None = None
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
@@ -102,9 +129,9 @@ class Strand:
     def queue(self, kind: str) -> Queue:
         return self.queues.setdefault(kind, Queue())
 
-    def part(self, threads: tuple[int, ...]) -> Strand:
-        """The same with some of its threads."""
-        other = Strand(
+    def part(self, threads: tuple[int, ...]) -> ThreadSet:
+        """A copy with some of its threads."""
+        other = ThreadSet(
             self.cta,
             threads,
             list(self.values),
@@ -113,7 +140,7 @@ class Strand:
             dict(self.own),
             {kind: queue.copy() for kind, queue in self.queues.items()},
             dict(self.turns),
-            list(self.meetings),
+            list(self.reconvergences),
             dict(self.touched),
             self.fenced,
             self.version,
@@ -123,17 +150,17 @@ class Strand:
         return other
 
     def keep(self, threads: tuple[int, ...]) -> None:
-        """Go on with some of the threads only.
+        """Keep only some of the threads.
 
-        The end of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
+        Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
         """
         self.threads = threads
         self.__dict__.pop("warps", None)
         warps = self.warps
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
 
-    def absorb(self, other: Strand, outputs: tuple[int, ...]) -> None:
-        """Become one with another part, which is at the same place."""
+    def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
+        """Reconverge with another part, which is at the same place."""
         for slot in outputs:
             a, b = self.values[slot], other.values[slot]
             if a == b:

@@ -25,7 +25,7 @@ from tileproof.prove.claim import Told, for_all
 from tileproof.prove.maps import Inner, Leaf, Map, count, flat, modulo, split, window
 from tileproof.prove.script import Script, Term, add, all_of, any_of, differs, divided, equals, literal, multiply
 from tileproof.prove.script import remainder as modulo_of
-from tileproof.prove.symbols import Facts, Number, Values, product_of, quotient, whole
+from tileproof.prove.symbols import LeafFacts, Number, Values, product_of, quotient, whole
 from tileproof.prove.witnesses import address, coordinate
 
 
@@ -38,7 +38,7 @@ class Banks:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AccessFault:
     """What is wrong with a phase: the lane and element that lie elsewhere, or the lanes that meet in a bank.
 
     Attributes:
@@ -68,7 +68,7 @@ class Accesses:
 
     text: str
     what: Map
-    facts: Facts
+    facts: LeafFacts
     run: range
     rows: range
     vector: int
@@ -91,7 +91,7 @@ class Accesses:
         return {} if self.banks is None else {"degree": 1}
 
     def at(self, values: Values) -> Accesses:
-        return replace(self, what=self.what.at(values), facts=Facts())
+        return replace(self, what=self.what.at(values), facts=LeafFacts())
 
     # ------------------------------------------------------------------------------------------------ the leaves
 
@@ -141,7 +141,7 @@ class Accesses:
             return None
         chunk = self.vector * self.lanes
         values = _listed(ordered.columns()[0])
-        worst: tuple[Fault, int] | None = None
+        worst: tuple[AccessFault, int] | None = None
         for number, start in enumerate(range(0, len(values), chunk)):
             fault = self._fault(values[start : start + chunk], folded == lanes)
             if fault is not None and (worst is None or fault.degree > worst[0].degree):
@@ -166,7 +166,7 @@ class Accesses:
         others = self._reduced([self.what.leaves[i] for i in self._others])
         values = _listed(self.what.with_leaves([*run, *rows, *others]).columns()[0])
         length, height = count(run), count(rows)
-        worst: tuple[Fault, int, int, int] | None = None
+        worst: tuple[AccessFault, int, int, int] | None = None
         for place, k, r in _chunks(len(values) // (length * height), length, self.vector, height, self.lanes):
             if k + self.vector > length:
                 return self._incomplete(k, r, self.what.with_leaves(others).digits(place), "enumeration")
@@ -191,7 +191,7 @@ class Accesses:
             for leaf in lanes
         ]
 
-    def _fault(self, values: Sequence[int], exact: bool = True) -> Fault | None:
+    def _fault(self, values: Sequence[int], exact: bool = True) -> AccessFault | None:
         """What is wrong with one phase, given the addresses of its elements, lane by lane.
 
         Args:
@@ -201,10 +201,10 @@ class Accesses:
         starts = values[::vector]
         for lane, start in enumerate(starts):
             if start % align:
-                return Fault(1, (lane,))
+                return AccessFault(1, (lane,))
             for j in range(1, vector):
                 if values[vector * lane + j] != start + j * bits:
-                    return Fault(1, (lane,), j)
+                    return AccessFault(1, (lane,), j)
         if self.banks is None or len(starts) == 1:
             return None
         unit, several = self._unit(self.banks)
@@ -217,7 +217,7 @@ class Accesses:
         bank, words = max(distinct.items(), key=lambda item: (len(item[1]), -item[0]))
         if len(words) == 1 and exact:
             return None
-        return Fault(max(2, len(words)), tuple(lane for lane, u in enumerate(units) if u % several == bank))
+        return AccessFault(max(2, len(words)), tuple(lane for lane, u in enumerate(units) if u % several == bank))
 
     def _unit(self, banks: Banks) -> tuple[int, int]:
         """Accesses meet where they are different units with one remainder: (bits of a unit, units in a row of banks).
@@ -253,7 +253,7 @@ class Accesses:
         left = count(self._leaves(self.run)) - k
         return Refuted(by, f"the access at {told['coordinate']} has only {left} of {self.vector} elements", told)
 
-    def _refuted(self, fault: Fault, k: int, r: int, others: Sequence[int], by: str) -> Refuted:
+    def _refuted(self, fault: AccessFault, k: int, r: int, others: Sequence[int], by: str) -> Refuted:
         lane = fault.lanes[0]
         places = self._coordinates(k, r + lane, others)
         told = self._told(places, ("coordinate", "index", "byte"))
@@ -280,7 +280,7 @@ class Accesses:
         )
         return Refuted(by, message, told)
 
-    def _conflict(self, fault: Fault, k: int, r: int, others: Sequence[int], by: str) -> Refuted:
+    def _conflict(self, fault: AccessFault, k: int, r: int, others: Sequence[int], by: str) -> Refuted:
         assert self.banks is not None
         places = [self._coordinates(k, r + lane, others) for lane in fault.lanes]
         bits = [self.what.value(place)[0] for place in places]

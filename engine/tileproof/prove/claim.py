@@ -9,7 +9,7 @@ from typing import Protocol
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.prove.maps import TooLarge
 from tileproof.prove.script import Script, values_of
-from tileproof.prove.symbols import Facts, Number, Values, at
+from tileproof.prove.symbols import LeafFacts, Number, Values, at
 
 SMALL = 1 << 14
 """The largest instance that is searched for a counterexample before Z3 is asked."""
@@ -22,7 +22,7 @@ class Claim(Protocol):
     """A statement about layouts whose dynamic leaves have any values that the facts admit."""
 
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> LeafFacts: ...
 
     @property
     def statement(self) -> str:
@@ -63,7 +63,7 @@ def decide(claim: Claim, seconds: float) -> Verdict:
     return verdict
 
 
-def for_all(facts: Facts) -> str:
+def for_all(facts: LeafFacts) -> str:
     """``for all ?m % 16 == 0, ?n with ?n >= ?m``, with a space before; empty where nothing is dynamic."""
     if not facts.symbols:
         return ""
@@ -116,7 +116,7 @@ def _by_solver(claim: Claim, seconds: float) -> Verdict:
     return replace(refuted, by="z3", counterexample={**claim.facts.shown(values), **refuted.counterexample})
 
 
-def _not_vacuous(facts: Facts, seconds: float) -> Unknown | None:
+def _not_vacuous(facts: LeafFacts, seconds: float) -> Unknown | None:
     """Why a proof would be empty, where no values satisfy the assumptions."""
     if next(facts.some(1), None) is not None:
         return None

@@ -13,9 +13,9 @@ from tileproof.calculate.evaluate import check_value
 from tileproof.descriptors.canonical import (
     Attempt,
     NoDescriptor,
-    Operand,
     OperandDescriptor,
     Tile,
+    TiledOperand,
     Undecided,
     byte_address,
     canonical_forms,
@@ -134,7 +134,7 @@ def _bits(book: Rulebook, element: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DescriptorAnswer:
     """A claim and its verdict.
 
     Attributes:
@@ -147,7 +147,7 @@ class Answer:
     compared: tuple[Layout, Layout] | None = None
 
 
-def write_smt2(path: Path, answer: Answer) -> None:
+def write_smt2(path: Path, answer: DescriptorAnswer) -> None:
     """The question whether the two layouts are one, for another solver: satisfiable where they are not.
 
     Raises:
@@ -178,7 +178,7 @@ def atom_operand(book: Rulebook, asked: Asked) -> tuple[str, str, tuple[int, int
     return known
 
 
-def prove(book: Rulebook, contract: str, asked: Asked) -> Answer:
+def prove(book: Rulebook, contract: str, asked: Asked) -> DescriptorAnswer:
     """Is there such a descriptor, or is the given one it?
 
     Raises:
@@ -192,19 +192,19 @@ def prove(book: Rulebook, contract: str, asked: Asked) -> Answer:
     try:
         whole = operand(book, asked.layout, asked.bits, extents, asked.of_bytes)
     except NoDescriptor as error:
-        return Answer(statement, Refuted("algebra", str(error), {}))
+        return DescriptorAnswer(statement, Refuted("algebra", str(error), {}))
     if asked.solve:
-        return Answer(statement, *_solved(book, contract, word, whole))
+        return DescriptorAnswer(statement, *_solved(book, contract, word, whole))
     try:
         found = describe(book, contract, word, whole.tile, major)
     except Undecided as error:
-        return Answer(statement, Unknown(str(error)))
+        return DescriptorAnswer(statement, Unknown(str(error)))
     except NoDescriptor as error:
         refuted = _refuted(book, str(error), error.attempts, whole.tile.bits)
-        return Answer(statement, refuted, _nearest(whole.tile, error.attempts))
+        return DescriptorAnswer(statement, refuted, _nearest(whole.tile, error.attempts))
     if asked.value is not None and (wrong := _wrong_fields(book, contract, found, whole.tile, asked.value)) is not None:
-        return Answer(statement, wrong)
-    return Answer(statement, _proved(book, statement, found, whole), (whole.tile.layout, found.canonical))
+        return DescriptorAnswer(statement, wrong)
+    return DescriptorAnswer(statement, _proved(book, statement, found, whole), (whole.tile.layout, found.canonical))
 
 
 def _nearest(tile: Tile, attempts: tuple[Attempt, ...]) -> tuple[Layout, Layout] | None:
@@ -212,14 +212,14 @@ def _nearest(tile: Tile, attempts: tuple[Attempt, ...]) -> tuple[Layout, Layout]
     return (tile.layout, found[0]) if found else None
 
 
-def _proved(book: Rulebook, statement: str, found: OperandDescriptor, whole: Operand) -> Verdict:
+def _proved(book: Rulebook, statement: str, found: OperandDescriptor, whole: TiledOperand) -> Verdict:
     try:
         return Proved("algebra", statement, _values(book, found, whole))
     except NoDescriptor as error:
         return Refuted("algebra", str(error), {})
 
 
-def _values(book: Rulebook, found: OperandDescriptor, whole: Operand) -> dict[str, Known]:
+def _values(book: Rulebook, found: OperandDescriptor, whole: TiledOperand) -> dict[str, Known]:
     values: dict[str, Known] = {
         "value": f"0x{found.value:016x}",
         "major": found.major[1:],
@@ -254,7 +254,9 @@ def _byte(elements: int, bits: int) -> Known:
     return elements * bits // 8 if elements * bits % 8 == 0 else f"{elements * bits / 8:g}"
 
 
-def _solved(book: Rulebook, contract: str, word: str, whole: Operand) -> tuple[Verdict, tuple[Layout, Layout] | None]:
+def _solved(
+    book: Rulebook, contract: str, word: str, whole: TiledOperand
+) -> tuple[Verdict, tuple[Layout, Layout] | None]:
     """The descriptors under which some major and swizzle describe the layout. A swizzle that it has is kept."""
     tile = whole.tile
     attempts: list[Attempt] = []

@@ -17,9 +17,9 @@ from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError
 from tileproof.prove.claim import Told, for_all
 from tileproof.prove.maps import Leaf, Map, refined
-from tileproof.prove.parse import Operand, base_of, facts
+from tileproof.prove.parse import MemoryLayout, base_of, facts
 from tileproof.prove.script import Script, Term, any_of, differs
-from tileproof.prove.symbols import Facts, Number, Values, times, total, whole
+from tileproof.prove.symbols import LeafFacts, Number, Values, times, total, whole
 from tileproof.prove.witnesses import address, coordinate, offset
 
 
@@ -30,11 +30,11 @@ class Equivalent:
     texts: tuple[str, str]
     first: Map
     second: Map
-    facts: Facts
+    facts: LeafFacts
     bits: bool = False
 
     @classmethod
-    def of(cls, one: Operand, other: Operand, assume: tuple[str, ...] = ()) -> Equivalent:
+    def of(cls, one: MemoryLayout, other: MemoryLayout, assume: tuple[str, ...] = ()) -> Equivalent:
         """The claim about two operands.
 
         Raises:
@@ -119,7 +119,7 @@ class Equivalent:
         return Refuted(by, message, told)
 
     def at(self, values: Values) -> Equivalent:
-        return replace(self, first=self.first.at(values), second=self.second.at(values), facts=Facts())
+        return replace(self, first=self.first.at(values), second=self.second.at(values), facts=LeafFacts())
 
     def script(self) -> Script:
         script = Script(self.facts, (self.statement, "satisfiable: they differ"))

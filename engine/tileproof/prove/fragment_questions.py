@@ -13,7 +13,16 @@ from tileproof.calculate.evaluate import evaluate
 from tileproof.dialects.facts import MalformedAtom, atom_facts
 from tileproof.dialects.fragments import fragments
 from tileproof.dialects.values import Atom, TiledCopy, TiledMma, read_type
-from tileproof.evaluate.fragments import Facts, Fragments, Missing, Operand, declared, flattened, fragments_of, operand
+from tileproof.evaluate.fragments import (
+    Facts,
+    FragmentOperand,
+    Fragments,
+    Missing,
+    declared,
+    flattened,
+    fragments_of,
+    operand,
+)
 from tileproof.layout import Layout, LayoutError
 from tileproof.prove import fragments as prove
 from tileproof.prove import tiled
@@ -28,7 +37,7 @@ _SAME = {"D": "C", "METADATA": "E"}
 
 
 @dataclass(frozen=True)
-class Answer:
+class FragmentAnswer:
     """A verdict, and what it is about.
 
     Attributes:
@@ -61,7 +70,7 @@ def fragment(
     layout: str | None = None,
     copy: str | None = None,
     major: str = "k",
-) -> Answer:
+) -> FragmentAnswer:
     """Who holds what of one operand, and whether that is so.
 
     Args:
@@ -79,21 +88,21 @@ def fragment(
     if isinstance(known, TiledMma):
         return _of_tiled(known, _SAME.get(role.upper(), role.upper()), layout)
     if isinstance(known, TiledCopy):
-        return Answer(tiled.copy_covers(known), {"layout": str(known.thread_values), "tile": str(known.tiler)})
+        return FragmentAnswer(tiled.copy_covers(known), {"layout": str(known.thread_values), "tile": str(known.tiler)})
     facts = _given(given)
     found = find(book, atom, "ptx", facts)
     true = _operand(found, role)
     about: dict[str, Known] = {"layout": str(true.layout), "tile": tuple(true.tile), "declaration": found.name}
     if contract == "tileiras":
         about |= _arm(book, atom)
-        return Answer(_page(book, atom, facts, true.role, found), about)
+        return FragmentAnswer(_page(book, atom, facts, true.role, found), about)
     if layout is not None:
-        return Answer(prove.agrees(_layout(layout), true), about)
+        return FragmentAnswer(prove.agrees(_layout(layout), true), about)
     if copy is not None:
         bits = found.fragments.facts.get("bits") if true.role in ("A", "B") else None
         matrices = _matrices(book, copy, bits if isinstance(bits, int) else None)
-        return Answer(prove.moves(matrices, true, major), about)
-    return Answer(prove.covers(true), about)
+        return FragmentAnswer(prove.moves(matrices, true, major), about)
+    return FragmentAnswer(prove.covers(true), about)
 
 
 def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (), layout: str | None = None) -> str:
@@ -152,7 +161,7 @@ def _of_an_atom(book: Rulebook, atom: str, given: Sequence[str]) -> Found:
     return find(book, atom, "ptx", _given(given))
 
 
-def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> Answer:
+def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> FragmentAnswer:
     """Do A, B and C of an atom or an instruction form a GEMM?
 
     Raises:
@@ -163,34 +172,34 @@ def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> Answer:
         for role in tiled.MMA_OPERANDS:
             verdict = tiled.mma_covers(known, role)
             if not isinstance(verdict, Proved):
-                return Answer(verdict, {"operand": role})
+                return FragmentAnswer(verdict, {"operand": role})
         atom = str(known.atom)
     found = find(book, atom, "ptx", _given(given))
-    return Answer(prove.gemm(found.fragments), {"declaration": found.name})
+    return FragmentAnswer(prove.gemm(found.fragments), {"declaration": found.name})
 
 
-def gemm_of_layouts(a: str, b: str, d: str) -> Answer:
+def gemm_of_layouts(a: str, b: str, d: str) -> FragmentAnswer:
     """Do three layouts form a GEMM?
 
     Raises:
         BadQuestion: one of them is no layout.
     """
-    return Answer(prove.composes(*map(_layout, (a, b, d))), {})
+    return FragmentAnswer(prove.composes(*map(_layout, (a, b, d))), {})
 
 
-def _of_tiled(mma: TiledMma, role: str, layout: str | None) -> Answer:
+def _of_tiled(mma: TiledMma, role: str, layout: str | None) -> FragmentAnswer:
     """A tiled MMA: its threads count through all of its atoms."""
     if role not in tiled.MMA_OPERANDS:
         raise BadQuestion(f"a tiled MMA has the operands A, B and C, not {role}")
     verdict = tiled.mma_covers(mma, role)
     if not isinstance(verdict, Proved):
-        return Answer(verdict, {})
+        return FragmentAnswer(verdict, {})
     try:
         held = tiled.held_by_threads(mma, role)
     except LayoutError as fault:
-        return Answer(verdict if layout is None else Unknown(str(fault)), {})
+        return FragmentAnswer(verdict if layout is None else Unknown(str(fault)), {})
     about: dict[str, Known] = {"layout": str(held.layout), "tile": held.tile}
-    return Answer(verdict if layout is None else prove.agrees(_layout(layout), held), about)
+    return FragmentAnswer(verdict if layout is None else prove.agrees(_layout(layout), held), about)
 
 
 def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | str]) -> Found:
@@ -215,7 +224,7 @@ def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | 
     opcode_text = next((word for word in words if not word.startswith("@")), "")
     opcode = read_opcode(book, opcode_text)
     if opcode.declaration is None or opcode.faults:
-        raise BadQuestion(opcode.faults[0].message if opcode.faults else f"'{text}' is no instruction")
+        raise BadQuestion(opcode.faults[0].stated.message if opcode.faults else f"'{text}' is no instruction")
     schema = opcode.declaration.schema
     values: Facts = {**opcode.values, **_typed(book, schema, given, book.schemas[schema].fields)}
     for declaration, facts in declared(book, schema, values, contract):
@@ -257,7 +266,7 @@ def _of_type(book: Rulebook, text: str, contract: str) -> Found:
     return Found(name, own, sources)
 
 
-def _operand(found: Found, role: str) -> Operand:
+def _operand(found: Found, role: str) -> FragmentOperand:
     wanted = role.upper()
     operands = found.fragments.operands
     if wanted not in operands:
@@ -368,7 +377,7 @@ def _typed(book: Rulebook, schema: str, given: Mapping[str, Any], fields: Mappin
 # ------------------------------------------------------------------------------------------------------- answers
 
 
-def as_json(answer: Answer) -> str:
+def as_json(answer: FragmentAnswer) -> str:
     """One object: the verdict, the counterexample or the reason, and what it is about."""
     match answer.verdict:
         case Proved(by, statement, values):
@@ -380,7 +389,7 @@ def as_json(answer: Answer) -> str:
     return json.dumps({**found, **answer.about})
 
 
-def as_text(answer: Answer) -> Iterator[str]:
+def as_text(answer: FragmentAnswer) -> Iterator[str]:
     """The verdict in one sentence, then what belongs to it, one a line."""
     values: Mapping[str, Known] = {}
     match answer.verdict:
@@ -397,6 +406,6 @@ def _known(value: Known) -> str:
     return "(" + ",".join(map(_known, value)) + ")" if isinstance(value, tuple) else str(value)
 
 
-def status(answer: Answer) -> int:
+def status(answer: FragmentAnswer) -> int:
     """The exit status: unknown is never success."""
     return 0 if isinstance(answer.verdict, Proved) else 1

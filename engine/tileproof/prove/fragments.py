@@ -14,7 +14,7 @@ from math import prod
 
 from tileproof.base.records import dataclass
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
-from tileproof.evaluate.fragments import Fragments, Missing, Operand, flattened
+from tileproof.evaluate.fragments import FragmentOperand, Fragments, Missing, flattened
 from tileproof.layout import Layout, LayoutError, crd2idx, size
 from tileproof.layout.basics import flat_modes, modes
 from tileproof.layout.tuples import leaves
@@ -30,7 +30,7 @@ _LARGEST = 1 << 18  # elements that are looked at one by one
 # -------------------------------------------------------------------------------------------------- one operand
 
 
-def covers(operand: Operand) -> Verdict:
+def covers(operand: FragmentOperand) -> Verdict:
     """Is every element of the tile held, by one thread as one value, apart from the stated broadcast?
 
     Operands without a tile count what they hold: their numbers are 0, 1, 2, ... without a gap.
@@ -81,20 +81,20 @@ def covers(operand: Operand) -> Verdict:
     return Proved(ENUMERATION, claim, values)
 
 
-def per_thread(operand: Operand) -> int:
+def per_thread(operand: FragmentOperand) -> int:
     """How many values one thread holds."""
     count = size(modes(operand.layout)[1])
     assert isinstance(count, int)
     return count
 
 
-def broadcast(operand: Operand) -> int:
+def broadcast(operand: FragmentOperand) -> int:
     """How many threads hold the same, by the steps of 0 among the threads."""
     pairs = flat_modes(modes(operand.layout)[0])
     return prod(extent for extent, stride in pairs if stride == 0 and isinstance(extent, int))
 
 
-def agrees(given: Layout, true: Operand) -> Verdict:
+def agrees(given: Layout, true: FragmentOperand) -> Verdict:
     """Is a layout of one's own, to coordinates or to their numbers, the operand's?
 
     A refutation names the first thread and value that hold something else.
@@ -118,7 +118,7 @@ def agrees(given: Layout, true: Operand) -> Verdict:
     return Proved(ENUMERATION, f"the layout is that of {true.role}", {"layout": str(true.layout)})
 
 
-def _first_difference(own: Layout, flat: Layout, true: Operand) -> dict[str, Known]:
+def _first_difference(own: Layout, flat: Layout, true: FragmentOperand) -> dict[str, Known]:
     """The first thread and value, of those that both layouts have, which hold different elements; else nothing."""
     (own_threads, own_values), (threads, values) = modes(own), modes(flat)
     for value in range(min(_count(own_values), _count(values))):
@@ -160,7 +160,7 @@ class Matrices:
         return ROW_BITS // self.bits
 
 
-def moves(matrices: Matrices, fragment: Operand, major: str) -> Verdict:
+def moves(matrices: Matrices, fragment: FragmentOperand, major: str) -> Verdict:
     """Do the registers of ldmatrix or stmatrix make up the fragment of an MMA?
 
     Shared memory holds the tile with one mode contiguous. The registers of a fragment, in order, belong to one
@@ -268,7 +268,7 @@ def composes(a: Layout, b: Layout, d: Layout) -> Verdict:
 # --------------------------------------------------------------------------------------------------- the pages
 
 
-def differs(page: Fragments, role: str, true: Operand) -> Verdict:
+def differs(page: Fragments, role: str, true: FragmentOperand) -> Verdict:
     """Is what a reference page says of one thread's share of an operand the hardware's map?
 
     A refutation has the numbers of elements by the page's own count, by its layout and in truth, and the first value
@@ -309,7 +309,7 @@ def differs(page: Fragments, role: str, true: Operand) -> Verdict:
 # -------------------------------------------------------------------------------------------------- arithmetic
 
 
-def _claim(operand: Operand) -> str:
+def _claim(operand: FragmentOperand) -> str:
     if not operand.tile:
         return f"{operand.role} holds every element without a gap"
     how = "no element twice" if operand.partial else "every element once"
@@ -369,7 +369,7 @@ def _count(layout: Layout) -> int:
     return count
 
 
-def _names(operand: Operand) -> tuple[str, ...]:
+def _names(operand: FragmentOperand) -> tuple[str, ...]:
     """What the modes of a coordinate are called; without a tile there is one number."""
     if not operand.tile:
         return ("element",)
@@ -377,7 +377,7 @@ def _names(operand: Operand) -> tuple[str, ...]:
     return (*first, "which", "which_threads")[: len(operand.tile)] if len(operand.tile) > 1 else ("element",)
 
 
-def _coordinate(operand: Operand, number: int) -> dict[str, Known]:
+def _coordinate(operand: FragmentOperand, number: int) -> dict[str, Known]:
     return dict(zip(_names(operand), _split(number, operand.tile), strict=True))
 
 

@@ -17,7 +17,7 @@ FORMS = "ldmatrix.x4, stmatrix.x2, ld.shared.b32, ld.shared.v4.b32, st.shared.b1
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class WarpAccess:
     """How a warp reads or writes shared memory.
 
     Attributes:
@@ -41,7 +41,7 @@ def _integer(table: Table, key: str, column: str) -> int | None:
     return cell if isinstance(cell, int) else None
 
 
-def access(name: str) -> Access:
+def access(name: str) -> WarpAccess:
     """The access that a name such as ``ldmatrix.x4`` or ``ld.shared.v4.b32`` stands for.
 
     Raises:
@@ -59,7 +59,7 @@ def access(name: str) -> Access:
     lanes, rows = _integer(phases, key, "lanes"), _integer(phases, key, "rows")
     number, bank = _integer(banks, ".shared", "banks"), _integer(banks, ".shared", "bytes")
     assert lanes is not None and rows is not None and number is not None and bank is not None
-    return Access(name.strip(), width, lanes, rows, int(found[3] or 1) if rows else 0, Banks(number, bank))
+    return WarpAccess(name.strip(), width, lanes, rows, int(found[3] or 1) if rows else 0, Banks(number, bank))
 
 
 def element_bits(element: str | int | None) -> int | None:

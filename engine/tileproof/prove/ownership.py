@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from tileproof.evaluate.fragments import Fragments, Operand
+from tileproof.evaluate.fragments import FragmentOperand, Fragments
 from tileproof.layout import Layout, size
 from tileproof.layout.basics import flat_modes, modes
 from tileproof.prove import questions, reach
 from tileproof.prove.parse import read
 from tileproof.prove.reach import How, Reaches
 from tileproof.prove.script import Script, any_of, differs, literal
-from tileproof.prove.symbols import Facts
+from tileproof.prove.symbols import LeafFacts
 
 
-def covering(operand: Operand) -> Reaches:
+def covering(operand: FragmentOperand) -> Reaches:
     """That every element of the tile is held once apart from the stated broadcast; of a part of it, none twice."""
     whole = operand.layout if operand.tile else operand.flat
     moving = [(extent, stride) for extent, stride in flat_modes(whole) if stride != 0]
@@ -25,7 +25,7 @@ def covering(operand: Operand) -> Reaches:
     return reach.covers(read(held), tile, f"{operand.role}, {' x '.join(map(str, tile))}", how)
 
 
-def agreeing(own: Layout, operand: Operand) -> Script:
+def agreeing(own: Layout, operand: FragmentOperand) -> Script:
     """That a layout of one's own, to the numbers of elements, is the operand's."""
     return questions.equivalent(own, operand.flat).script()
 
@@ -40,7 +40,7 @@ def multiplying(found: Fragments) -> Script:
     m, n, k = found.shape()
     a, b, c = (found.operands[role] for role in "ABC")
     kept = a.tile[1] if len(a.tile) > 1 else 0
-    script = Script(Facts(), (f"A, B and C are a gemm of {m} x {n} x {k}", "satisfiable: they are not"))
+    script = Script(LeafFacts(), (f"A, B and C are a gemm of {m} x {n} x {k}", "satisfiable: they are not"))
     products = k // 2 if "E" in found.operands and kept != k else k
     wanted = ((a, (m, products)), (b, (n, k)), (c, (m, n)))
     faults = [
@@ -60,7 +60,7 @@ def composing(a: Layout, b: Layout, d: Layout) -> Script:
     Raises:
         ValueError: extents are dynamic, and not the same.
     """
-    script = Script(Facts(), (f"A: {a}, B: {b} and D: {d} are a gemm", "satisfiable: they are not"))
+    script = Script(LeafFacts(), (f"A: {a}, B: {b} and D: {d} are a gemm", "satisfiable: they are not"))
     ranks = [len(modes(layout)) for layout in (a, b, d)]
     if ranks[0] != ranks[1] or not {*ranks} <= {2, 3}:
         script.require("true")
@@ -76,7 +76,7 @@ def composing(a: Layout, b: Layout, d: Layout) -> Script:
     return script
 
 
-def _plane(operand: Operand) -> tuple[int, ...]:
+def _plane(operand: FragmentOperand) -> tuple[int, ...]:
     """Rows and columns; 0 for what there is not."""
     return (*operand.tile, 0, 0)[:2]
 

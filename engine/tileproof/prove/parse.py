@@ -18,7 +18,7 @@ from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
 from tileproof.layout.tuples import leaves as tuple_leaves
 from tileproof.prove.maps import Inner, Leaf, Map, Profile, Scale, Stage, flat, window
-from tileproof.prove.symbols import Facts, Number, Symbol, assumption, times
+from tileproof.prove.symbols import LeafFacts, Number, Symbol, assumption, times
 from tileproof.syntax import SyntaxFault
 
 AnyText = str | Layout | ComposedLayout
@@ -32,7 +32,7 @@ Name = tuple[str | None, bool]
 
 
 @dataclass(frozen=True)
-class Operand:
+class MemoryLayout:
     """A layout with what is known of the memory that it lies in.
 
     Attributes:
@@ -99,7 +99,7 @@ def base_of(alignment: int, period: int) -> Symbol | None:
     return Symbol("base", alignment, 0, max(period - 1, 0))
 
 
-def facts(operands: Iterable[Operand], assume: Iterable[str] = (), base: Symbol | None = None) -> Facts:
+def facts(operands: Iterable[MemoryLayout], assume: Iterable[str] = (), base: Symbol | None = None) -> LeafFacts:
     """What is known of the dynamic leaves of all operands together.
 
     Raises:
@@ -115,7 +115,7 @@ def facts(operands: Iterable[Operand], assume: Iterable[str] = (), base: Symbol 
     if base is not None:
         symbols[base.name] = base
     assumptions = tuple(assumption(text, symbols) for text in assume)
-    return Facts(tuple(symbols.values()), assumptions)
+    return LeafFacts(tuple(symbols.values()), assumptions)
 
 
 def read(
@@ -123,8 +123,8 @@ def read(
     bits: int | None = None,
     swizzle: str | Swizzle | None = None,
     align: int | None = None,
-    beside: Operand | None = None,
-) -> Operand:
+    beside: MemoryLayout | None = None,
+) -> MemoryLayout:
     """A layout from its text or value.
 
     Args:
@@ -160,7 +160,7 @@ def read(
         raise LayoutError(f"an alignment is a power of two, not {align}")
     elements, symbols = _map(value, _Namer(names, beside.symbols if beside else ()))
     shown = _SPACE.sub(" ", what.strip()) if isinstance(what, str) else str(what)
-    return Operand(shown, elements, symbols, bits, pointer, align)
+    return MemoryLayout(shown, elements, symbols, bits, pointer, align)
 
 
 def _swizzle(swizzle: str | Swizzle | None) -> Swizzle | None:

@@ -9,13 +9,13 @@ from tileproof.prove import reach
 from tileproof.prove.access import Accesses, positions
 from tileproof.prove.equivalence import Equivalent
 from tileproof.prove.maps import Map
-from tileproof.prove.parse import AnyText, Operand, base_of, facts, read
+from tileproof.prove.parse import AnyText, MemoryLayout, base_of, facts, read
 from tileproof.prove.reach import How, Reaches
 from tileproof.prove.symbols import Number, content, product_of
 from tileproof.prove.threads import through
 
 if TYPE_CHECKING:
-    from tileproof.prove.hardware import Access
+    from tileproof.prove.hardware import WarpAccess
 
 Texts = tuple[str, ...]
 Element = str | int | None
@@ -141,13 +141,13 @@ def conflict_free(
     return Accesses(memory.text, what, known, run, rows, vector, bits, how.width, how.lanes, how.banks, claim)
 
 
-def _element(operand: Operand) -> int:
+def _element(operand: MemoryLayout) -> int:
     if operand.bits is None:
         raise LayoutError("addresses need an element type: give --element, such as --element f16")
     return operand.bits
 
 
-def _contiguous(operand: Operand) -> int:
+def _contiguous(operand: MemoryLayout) -> int:
     """The mode whose first leaf steps from element to element; the first mode where there is none."""
     what = operand.elements
     shape = what.shape if isinstance(what.shape, tuple) else (what.shape,)
@@ -171,7 +171,7 @@ def _matrices(what: Map, run: int, text: str) -> tuple[range, range]:
     return positions(what, 1 if run == 0 else 0), columns
 
 
-def _holds_matrices(what: Map, rows: range, run: range, how: Access, vector: int) -> None:
+def _holds_matrices(what: Map, rows: range, run: range, how: WarpAccess, vector: int) -> None:
     height, length = (product_of(what.leaves[place].extent for place in places) for places in (rows, run))
     for number, wanted, name in ((height, how.rows, "rows"), (length, vector, "elements a row")):
         if content(number) % wanted:

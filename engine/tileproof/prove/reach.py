@@ -20,9 +20,9 @@ from tileproof.prove import symbols
 from tileproof.prove.claim import SMALL, Told, for_all
 from tileproof.prove.equivalence import on_axes
 from tileproof.prove.maps import ENUMERABLE, Leaf, Map, TooLarge, window
-from tileproof.prove.parse import Operand, facts
+from tileproof.prove.parse import MemoryLayout, facts
 from tileproof.prove.script import Script, Term, all_of, any_of, differs, equals, literal
-from tileproof.prove.symbols import Facts, Number, Polynomial, Values, content, product_of, times, total, whole
+from tileproof.prove.symbols import LeafFacts, Number, Polynomial, Values, content, product_of, times, total, whole
 from tileproof.prove.witnesses import coordinate, offset
 
 MANY_DYNAMIC = 5
@@ -48,7 +48,7 @@ class Reaches:
 
     text: str
     what: Map
-    facts: Facts
+    facts: LeafFacts
     how: How
     box: tuple[Number, ...] | None = None
     name: str = ""
@@ -201,7 +201,7 @@ class Reaches:
 
     def at(self, values: Values) -> Reaches:
         box = None if self.box is None else tuple(symbols.at(extent, values) for extent in self.box)
-        return replace(self, what=self.what.at(values), box=box, facts=Facts())
+        return replace(self, what=self.what.at(values), box=box, facts=LeafFacts())
 
     def script(self) -> Script:
         script = Script(self.facts, (self.statement, "satisfiable: it does not"))
@@ -283,13 +283,13 @@ def _is_static(leaf: tuple[Number, Number]) -> bool:
     return all(isinstance(number, int) for number in leaf)
 
 
-def injective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:
+def injective(operand: MemoryLayout, assume: tuple[str, ...] = ()) -> Reaches:
     """That no two coordinates lead to one value."""
     known = facts((operand,), assume)
     return Reaches(operand.text, operand.in_elements().reduced(known.reduced), known, How.AT_MOST_ONCE)
 
 
-def bijective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:
+def bijective(operand: MemoryLayout, assume: tuple[str, ...] = ()) -> Reaches:
     """That the offsets are ``0`` to ``size - 1``, each once.
 
     Raises:
@@ -304,7 +304,7 @@ def bijective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:
     )
 
 
-def covers(operand: Operand, tile: Any, name: str, how: How, assume: tuple[str, ...] = ()) -> Reaches:
+def covers(operand: MemoryLayout, tile: Any, name: str, how: How, assume: tuple[str, ...] = ()) -> Reaches:
     """That each element of a tile is reached.
 
     Args:

@@ -12,7 +12,7 @@ from tileproof.base.records import dataclass
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove.maps import Inner, Map, Scale, Stage, window
-from tileproof.prove.symbols import Facts, Number
+from tileproof.prove.symbols import LeafFacts, Number
 
 _WIDTH = "#W"
 
@@ -86,7 +86,7 @@ def all_of(conditions: Iterable[str]) -> str:
 class Script:
     """A question under construction: satisfiable where there is a counterexample."""
 
-    def __init__(self, facts: Facts, comments: Iterable[str]) -> None:
+    def __init__(self, facts: LeafFacts, comments: Iterable[str]) -> None:
         self.facts = facts
         self.comments = tuple(comments)
         self.lines: list[str] = []
@@ -217,6 +217,6 @@ class Script:
         return "\n".join([*head, *options, body, *ask]) + "\n"
 
 
-def values_of(model: Mapping[str, int], facts: Facts) -> dict[str, int]:
+def values_of(model: Mapping[str, int], facts: LeafFacts) -> dict[str, int]:
     """The quotients of the dynamic leaves in a solver's answer."""
     return {symbol.name: model[f"q{place}"] for place, symbol in enumerate(facts.symbols)}

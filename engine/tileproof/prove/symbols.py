@@ -174,7 +174,7 @@ MANY = 4096
 
 
 @dataclass(frozen=True)
-class Facts:
+class LeafFacts:
     """All that is known of the dynamic leaves of a question."""
 
     symbols: tuple[Symbol, ...] = ()

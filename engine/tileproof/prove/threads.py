@@ -15,11 +15,11 @@ from tileproof.layout import LayoutError
 from tileproof.prove.access import positions
 from tileproof.prove.claim import SMALL
 from tileproof.prove.maps import Inner, Leaf, Map, Scale, Stage, count
-from tileproof.prove.parse import Operand
+from tileproof.prove.parse import MemoryLayout
 from tileproof.prove.symbols import Number, product_of, times, total, whole
 
 
-def through(threads: Map, memory: Operand, addresses: Map) -> tuple[Map, range, range]:
+def through(threads: Map, memory: MemoryLayout, addresses: Map) -> tuple[Map, range, range]:
     """The addresses that threads and values lead to, and the positions of the leaves of both modes.
 
     Raises:
@@ -34,7 +34,7 @@ def through(threads: Map, memory: Operand, addresses: Map) -> tuple[Map, range, 
     )
 
 
-def _groups(threads: Map, memory: Operand) -> list[range]:
+def _groups(threads: Map, memory: MemoryLayout) -> list[range]:
     """The leaves of the memory that each component of the thread-value layout counts through."""
     what = memory.elements
     modes = len(what.shape) if isinstance(what.shape, tuple) else 1
@@ -49,7 +49,7 @@ def _groups(threads: Map, memory: Operand) -> list[range]:
     return found
 
 
-def _check_reach(threads: Map, memory: Operand, groups: list[range]) -> None:
+def _check_reach(threads: Map, memory: MemoryLayout, groups: list[range]) -> None:
     """Static coordinates must lie in a static memory."""
     for place, (axis, group) in enumerate(zip(threads.axes, groups, strict=True)):
         last = total(threads.start[place], *(times(x.steps[place], total(x.extent, -1)) for x in threads.leaves))

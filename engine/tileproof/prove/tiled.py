@@ -9,7 +9,7 @@ from tileproof.base.verdict import Refuted, Unknown, Verdict
 from tileproof.dialects.infer.call import Unknown as NotKnown
 from tileproof.dialects.infer.partition import known, mma_operand
 from tileproof.dialects.values import TiledCopy, TiledMma
-from tileproof.evaluate.fragments import Operand
+from tileproof.evaluate.fragments import FragmentOperand
 from tileproof.layout import (
     Dynamic,
     Layout,
@@ -70,10 +70,10 @@ def mma_covers(mma: TiledMma, role: str) -> Verdict:
             return Refuted(ALGEBRA, str(fault), {"permutation": str(mma.permutation)})
         return Unknown(str(fault))
     assert isinstance(divided, Layout)
-    return covers(Operand(role, divided, tile))
+    return covers(FragmentOperand(role, divided, tile))
 
 
-def held_by_threads(mma: TiledMma, role: str) -> Operand:
+def held_by_threads(mma: TiledMma, role: str) -> FragmentOperand:
     """Which element of its tile each thread of a tiled MMA, by its number, holds as each of its values.
 
     Raises:
@@ -94,7 +94,7 @@ def held_by_threads(mma: TiledMma, role: str) -> Operand:
         places[1 + place] = mode
     by_number = composition(concatenate(places), right_inverse(numbered))
     assert isinstance(by_number, Layout)
-    return Operand(role, concatenate([by_number, values]), tile)
+    return FragmentOperand(role, concatenate([by_number, values]), tile)
 
 
 def atoms_share_threads(mma: TiledMma) -> Refuted | None:
@@ -133,7 +133,7 @@ def copy_covers(copy: TiledCopy) -> Verdict:
     if repeated > 1:
         message = f"each thread copies the same element {repeated} times"
         return Refuted(ALGEBRA, message, {"values": str(values)})
-    return covers(Operand("tile", copy.thread_values, (tile,)))
+    return covers(FragmentOperand("tile", copy.thread_values, (tile,)))
 
 
 def _extent(tiler: Layout | Tile | Tuple) -> int:

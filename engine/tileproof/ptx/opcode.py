@@ -17,6 +17,7 @@ from tileproof.base.source import Span
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import Stated, state
 
 NONE = ".none"
 """The member of an enum that stands for the absence of a modifier: it is not spelled."""
@@ -27,12 +28,16 @@ UNSPELLED = "."
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that keeps an instruction from having facts; the code is one of the findings of rules/ptx.rule."""
+class InstructionFault:
+    """Something that keeps an instruction from having facts: a finding of rules/ptx.rule."""
 
-    code: str
-    message: str
+    stated: Stated
     span: Span
+
+    @property
+    def code(self) -> str:
+        """Of the finding."""
+        return self.stated.code
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Opcode:
     declaration: Instruction | None
     values: dict[str, Scalar]
     modifiers: tuple[tuple[_Modifier, ...], ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[InstructionFault, ...]
 
     @property
     def taken(self) -> list[tuple[Modifiers, tuple[_Modifier, ...]]]:
@@ -90,13 +95,15 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
             break
     else:
         close = _closest(".".join(words[:2]), tuple(book.instructions))
-        hint = f"; the nearest that is known is '{close}'" if close else ""
-        message = f"'{_first_words(text)}' is no instruction that tileproof judges{hint}"
-        return Opcode(None, {}, (), (Fault("PT002", message, Span(0, len(text))),))
+        if close:
+            stated = state(book, "PT002", "near", opcode=_first_words(text), nearest=close)
+        else:
+            stated = state(book, "PT002", "here", opcode=_first_words(text))
+        return Opcode(None, {}, (), (InstructionFault(stated, Span(0, len(text))),))
     modifiers = [f".{word}" for word in words[count:]]
     found = None
     for plan in _chosen(_plans(book, name), modifiers):
-        found = _Reader(plan, len(name)).read(modifiers)
+        found = _Reader(book, plan, len(name)).read(modifiers)
         if not found.faults:
             return found
     assert found is not None
@@ -289,13 +296,14 @@ def _needed(declaration: Instruction, i: int) -> tuple[int, ...]:
 class _Reader:
     """Reads the modifiers of one opcode."""
 
-    def __init__(self, plan: _Plan, start: int) -> None:
+    def __init__(self, book: Rulebook, plan: _Plan, start: int) -> None:
+        self.book = book
         self.plan = plan
         self.start = start  # of the modifiers, which is the length of the name
         self.found: list[list[_Modifier]] = [[] for _ in plan.sizes]
         self.formats = 0
         self.ignored = False
-        self.faults: list[Fault] = []
+        self.faults: list[InstructionFault] = []
 
     def read(self, modifiers: list[str]) -> Opcode:
         plan, declaration = self.plan, self.plan.declaration
@@ -306,12 +314,13 @@ class _Reader:
             if modifier not in repeatable:
                 self.place(modifier, at)
             elif modifier in present and not repeatable[modifier]:
-                self.fault("PT005", f"{modifier} stands here twice", at, modifier)
+                self.fault(state(self.book, "PT005", "twice", modifier=modifier), at, modifier)
             present.add(modifier)
             at += len(modifier)
         for modifier in repeatable:
             if modifier not in present:
-                self.fault("PT004", f"'{declaration.name}' needs {modifier}", 0, declaration.name)
+                stated = state(self.book, "PT004", "here", instruction=declaration.name, modifier=modifier)
+                self.fault(stated, 0, declaration.name)
         values: dict[str, Scalar] = dict(declaration.sets)
         values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats
         given: Sequence[Scalar] | None
@@ -325,7 +334,8 @@ class _Reader:
             else:
                 given = [value for value, _, _ in found]
             if given is None:
-                self.fault("PT004", f"'{declaration.name}' needs {plan.expected[i]}", 0, declaration.name)
+                stated = state(self.book, "PT004", "here", instruction=declaration.name, modifier=plan.expected[i])
+                self.fault(stated, 0, declaration.name)
             else:
                 values.update(zip(clause.facts, given, strict=True))
         return Opcode(declaration, values, tuple(map(tuple, self.found)), tuple(self.faults))
@@ -346,15 +356,19 @@ class _Reader:
                 return  # swallowed
         name = plan.declaration.name
         if takers:
-            takes = f"'{name}' takes {plan.expected[takers[0][0]]}"
-            self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
+            expected = plan.expected[takers[0][0]]
+            stated = state(self.book, "PT005", "surplus", instruction=name, modifier=modifier, expected=expected)
+            self.fault(stated, at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.ignored = True
             self.formats += modifier in plan.formats
         else:
             close = _closest(modifier, plan.words)
-            hint = f"; did you mean {close}?" if close else ""
-            self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
+            if close:
+                stated = state(self.book, "PT003", "near", instruction=name, modifier=modifier, nearest=close)
+            else:
+                stated = state(self.book, "PT003", "here", instruction=name, modifier=modifier)
+            self.fault(stated, at, modifier)
 
     def ready(self, i: int) -> bool:
         """Whether a clause may take a modifier: one with a star, or behind, only after the nearest that must be there.
@@ -363,5 +377,5 @@ class _Reader:
         """
         return all(len(self.found[before]) == self.plan.sizes[before] for before in self.plan.needed[i])
 
-    def fault(self, code: str, message: str, start: int, text: str) -> None:
-        self.faults.append(Fault(code, message, Span(start, start + len(text))))
+    def fault(self, stated: Stated, start: int, text: str) -> None:
+        self.faults.append(InstructionFault(stated, Span(start, start + len(text))))

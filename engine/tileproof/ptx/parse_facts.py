@@ -9,12 +9,13 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
-from tileproof.ptx.opcode import Fault, Opcode, read_opcode
+from tileproof.ptx.opcode import InstructionFault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Instruction as Declaration
 from tileproof.rulebase.declarations import Notation, OperandForm
 from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.findings import state
 from tileproof.syntax import SyntaxFault
 
 Registers: TypeAlias = "Callable[[str], str | None]"
@@ -39,7 +40,7 @@ class Lowered:
     opcode: Opcode | None
     form: OperandForm | None
     values: dict[str, Scalar]
-    faults: tuple[Fault, ...]
+    faults: tuple[InstructionFault, ...]
 
     @property
     def declaration(self) -> Declaration | None:
@@ -47,7 +48,7 @@ class Lowered:
         return self.opcode.declaration if self.opcode is not None else None
 
     @property
-    def opcode_faults(self) -> tuple[Fault, ...]:
+    def opcode_faults(self) -> tuple[InstructionFault, ...]:
         """The faults that are in the opcode."""
         return self.opcode.faults if self.opcode is not None else self.faults
 
@@ -76,21 +77,21 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
     try:
         instruction = cut(text)
     except SyntaxFault as fault:
-        found = Fault("PT001", f"this is not a PTX instruction: {fault}", Span(fault.start, fault.end))
+        found = InstructionFault(state(book, "PT001", "here", problem=fault), Span(fault.start, fault.end))
         return Lowered(text, None, None, None, {}, (found,))
     opcode = read_opcode(book, instruction.opcode)
     values = dict(opcode.values)
     form = None
-    faults: list[Fault] = []
+    faults: list[InstructionFault] = []
     if opcode.faults:
         start = instruction.opcode_start
-        faults += [Fault(f.code, f.message, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
+        faults += [InstructionFault(f.stated, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
-        faults.append(Fault("PT009", f"the guard {instruction.guard} is no predicate", instruction.guard_span))
+        faults.append(InstructionFault(state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
         form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
         if form is None:
-            faults.append(_misfit(declaration, instruction))
+            faults.append(_misfit(book, declaration, instruction))
         else:
             values.update(read)
             if unread is not None:
@@ -142,36 +143,41 @@ def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool
     return (members if notation is Notation.MEMBERS else parts) == len(form.items[i])
 
 
-def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
+def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) -> InstructionFault:
     """Why no declared form fits: the number of operands, or the one that is an address or is none."""
     operands = instruction.operands
-    counts, wanted = _wanted(declaration)
+    counts, listed, forms = _wanted(declaration)
     if len(operands) not in counts:
         span = Span(instruction.opcode_start, instruction.opcode_start + len(instruction.opcode))
-        return Fault("PT006", f"{wanted[0]} here are {len(operands)}: {wanted[1]}", span)
+        found = len(operands)
+        if counts == {1}:
+            stated = state(book, "PT006", "one", instruction=declaration.name, found=found, forms=forms)
+        else:
+            stated = state(
+                book, "PT006", "several", instruction=declaration.name, counts=listed, found=found, forms=forms
+            )
+        return InstructionFault(stated, span)
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
-    what = _WHAT[form.notations[at]]
-    message = f"operand {at + 1} of '{declaration.name}' {what}: {_written(form)}"
-    return Fault("PT007", message, instruction.span(at))
+    place, name, written = at + 1, declaration.name, _written(form)
+    match form.notations[at]:
+        case Notation.VALUE:
+            stated = state(book, "PT007", "value", operand=place, instruction=name, form=written)
+        case Notation.TUPLE:
+            stated = state(book, "PT007", "tuple", operand=place, instruction=name, form=written)
+        case Notation.MEMBERS:
+            stated = state(book, "PT007", "members", operand=place, instruction=name, form=written)
+        case Notation.ADDRESS | Notation.EITHER:
+            stated = state(book, "PT007", "address", operand=place, instruction=name, form=written)
+    return InstructionFault(stated, instruction.span(at))
 
 
 @lru_cache(maxsize=1024)
-def _wanted(declaration: Declaration) -> tuple[frozenset[int], tuple[str, str]]:
-    """How many operands an instruction may have, and both that and the first of its forms in words."""
+def _wanted(declaration: Declaration) -> tuple[frozenset[int], str, str]:
+    """How many operands an instruction may have, that as a list, and the first of its forms."""
     counts = sorted({len(form.items) for form in declaration.forms})
-    listed = " or ".join(map(str, counts))
-    said = f"'{declaration.name}' takes {listed} operand{'s' if counts != [1] else ''},"
-    return frozenset(counts), (said, " or ".join(_written(form) for form in declaration.forms[:2]))
-
-
-_WHAT = {
-    Notation.VALUE: "is no address",
-    Notation.TUPLE: "is a tuple",
-    Notation.MEMBERS: "is a tuple of these members",
-    Notation.ADDRESS: "is an address",
-    Notation.EITHER: "is an address",
-}
+    forms = " or ".join(_written(form) for form in declaration.forms[:2])
+    return frozenset(counts), " or ".join(map(str, counts)), forms
 
 
 def _written(form: OperandForm) -> str:
@@ -231,14 +237,15 @@ class _Reader:
         members = self.form.notations[self.at] is Notation.MEMBERS
         return operand.parts[0].members[self.part] if members else operand.parts[self.part]
 
-    def fault(self, code: str, instruction: Instruction, registers: Registers) -> Fault:
+    def fault(self, code: str, instruction: Instruction, registers: Registers) -> InstructionFault:
         """What is wrong with an operand that has no facts."""
         part = self.part_of(instruction.operands[self.at])
-        message = f"operand {self.at + 1} is one value, not a tuple: {_written(self.form)}"
         if code == "PT008":
             name = next(name for name in part.names if name[0] != "." and registers(name) is None)
-            message = f"'{name}' is no register that is declared"
-        return Fault(code, message, instruction.span(self.at))
+            stated = state(self.book, "PT008", "here", register=name)
+        else:
+            stated = state(self.book, "PT007", "single", operand=self.at + 1, form=_written(self.form))
+        return InstructionFault(stated, instruction.span(self.at))
 
 
 @lru_cache(maxsize=1 << 17)

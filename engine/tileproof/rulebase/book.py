@@ -7,6 +7,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.declarations import (
+    CONTRACTS,
     Atom,
     Bounded,
     Enum,
@@ -67,6 +68,17 @@ class Rulebook:
         for name in names:
             names += [parent for parent in self.schemas[name].parents if parent not in names]
         return tuple(names)
+
+    def shared_table(self, name: str) -> Table:
+        """The table of a name, which is the same in every contract.
+
+        Raises:
+            KeyError: there is none, or the contracts have tables of their own.
+        """
+        found = self.tables[name, CONTRACTS[0]]
+        if found.contract is not None:
+            raise KeyError(name)
+        return found
 
     def domain(self, schema: str, fact: str) -> tuple[Scalar, ...] | range:
         """All values of a fact, in order."""

@@ -329,8 +329,31 @@ class Rule(Cited):
 
 
 @dataclass(frozen=True, eq=False)
+class Case:
+    """One wording of a finding.
+
+    Attributes:
+        facts: what the engine passes, each with the enum that it is a member of, or None.
+        message, hint: text with the placeholders ``{fact}`` and ``{table(fact)}``; without a hint, that of the finding.
+    """
+
+    name: str
+    facts: dict[str, str | None]
+    message: str
+    hint: str
+    place: Place = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Finding(Cited):
-    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule. ``why`` as of a rule."""
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule.
+
+    Attributes:
+        message, hint: the general statement, without placeholders; ``why`` as of a rule.
+        cases: what is said at one place, by name.
+        places: what is said of the other places that the finding is about, by their names; placeholders are facts of
+            every case.
+    """
 
     code: str
     name: str
@@ -339,4 +362,6 @@ class Finding(Cited):
     hint: str
     why: str
     citations: tuple[Citation, ...]
+    cases: dict[str, Case]
+    places: dict[str, str]
     place: Place = field(repr=False)

@@ -49,7 +49,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LayoutLeaf:
     """A leaf of a shape or a stride: a product or quotient of integers and facts, along one mode of the coordinate.
 
     Attributes:
@@ -60,7 +60,7 @@ class Step:
     path: tuple[int, ...] = ()
 
 
-Modes: TypeAlias = "Step | tuple[Modes, ...]"
+Modes: TypeAlias = "LayoutLeaf | tuple[Modes, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def leaves(layout: ThreadValues) -> Iterator[Expression]:
     """The extents and strides of a layout."""
 
     def walk(modes: Modes) -> Iterator[Expression]:
-        if isinstance(modes, Step):
+        if isinstance(modes, LayoutLeaf):
             yield modes.value
         else:
             for mode in modes:

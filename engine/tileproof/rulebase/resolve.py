@@ -42,6 +42,7 @@ from tileproof.rulebase.expression import (
     facts_of,
 )
 from tileproof.rulebase.fault import RuleFault
+from tileproof.rulebase.findings import problems
 from tileproof.rulebase.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
 from tileproof.rulebase.parser import rules as syntax
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
@@ -100,6 +101,9 @@ class Resolver:
             yield from self.instruction(instruction)
         for rule in self.book.rules.values():
             yield from self.rule(rule)
+        for finding in self.book.findings.values():
+            for case, problem in problems(self.book, finding):
+                yield RuleFault(case.place, f"{finding.code}: {problem}")
         for fragment in dict.fromkeys(self.book.fragments.values()):
             yield from self.fragment(fragment)
         for word in dict.fromkeys(word for same in self.book.words.values() for word in same):

@@ -33,7 +33,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where an operation stands: at an index of a block of ``parent``."""
+    """Where an operation is: at an index of a block of ``parent``."""
 
     parent: Operation | None
     block: Block
@@ -43,8 +43,8 @@ class Home:
 _REST = re.compile(r"[ \t\r]*(loc\(.*\))?[ \t\r]*(//.*)?$")
 
 
-class Places:
-    """The places of a text. Operations are known by the offsets at which they start."""
+class InsertionPoints:
+    """The insertion points of a text. Operations are identified by the offsets at which they start."""
 
     def __init__(self, source: Source, operations: Sequence[Operation]) -> None:
         self.source = source
@@ -91,12 +91,12 @@ class Places:
         return Gap(block.operations[0].span.start, index, offset, indent, near.generic)
 
     def beside(self, start: int, behind: bool) -> Gap | None:
-        """The place right before or right behind an operation."""
+        """The place directly before or after an operation."""
         home = self.homes.get(start)
         return self.gap(home.block, home.index + behind) if home is not None else None
 
     def later(self, gap: Gap) -> list[Gap]:
-        """The places of the same block behind one, in order; none is behind the operation that ends the block."""
+        """The places of the same block after one, in order; none is after the terminator."""
         home = self.homes[gap.block]
         count = len(home.block.operations)
         found = [self.gap(home.block, index) for index in range(gap.index + 1, count)]
@@ -105,7 +105,7 @@ class Places:
     def meeting(self, one: Gap, other: Gap) -> Sequence[Operation] | None:
         """The operations between two places, from and up to those that hold them in the innermost block around both.
 
-        None where a place is inside something else than conditions, seen from that block, or they are in other kernels.
+        None where, seen from that block, a place is inside anything but conditions, or in another kernel.
         """
         first, last = (dict(self._upwards(gap)) for gap in (one, other))
         for block, (index, end) in last.items():
@@ -116,7 +116,7 @@ class Places:
         return None
 
     def _upwards(self, gap: Gap) -> Iterator[tuple[int, tuple[int, int]]]:
-        """The blocks around a place up to the first that is no condition: where in each the place is."""
+        """The blocks around a place up to the first that is not a condition, and where in each the place is."""
         home = self.homes[gap.block]
         yield gap.block, (gap.index, gap.index)
         while home.parent is not None and home.parent.name == "scf.if" and home.parent.span.start in self.homes:
@@ -125,8 +125,8 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line to insert; lines at one place stand in the order of ``rank``."""
+class InsertedLine:
+    """A line to insert; lines at one place are in the order of ``rank``."""
 
     gap: Gap
     rank: int
@@ -136,7 +136,7 @@ class Line:
 class Edited:
     """A text with lines inserted, and where each piece of it comes from."""
 
-    def __init__(self, text: str, lines: Sequence[Line]) -> None:
+    def __init__(self, text: str, lines: Sequence[InsertedLine]) -> None:
         end = "\r\n" if "\r\n" in text else "\n"
         pieces, at, self._starts, sizes = [], 0, [0], [0]
         for line in sorted(lines, key=lambda one: (one.gap.offset, one.rank, one.text)):
@@ -150,7 +150,7 @@ class Edited:
         self.text = "".join((*pieces, text[at:]))
 
     def origin(self, offset: int) -> int:
-        """Where a character stood; for one that was inserted, where it was inserted, negative."""
+        """The offset of a character in the original text; negative where it was inserted there."""
         at = bisect_right(self._begins, offset) - 1
         old = offset - self._shifts[at]
         if at + 1 < len(self._starts) and old >= self._starts[at + 1]:
@@ -158,4 +158,4 @@ class Edited:
         return old
 
 
-__all__ = ["Edited", "Gap", "Home", "Line", "Places"]
+__all__ = ["Edited", "Gap", "Home", "InsertedLine", "InsertionPoints"]

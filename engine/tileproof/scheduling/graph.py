@@ -1,7 +1,7 @@
-"""The asynchronous graph of a text: what each operation of the protocol touches, and which comes after which.
+"""The asynchronous graph of a text: what each operation of the protocol touches, and the order between them.
 
-A node is an operation in the text. An edge ``order`` says that the machine ran one right behind the other in one
-strand (so a back edge of a loop is one as well); ``issue`` leads from an operation to the commit of its group and
+A node is an operation in the text. An edge ``order`` says that the machine ran one directly after the other in one
+thread set (so a back edge of a loop is one as well); ``issue`` leads from an operation to the commit of its group and
 ``wait`` from an operation to the wait that completed it.
 """
 
@@ -20,10 +20,10 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Address
 from tileproof.protocol.verify import verify
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
-Step = Callable[[Machine, Strand, Instruction], int]
+Step = Callable[[Machine, ThreadSet, Instruction], int]
 _QUIET = ("index", "allocate", "peer", "elect", "finish", "registers", "tmem_address", "read", "write", "opaque")
 _QUEUES = ("wgmma", "bulk", "async")
 
@@ -39,26 +39,26 @@ class Recorder:
     def watched(self, name: str, action: Step) -> Step:
         """An action that is drawn as well."""
 
-        def run(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-            flying = {q: _operations(strand, q, opened=True) for q in _QUEUES}
-            opened = {q: _operations(strand, q, opened=None) for q in _QUEUES}
-            went = action(machine, strand, instruction)
+        def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+            flying = {q: _operations(thread_set, q, opened=True) for q in _QUEUES}
+            opened = {q: _operations(thread_set, q, opened=None) for q in _QUEUES}
+            went = action(machine, thread_set, instruction)
             if went < 0 or name in _QUIET:
                 return went
-            node = self.node(name, machine, strand, instruction)
+            node = self.node(name, machine, thread_set, instruction)
             for queue in _QUEUES:
                 if name == f"{queue}_commit":
                     self.edges(opened[queue], node, "issue")
                 elif name == f"{queue}_wait":
-                    self.edges(flying[queue] - _operations(strand, queue, opened=True), node, "wait")
-            if (before := self.last.get(id(strand))) is not None:
+                    self.edges(flying[queue] - _operations(thread_set, queue, opened=True), node, "wait")
+            if (before := self.last.get(id(thread_set))) is not None:
                 self.edges({before}, node, "order")
-            self.last[id(strand)] = node
+            self.last[id(thread_set)] = node
             return went
 
         return run
 
-    def node(self, name: str, machine: Machine, strand: Strand, instruction: Instruction) -> int:
+    def node(self, name: str, machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
         operation = instruction.operation
         start = operation.name_span.start
         if start not in self.graph:
@@ -67,7 +67,7 @@ class Recorder:
             )
         touched = self.graph.nodes[start]["touches"]
         for slot in instruction.inputs:
-            value = strand.values[slot]
+            value = thread_set.values[slot]
             if isinstance(value, Address) and value.memory.space in ("smem", "tmem", "rmem"):
                 text = f"{value.memory.space} {value.memory.field_at(value.offset or 0)}"
                 if text not in touched:
@@ -80,9 +80,9 @@ class Recorder:
                 self.graph.add_edge(start, target, key=kind)
 
 
-def _operations(strand: Strand, name: str, opened: bool | None) -> set[int]:
+def _operations(thread_set: ThreadSet, name: str, opened: bool | None) -> set[int]:
     """The operations of a queue: of its open group alone (None), or of all that is in flight."""
-    queue = strand.queues.get(name)
+    queue = thread_set.queues.get(name)
     if queue is None:
         return set()
     groups = [queue.open] if opened is None else queue.in_flight()

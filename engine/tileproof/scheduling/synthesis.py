@@ -13,11 +13,11 @@ from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.machine import Fault
+from tileproof.protocol.machine import ProtocolFault
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, Gap, Line, Places
+from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 
 _LOOPS = ("scf.for", "scf.while")
 _SECONDS = 2.0  # for one proposal of Z3
@@ -26,13 +26,13 @@ _SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Insertable:
     """An operation that can be inserted: a row of the table ``schedule``.
 
     Attributes:
         role: ``.fence``, ``.commit`` or ``.wait``.
         most: the groups that a wait may leave in flight.
-        tries: whether a turn of a loop may be a group of its own.
+        tries: whether an iteration of a loop may be a group of its own.
         rank: its place in the table, which is the order of operations at one place.
     """
 
@@ -53,20 +53,20 @@ class Insertion:
     Attributes:
         subject: the offset of the operation that it is about.
         pending: the groups that a wait leaves in flight.
-        drain: whether it waits behind a loop for what the last turns left.
+        drain: whether it waits after a loop for what the last iterations left in flight.
     """
 
-    kind: Kind
+    kind: Insertable
     subject: int
     gap: Gap
     pending: int = 0
     drain: bool = False
 
     @property
-    def line(self) -> Line:
+    def line(self) -> InsertedLine:
         """The line that it becomes."""
         form = self.kind.generic.replace("'", '"') if self.gap.generic else self.kind.custom
-        return Line(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
+        return InsertedLine(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
 
 
 Plan = tuple[Insertion, ...]
@@ -102,7 +102,7 @@ class Scheduler:
         self.source = source
         self.progress = progress
         self.module = scan(source).module
-        self.places = Places(source, self.module.operations)
+        self.places = InsertionPoints(source, self.module.operations)
         self.trials = 0
         self.wanted: frozenset[Key] = frozenset()
         self.step = effects(book, self.module.aliases)
@@ -110,12 +110,12 @@ class Scheduler:
     # -- rule data
 
     @cached_property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, Insertable]:
         found = {}
         for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
             role, side, groups, most, custom, generic = row
             assert isinstance(most, int)
-            found[name] = Kind(
+            found[name] = Insertable(
                 name, str(role), side == ".behind", groups == ".turns", most, str(custom), str(generic), rank
             )
         return found
@@ -125,7 +125,7 @@ class Scheduler:
         return frozenset(name[1:] for (name,) in self.book.tables["schedule_boundary", "ptx"].rows)
 
     def producer(self, operation: Operation) -> str:
-        """Whose operation it is, a member of ``schedule_producer``."""
+        """What issues an operation, a member of ``schedule_producer``."""
         if not self.stepping(operation):
             return ".threads"
         types = " ".join(resolve(use.text, self.module.aliases) for use in operation.inputs[:1])
@@ -137,8 +137,8 @@ class Scheduler:
         """What an operation does in the protocol."""
         return self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
 
-    def repair(self, fault: Fault, origin: Callable[[int], int]) -> tuple[int, tuple[Kind, ...]] | None:
-        """Which operations a finding asks for, and beside which operation; None where no insertion helps."""
+    def repair(self, fault: ProtocolFault, origin: Callable[[int], int]) -> tuple[int, tuple[Insertable, ...]] | None:
+        """Which operations a finding asks for, and next to which operation; None where no insertion helps."""
         rows = self.book.tables["schedule_repair", "ptx"].rows
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
         for where, operation in subjects.items():
@@ -174,11 +174,12 @@ class Scheduler:
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             if outcome.unfollowed is not None:
-                found.add((f"unfollowed: {outcome.unfollowed[1]}", edited.origin(outcome.unfollowed[0].span.start)))
+                left = outcome.unfollowed
+                found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
     def fits(self, plan: Sequence[Insertion]) -> bool:
-        """Whether a plan leaves no finding that is not left anyway."""
+        """Whether a plan has no finding beyond those that no insertion repairs."""
         return self.keys(*self.judge(plan)) <= self.wanted
 
     # -- the search
@@ -202,8 +203,8 @@ class Scheduler:
     def best(self, plan: Plan) -> Plan:
         """The fewest operations, with the waits that leave the most groups in flight.
 
-        Whether one turn of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) does not
-        show in the text: where rule data says so, both are tried. A commit under a condition would be no group of all
+        Whether one iteration of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) the
+        text does not show: where rule data says so, both are tried. A commit under a condition would be no group of all
         threads.
         """
         kept: frozenset[int] = frozenset()
@@ -222,7 +223,7 @@ class Scheduler:
         return best
 
     def least(self, plan: Plan, start: Plan) -> tuple[Plan, bool]:
-        """A plan, or a cheaper one from its operations and those of the start; whether none is cheaper.
+        """A plan, or a cheaper one from its operations and those of the start; whether Z3 shows that none is cheaper.
 
         Commits stay: they cost nothing, and a wait counts the groups that they make.
         """
@@ -251,7 +252,7 @@ class Scheduler:
         return self.fewest(self.merged(self.hoisted(plan, kept)))
 
     def enough(self) -> Plan:
-        """Insertions after which no finding is left that an insertion repairs: each beside its subject."""
+        """Insertions after which no finding remains that an insertion repairs: each next to its subject."""
         plan: dict[tuple[str, int], Insertion] = {}
         while True:
             edited, outcomes = self.judge(tuple(plan.values()))
@@ -272,8 +273,8 @@ class Scheduler:
                 self.wanted = self.keys(edited, outcomes)
                 return tuple(plan.values())
 
-    def beside(self, kind: Kind, subject: int) -> Iterator[Insertion]:
-        """An operation beside its subject; a wait behind each loop around it as well."""
+    def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
+        """An operation next to its subject; a wait also after each enclosing loop."""
         gap = self.places.beside(subject, kind.behind)
         if gap is not None:
             yield Insertion(kind, subject, gap)
@@ -291,8 +292,8 @@ class Scheduler:
             return []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
 
-    def present(self, kind: Kind, subject: int) -> bool:
-        """Whether the text has such an operation behind a subject already, before anything synchronises."""
+    def present(self, kind: Insertable, subject: int) -> bool:
+        """Whether the text already has such an operation after a subject, before anything synchronizes."""
         for start in (subject, *(op.span.start for op in self.places.enclosing(subject))):
             home = self.places.homes[start]
             for sibling in home.block.operations[home.index + 1 :]:
@@ -303,12 +304,12 @@ class Scheduler:
         return False
 
     def synchronises(self, operations: Sequence[Operation]) -> bool:
-        """Whether something among operations, or inside them, lets other threads or operations go on."""
+        """Whether something among operations, or inside them, synchronizes with other threads or operations."""
         return any(self.steps[operation.span.start] for operation in operations)
 
     @cached_property
     def steps(self) -> dict[int, bool]:
-        """Whether each operation, or one inside it, is of a step that bounds."""
+        """Whether each operation, or one inside it, synchronizes: its step is in ``schedule_boundary``."""
         found: dict[int, bool] = {}
 
         def enter(operation: Operation) -> bool:
@@ -322,10 +323,10 @@ class Scheduler:
         return found
 
     def hoisted(self, plan: Plan, kept: frozenset[int]) -> Plan:
-        """All that is about one subject leaves the loops in which nothing synchronises, the outermost first.
+        """Insertions for one subject are hoisted out of loops without synchronization, the outermost first.
 
         Args:
-            kept: loops, by their offsets, that nothing leaves.
+            kept: loops, by their offsets, that nothing is hoisted out of.
         """
         for subject in dict.fromkeys(one.subject for one in plan):
             around = takewhile(lambda op: op.span.start not in kept, self.places.enclosing(subject))
@@ -339,7 +340,7 @@ class Scheduler:
         return plan
 
     def moved(self, plan: Plan, chosen: Sequence[Insertion], start: int) -> Plan | None:
-        """A plan with some insertions moved beside another operation; None where there is no place."""
+        """A plan with some insertions moved next to another operation; None where there is no place."""
         found: dict[tuple[str, int], Insertion] = {}
         for one in plan:
             gap = self.places.beside(start, one.kind.behind) if one in chosen else one.gap
@@ -349,7 +350,7 @@ class Scheduler:
         return tuple(found.values())
 
     def merged(self, plan: Plan) -> Plan:
-        """What is about neighbours becomes one, where nothing between them synchronises."""
+        """Insertions for neighbours are merged where nothing between them synchronizes."""
         changed = True
         while changed:
             changed = False
@@ -361,7 +362,7 @@ class Scheduler:
         return plan
 
     def neighbours(self, plan: Plan) -> Iterator[tuple[list[Insertion], int]]:
-        """Insertions of two places with nothing between that synchronises, and beside what they are one."""
+        """Insertions of two places without synchronization in between, and where they are merged."""
         for one in plan:
             for other in plan:
                 if one.kind != other.kind or one.gap.offset >= other.gap.offset:
@@ -378,7 +379,7 @@ class Scheduler:
                     yield chosen, (meeting[-1] if one.kind.behind else meeting[0]).span.start
 
     def fewest(self, plan: Plan) -> Plan:
-        """In textual order: an operation goes, or else leaves as many groups in flight as may be."""
+        """In textual order: an operation is removed, or else leaves as many groups in flight as possible."""
         for one in sorted(plan, key=lambda i: (i.kind.role != ".wait", i.gap.offset, i.kind.rank)):
             without = tuple(i for i in plan if i != one)
             if one.kind.role != ".commit" and self.fits(without):
@@ -395,7 +396,7 @@ class Scheduler:
         return plan
 
     def latest(self, plan: Plan) -> Plan:
-        """Waits move down in their block as far as they may, but over nothing that synchronises."""
+        """Waits are moved down in their block as far as possible, but not past synchronization."""
         for one in [i for i in plan if i.kind.role == ".wait"]:
             without = tuple(i for i in plan if i != one)
             block = self.places.homes[one.gap.block].block.operations
@@ -438,4 +439,4 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
     return Scheduler(book, source, progress).run()
 
 
-__all__ = ["Insertion", "Kind", "Scheduled", "Scheduler", "schedule"]
+__all__ = ["Insertable", "Insertion", "Scheduled", "Scheduler", "schedule"]

@@ -1,4 +1,4 @@
-"""``schedule``: a text with what its protocol lacks, and what is left that no insertion repairs."""
+"""``schedule``: a text with what its protocol lacks, and the findings that no insertion repairs."""
 
 from __future__ import annotations
 
@@ -38,14 +38,11 @@ def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
     """What the verifier still finds in the new text, a line each, with the places of the new text."""
     source = scheduled.source
     for outcome in scheduled.outcomes:
-        for fault in outcome.faults:
+        left = () if outcome.unfollowed is None else (outcome.unfollowed,)
+        for fault in (*outcome.faults, *left):
             line, column = source.position(fault.operation.name_span.start)
             severity = book.findings[fault.code].severity.value
             yield f"{source.name}:{line}:{column}: {severity}[{fault.code}]: {fault.message}"
-        if outcome.unfollowed is not None:
-            operation, reason = outcome.unfollowed
-            line, column = source.position(operation.name_span.start)
-            yield f"{source.name}:{line}:{column}: note[PR190]: the protocol is not verified beyond this: {reason}"
 
 
 __all__ = ["NotScheduled", "remaining", "schedule"]

@@ -24,7 +24,7 @@ from tileproof.ptx.select import instruction_schemas, instructions_on, legal_for
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom, Instruction
 from tileproof.rulebase.expression import Number, Scalar
-from tileproof.rulebase.fragment import Step
+from tileproof.rulebase.fragment import LayoutLeaf
 from tileproof.suggesting.repair import ir_spelling
 
 SHAPE = ("M", "N", "K")
@@ -144,7 +144,7 @@ def _threads(book: Rulebook, names: Sequence[str]) -> int:
     for name in names:
         for row in book.fragments[name].rows if name in book.fragments else ():
             shape = getattr(row.layout, "shape", None)
-            if row.role == "threads" and isinstance(shape, Step) and isinstance(shape.value, Number):
+            if row.role == "threads" and isinstance(shape, LayoutLeaf) and isinstance(shape.value, Number):
                 return shape.value.value
     return _WARP
 

@@ -72,7 +72,7 @@ def repair_instruction(
     """
     lowered = lower(book, text, by_letter(book))
     if lowered.declaration is None or lowered.instruction is None:
-        raise ValueError(lowered.faults[0].message)
+        raise ValueError(lowered.faults[0].stated.message)
     declaration = lowered.declaration
     present: dict[str, Scalar] = {**lowered.values, **where}
     fields = book.schemas[declaration.schema].fields

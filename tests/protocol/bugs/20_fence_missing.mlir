@@ -30,7 +30,7 @@ gpu.module @kernels {
     cute.memref.store(%row_a, %at, %value) : (!row, !cute.coord<"?">, f16) -> ()
     nvvm.barrier
     nvvm.wgmma.fence.aligned
-    // expected-error@+1 {{wgmma reads 'smem_a' here through the async proxy, and no proxy fence follows the threads' writes to it}}
+    // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by wgmma uses the async proxy, and no proxy fence follows the write by threads}}
     cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
     nvvm.wgmma.commit.group.sync.aligned
     nvvm.wgmma.wait.group.sync.aligned 0
@@ -105,7 +105,7 @@ gpu.module @kernels {
     nvvm.barrier
     scf.if %first {
       %exec = cute_nvgpu.atom.make_exec_tma(%map) : (!outmap) -> !out
-      // expected-error@+1 {{a bulk copy reads 'smem_a' here through the async proxy, and no proxy fence follows the threads' writes to it}}
+      // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by a bulk store uses the async proxy, and no proxy fence follows the write by threads}}
       cute.copy(%exec, %tile_a, %to) : (!out, !tile, !coords)
       nvvm.cp.async.bulk.commit.group
       nvvm.cp.async.bulk.wait_group 0 {read}
@@ -218,7 +218,7 @@ gpu.module @kernels {
     cute.memref.store(%row_a, %at, %value) : (!row, !cute.coord<"?">, f16) -> ()
     nvvm.barrier
     scf.if %first {
-      // expected-error@+1 {{tcgen05.mma reads 'smem_a' here through the async proxy, and no proxy fence follows the threads' writes to it}}
+      // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by tcgen05.mma uses the async proxy, and no proxy fence follows the write by threads}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %leader = nvvm.elect.sync -> i1
       scf.if %leader {
@@ -359,7 +359,7 @@ gpu.module @kernels {
       }
       %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
       %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
-      // expected-error@+1 {{the initialisation of the barrier 'full_mbar'[0] is not fenced}}
+      // expected-error@+1 {{the initialisation of barrier 'full_mbar'[0] is not fenced: the async proxy and other CTAs may not see it}}
       cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32

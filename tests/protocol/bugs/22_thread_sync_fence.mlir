@@ -64,7 +64,7 @@ gpu.module @kernels {
     cute.copy(%st, %regs, %part) : (!st, !regs, !part)
     nvvm.tcgen05.wait <store>
     scf.if %first {
-      // expected-error@+1 {{tcgen05.mma writes 'tensor memory' here, and nothing orders this after tcgen05.st, which wrote it}}
+      // expected-error@+1 {{WAW hazard on tensor memory: the write by tcgen05.mma is not ordered after the write by tcgen05.st}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %leader = nvvm.elect.sync -> i1
       scf.if %leader {
@@ -147,7 +147,7 @@ gpu.module @kernels {
     nvvm.tcgen05.wait <store>
     nvvm.barrier
     scf.if %first {
-      // expected-warning@+1 {{no tcgen05 fences stand around the barrier}}
+      // expected-warning@+1 {{the write by tcgen05.mma is ordered after the write by tcgen05.st of other threads only by a barrier without tcgen05 fences around it}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %leader = nvvm.elect.sync -> i1
       scf.if %leader {

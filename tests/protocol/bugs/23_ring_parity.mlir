@@ -46,7 +46,7 @@ gpu.module @kernels {
     %consumer = arith.cmpi slt, %warp, %c4 : i32
     scf.if %consumer {
       %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
-        // expected-error@+1 {{this waits for ever: nobody arrives at the barrier 'full_mbar'[0] in phase 1 any more}}
+        // expected-error@+1 {{Deadlock: phase 1 of barrier 'full_mbar'[0] never completes: no further arrival reaches it}}
         nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
         %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
         %value = cute.memref.load(%row_a, %at) : (!row, !cute.coord<"?">) -> f16

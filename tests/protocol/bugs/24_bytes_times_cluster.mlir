@@ -36,7 +36,7 @@ gpu.module @kernels {
     scf.if %first {
       %chosen1 = nvvm.elect.sync -> i1
       scf.if %chosen1 {
-        // expected-error@+1 {{the barrier 'full_mbar'[0] expects 16384 bytes in a phase, the copies that complete on it bring 8192}}
+        // expected-error@+1 {{expect_tx of barrier 'full_mbar'[0] is 16384 bytes, the copies of this phase deliver 8192}}
         %token1 = nvvm.mbarrier.arrive.expect_tx %full, %bytes : !llvm.ptr<3>, i32 -> i64
       }
       %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma

@@ -42,7 +42,7 @@ gpu.module @kernels {
     %remote = nvvm.mapa %full, %peer : !llvm.ptr<3> -> !llvm.ptr<7>
     nvvm.mbarrier.arrive %remote, %c1 {scope = #nvvm.mem_scope<cta>} : !llvm.ptr<7>
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
-    // expected-error@+1 {{the arrival that orders this after the write of another CTA has the scope of one CTA}}
+    // expected-error@+1 {{the arrival that orders this read after the write by another CTA has CTA scope}}
     %got = llvm.load %here {alignment = 4 : i64} : !llvm.ptr<3> -> f32
     nvvm.cluster.arrive
     nvvm.cluster.wait

@@ -43,9 +43,9 @@ gpu.module @kernels {
       cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
-    // expected-error@+1 {{the barrier 'full_mbar'[1] is used here and was never initialised}}
+    // expected-error@+1 {{barrier 'full_mbar'[1] is used here and is not initialised}}
     %token = nvvm.mbarrier.arrive %second, %c1 : !llvm.ptr<3> -> i64
-    // expected-error@+1 {{the barrier 'full_mbar'[1] is used here and was never initialised}}
+    // expected-error@+1 {{barrier 'full_mbar'[1] is used here and is not initialised}}
     nvvm.mbarrier.try_wait.parity %second, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     return
   }

@@ -16,7 +16,7 @@ gpu.module @kernels {
     scf.if %load {
       nvvm.barrier id = %c1 number_of_threads = %c64
     } else {
-      // expected-error@+1 {{the named barrier 1 is used here by threads that its last use does not order}}
+      // expected-error@+1 {{this use of named barrier 1 is not ordered after its last use: either may release the threads of the other}}
       nvvm.barrier id = %other number_of_threads = %c64
     }
     return
@@ -66,7 +66,7 @@ gpu.module @kernels {
     scf.if %load {
       nvvm.barrier.arrive id = %c1 number_of_threads = %full
     } else {
-      // expected-error@+1 {{the named barrier 1 counts 64 threads here and 128 where other threads use it}}
+      // expected-error@+1 {{named barrier 1 expects 64 threads here and 128 in another use that overlaps}}
       nvvm.barrier id = %c1 number_of_threads = %count
     }
     return

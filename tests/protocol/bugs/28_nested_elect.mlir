@@ -38,7 +38,7 @@ gpu.module @kernels {
         %token1 = nvvm.mbarrier.arrive.expect_tx %full, %c8192 : !llvm.ptr<3>, i32 -> i64
         %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
         %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
-        // expected-error@+1 {{one elected thread executes this bulk copy, which elects a thread by itself and needs a whole warp}}
+        // expected-error@+1 {{one elected thread executes this bulk copy, which elects a thread itself and needs the whole warp}}
         cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
       }
     }

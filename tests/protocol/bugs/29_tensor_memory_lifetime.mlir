@@ -47,7 +47,7 @@ gpu.module @kernels {
     %b = cute.make_view(%smem_b, %b_layout) : !operand_b
     %desc_a = cute.mma.make_fragment A (%mma, %a) : (!mma, !operand_a) -> !desc
     %desc_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !operand_b) -> !desc
-    // expected-error@+1 {{the address of tensor memory is read here before any allocation wrote it}}
+    // expected-error@+1 {{the address of tensor memory is read before an allocation writes it}}
     %tmem = cute_nvgpu.arch.sm100.retrieve_tmem_ptr(%slot) : !cute.ptr<i32, smem, align<8>> -> !cute.ptr<f32, tmem, align<16>>
     %acc_layout = cute.make_layout() : !cute.layout<"((128,64),1,1):((65536,1),0,0)">
     %acc = cute.make_view(%tmem, %acc_layout) : !acc
@@ -219,7 +219,7 @@ gpu.module @kernels {
     nvvm.mbarrier.try_wait.parity %done, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
     scf.if %first {
-      // expected-error@+1 {{threads write 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
+      // expected-error@+1 {{WAR hazard on tensor memory: tcgen05.dealloc is not ordered after the read by tcgen05.ld}}
       cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %c64) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
     }
     return
@@ -365,7 +365,7 @@ gpu.module @kernels {
     %ld = cute.make_atom() : () -> !ld
     %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
       scf.if %first {
-        // expected-error@+1 {{tcgen05.mma writes 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
+        // expected-error@+1 {{WAR hazard on tensor memory: the write by tcgen05.mma is not ordered after the read by tcgen05.ld}}
         cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
         %leader = nvvm.elect.sync -> i1
         scf.if %leader {
@@ -523,7 +523,7 @@ gpu.module @kernels {
       cute.copy(%atom1, %from, %tile_c) : (!tma, !coords, !tile)
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
-    // expected-error@+1 {{the address of tensor memory is read here, and something else was written over it}}
+    // expected-error@+1 {{the address of tensor memory is read here after its shared memory was overwritten}}
     %tmem = cute_nvgpu.arch.sm100.retrieve_tmem_ptr(%slot) : !cute.ptr<i32, smem, align<1024>> -> !cute.ptr<f32, tmem, align<16>>
     nvvm.barrier
     scf.if %first {

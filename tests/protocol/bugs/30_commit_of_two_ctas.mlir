@@ -62,7 +62,7 @@ gpu.module @kernels {
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %leader = nvvm.elect.sync -> i1
       scf.if %leader {
-        // expected-error@+1 {{this works on two CTAs, other tcgen05 operations of the kernel on one}}
+        // expected-error@+1 {{this uses cta_group::2, other tcgen05 operations of the kernel use cta_group::1}}
         nvvm.tcgen05.commit %done {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>
       }
     }

@@ -70,7 +70,7 @@ gpu.module @kernels {
     cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
     nvvm.barrier
     scf.if %first {
-      // expected-error@+1 {{threads write 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
+      // expected-error@+1 {{WAR hazard on tensor memory: tcgen05.dealloc is not ordered after the read by tcgen05.ld}}
       cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %c64) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
     }
     %values = cute.memref.load_vec(%regs) : (!regs) -> vector<64xf32>
@@ -313,7 +313,7 @@ gpu.module @kernels {
     nvvm.barrier
     scf.if %multiplies {
       nvvm.tcgen05.fence <after>
-      // expected-warning@+1 {{tcgen05.mma writes 'tensor memory' here, and nothing orders this after tcgen05.ld, which reads it}}
+      // expected-warning@+1 {{WAR hazard on tensor memory: the write by tcgen05.mma is not ordered after the read by tcgen05.ld, whose registers are used only later}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %again = nvvm.elect.sync -> i1
       scf.if %again {

@@ -14,7 +14,7 @@ gpu.module @kernels {
     scf.if %load {
       nvvm.setmaxregister decrease 40
     } else {
-      // expected-error@+1 {{ask for 66560 registers in all, 240 for each thread here, and a CTA has 65536}}
+      // expected-error@+1 {{the warps of a CTA request 66560 registers in all, 240 for each thread here}}
       nvvm.setmaxregister increase 240
     }
     return
@@ -37,7 +37,7 @@ gpu.module @kernels {
     scf.if %load {
       nvvm.setmaxregister decrease 24
     } else {
-      // expected-error@+1 {{a warpgroup asks for 236 registers a thread: the count is a multiple of 8 from 24 to 256}}
+      // expected-error@+1 {{Invalid register count 236 for setmaxnreg: use a multiple of 8 from 24 to 256}}
       nvvm.setmaxregister increase 236
     }
     return

@@ -1,8 +1,8 @@
-"""An access to memory against the accesses before it: is it ordered behind them, and by what."""
+"""An access to memory against the accesses before it: is it ordered after them, and by what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,41 +10,24 @@ from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import Footprint, footprint
-from tileproof.protocol.machine import Access, Machine
+from tileproof.protocol.access_sets import AccessSet, access_set
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
-from tileproof.protocol.warps import Strand
-
-_NAMED = {
-    ".generic": "threads",
-    ".tma": "a bulk copy",
-    ".async": "cp.async",
-    ".wgmma": "wgmma",
-    ".mma": "tcgen05.mma",
-    ".s2t": "tcgen05.cp",
-    ".load": "tcgen05.ld",
-    ".store": "tcgen05.st",
-}
-_HINTS = {
-    ".tma": "wait for the phase of the mbarrier on which the copy completes",
-    ".async": "wait for the group of the copy, then cross a barrier",
-    ".wgmma": "wait for the group of the wgmma first",
-    ".mma": "commit the MMA to an mbarrier and wait for that",
-    ".s2t": "commit the copy to an mbarrier and wait for that",
-    ".load": "wait for the loads (tcgen05.wait::ld), or use what they load, before the memory is handed on",
-    ".store": "wait for the stores (tcgen05.wait::st) before the memory is handed on",
-}
+from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
 
 _PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
 _RELEASED = {".generic", ".async"}
 _TENSOR = {".mma", ".s2t", ".load", ".store"}
+_BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 _OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 
 def access(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     where: Address | None,
     kind: str,
@@ -54,41 +37,41 @@ def access(
     shape: str = "",
     ctas: Iterable[int] | None = None,
 ) -> None:
-    """One access to shared or tensor memory: a finding where one that conflicts with it is not ordered before it."""
+    """One access to shared or tensor memory: a finding where a conflicting access is not ordered before it."""
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
-    prints = None
+    touched_bytes = None
     if where.parts and kind in _RELEASED and not where.loose:
-        prints = footprint(shape, where.parts, strand.threads, where.origin)
-    if prints is not None:
-        where = replace(where, offset=prints.start, extent=prints.end - prints.start, vague=False)
-    elif where.sharers > len(strand.threads):
-        where = replace(where, vague=True)  # which part of the tile is theirs is not known
+        touched_bytes = access_set(shape, where.parts, thread_set.threads, where.origin)
+    if touched_bytes is not None:
+        where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
+    elif where.sharers > len(thread_set.threads):
+        where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
-    for cta in ctas if ctas is not None else machine.targets(strand, where):
-        board = machine.board(cta, where.memory)
+    for cta in ctas if ctas is not None else machine.targets(thread_set, where):
+        log = machine.log(cta, where.memory)
         over = set()
-        for old in board.overlapping(low, high):
-            if _ordered(machine, strand, old, kind, writes, agents, shape, operation, where, moment, prints):
+        for old in log.overlapping(low, high):
+            if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):
                 over.add(id(old))
-        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, prints)
-        board.add(one, over if writes else set())
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes)
+        log.add(one, over if writes else set())
         if writes:
-            letters = machine.letters.get((cta, where.memory.serial))
-            if letters:
-                for place in [at for at, (_, size) in letters.items() if low - size < at < high]:
-                    del letters[place]
-            for slot in machine.slots:
+            mailboxes = machine.mailboxes.get((cta, where.memory.serial))
+            if mailboxes:
+                for place in [at for at, (_, size) in mailboxes.items() if low - size < at < high]:
+                    del mailboxes[place]
+            for slot in machine.tensor.addresses:
                 home, serial, offset = slot
                 if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
-                    machine.overwritten[slot] = operation
+                    machine.tensor.overwritten[slot] = operation
 
 
 def _ordered(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     old: Access,
     kind: str,
     writes: bool,
@@ -97,79 +80,92 @@ def _ordered(
     operation: Operation,
     where: Address,
     moment: int,
-    prints: Footprint | None,
+    touched_bytes: AccessSet | None,
 ) -> bool:
     if not writes and not old.writes:
         return False
     if old.kind in _RELEASED and kind in _RELEASED and old.writes and not writes:
-        _scoped(machine, strand, old, operation)
+        _scoped(machine, thread_set, old, operation)
     shared = None
-    if prints is not None and old.prints is not None:
-        shared = old.prints.clashes(prints)
+    if touched_bytes is not None and old.touched_bytes is not None:
+        shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
-            return _raced(machine, strand, old, shared, writes, operation, where)
-        return all(machine.knows(strand, agent, old.moment) for agent in old.agents)
-    if old.agents == agents and (old.kind, kind) in _pipelined(machine):
+            return _raced(machine, thread_set, old, shared, writes, operation, where)
+        return all(machine.knows(thread_set, agent, old.moment) for agent in old.agents)
+    if old.agents == agents and (old.kind, kind) in _pipelined(machine.book):
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
-        return False  # threads write what one warpgroup reads, and which one is not known
+        return False  # threads write what one warpgroup reads, which one is not known
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
     alone = alike or (old.kind in _OWN_LANES and kind in _OWN_LANES)
-    # A wgmma is over for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
+    # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
-        known = all(machine.knows(strand, agent, old.moment, alone=alone) for agent in old.agents)
+        known = all(machine.knows(thread_set, agent, old.moment, alone=alone) for agent in old.agents)
     else:
-        known = _known(machine, strand, old, shared)
-    place = where.memory.field_at(where.offset or 0)
-    verb, past = _verb(kind, writes), "written" if old.writes else "read"
-    trace = ((f"it is {past} here by {_NAMED[old.kind]}", old.operation),)
+        known = _known(machine, thread_set, old, shared)
+    named = _named(kind, writes, agents, where.memory.space)
     if not known:
-        code = "PR118" if _handed_on(machine, strand, old) else _code(old, kind, writes)
-        machine.fault(
-            code,
-            operation,
-            f"{_NAMED[kind]} {verb} '{place}' here, and nothing orders this after {_NAMED[old.kind]}, which "
-            f"{'wrote' if old.writes else _verb(old.kind, False)} it",
-            _HINTS.get(old.kind, ""),
-            trace,
-        )
+        _unordered(machine, thread_set, old, named, writes, operation, where)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and kind in _PROXY
-    if unseen and not all(machine.knows(strand, agent, old.moment, fenced=True) for agent in old.agents):
-        machine.fault(
-            "PR110",
-            operation,
-            f"{_NAMED[kind]} reads '{place}' here through the async proxy, and no proxy fence follows the threads' "
-            "writes to it",
-            "put nvvm.fence.proxy async.shared between the writes and the barrier",
-            trace,
-        )
+    if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
+        buffer = where.memory.field_at(where.offset or 0)
+        machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     if old.kind in _OWN_LANES and kind in _TENSOR:
-        _thread_fenced(machine, strand, old, kind, verb, place, operation)
+        _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
     return True
 
 
-def _verb(kind: str, writes: bool) -> str:
-    """What one does who accesses memory: threads are several."""
-    return ("write" if writes else "read") + ("" if kind == ".generic" else "s")
+def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
+    """An access as findings name it, a member of the enum ``ordered_access``."""
+    if kind == ".generic" and space == "tmem":
+        return ".dealloc"  # threads reach tensor memory by tcgen05.ld and tcgen05.st only
+    if kind == ".tma" and not writes:
+        return ".tma_read" if agents and agents[0][0] == "bulk" else ".tma_send"
+    return f"{kind}_{'write' if writes else 'read'}"
 
 
-def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, set[int]]) -> bool:
-    """Whether each warp knows of the warps that accessed bytes of its own; of itself it knows more than others do.
+def _unordered(
+    machine: Machine, thread_set: ThreadSet, old: Access, named: str, writes: bool, operation: Operation, where: Address
+) -> None:
+    """Report two accesses whose order is missing: data used before they are there, or memory reused while in use.
+
+    Args:
+        named: the later access.
+    """
+    at = (("earlier", old.operation),)
+    buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
+    earlier = _named(old.kind, old.writes, old.agents, space)
+    hazard = "RAW" if not writes else "WAW" if old.writes else "WAR"
+    if _handed_on(machine, thread_set, old):
+        machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
+    elif {named, earlier} & _BY_THREADS:
+        if hazard == "RAW":
+            machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)
+        else:
+            machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+    elif hazard == "RAW":
+        machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
+    else:
+        machine.report("PR112", "here", operation, at=at, hazard=hazard, buffer=buffer, access=named, earlier=earlier)
+
+
+def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping[int, set[int]]) -> bool:
+    """Whether each warp is ordered after the warps that accessed the bytes it touches; it needs no barrier for its own.
 
     Args:
         shared: for each warp of the old access the warps of this one that touch bytes of it.
     """
     return all(
-        machine.knows(strand, agent, old.moment, alone=shared[warp] <= {warp})
+        machine.knows(thread_set, agent, old.moment, alone=shared[warp] <= {warp})
         for agent in old.agents
         if isinstance(warp := agent[-1], int) and warp in shared
     )
@@ -177,67 +173,51 @@ def _known(machine: Machine, strand: Strand, old: Access, shared: Mapping[int, s
 
 def _raced(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     old: Access,
     shared: Mapping[int, set[int]],
     writes: bool,
     operation: Operation,
     where: Address,
 ) -> bool:
-    """An access of threads after one of other threads to the same bytes."""
+    """A RAW or WAR hazard between threads: an access to bytes that other warps accessed, and no barrier in between."""
     for agent in old.agents:
         home, warp = agent
         others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
-        if home == strand.cta and others and not machine.knows(strand, agent, old.moment):
-            place = where.memory.field_at(where.offset or 0)
-            machine.fault(
-                "PR116",
-                operation,
-                f"threads {'write' if writes else 'read'} '{place}' here, and no barrier orders this after other "
-                f"threads {'read' if writes else 'wrote'} it",
-                "put a barrier between the two that all these threads cross",
-                ((f"it is {'read' if writes else 'written'} here", old.operation),),
-            )
+        if home == thread_set.cta and others and not machine.knows(thread_set, agent, old.moment):
+            buffer = where.memory.field_at(where.offset or 0)
+            if writes:
+                machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
+            else:
+                machine.report("PR116", "raw", operation, at=(("write", old.operation),), buffer=buffer)
             break
     return True
 
 
-def _scoped(machine: Machine, strand: Strand, old: Access, operation: Operation) -> None:
-    """What threads of another CTA wrote is seen after an arrival at this CTA's barrier only if that has its scope."""
-    home = old.agents[0][-2] if old.agents else strand.cta
-    if not isinstance(home, int) or home == strand.cta or home not in machine.narrow:
+def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
+    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope."""
+    home = old.agents[0][-2] if old.agents else thread_set.cta
+    if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
-    moment, arrival = machine.narrow[home]
-    if moment <= old.moment or machine.wide.get(home, -1) > old.moment:
+    moment, arrival = machine.releases.cta_scope[home]
+    if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
-    if all(machine.knows(strand, agent, old.moment) for agent in old.agents):
-        machine.fault(
-            "PR127",
-            operation,
-            "the arrival that orders this after the write of another CTA has the scope of one CTA",
-            "arrive with scope = #nvvm.mem_scope<cluster>",
-            (("it is written here", old.operation), ("this arrives", arrival)),
-        )
+    if all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
+        machine.report("PR127", "here", operation, at=(("write", old.operation), ("arrival", arrival)))
 
 
 def _thread_fenced(
-    machine: Machine, strand: Strand, old: Access, kind: str, verb: str, place: str, operation: Operation
+    machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
 ) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
-    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in strand.warps]
-    if not others or machine.since("passed", strand.cta, strand.warps, old.moment):
+    others = [w for _, _, w in old.agents if isinstance(w, int) and w not in thread_set.warps]
+    if not others or machine.since("passed", thread_set.cta, thread_set.warps, old.moment):
         return
-    before = machine.since("before", strand.cta, others, old.moment)
-    after = machine.since("after", strand.cta, strand.warps, old.moment)
-    if machine.since("met", strand.cta, strand.warps, old.moment) and not (before and after):
-        machine.fault(
-            "PR115",
-            operation,
-            f"{_NAMED[kind]} {verb} '{place}' here after {_NAMED[old.kind]} of other threads, and no tcgen05 fences "
-            "stand around the barrier that orders the two",
-            "put nvvm.tcgen05.fence <before> before the barrier and <after> behind it",
-            ((f"this is {_NAMED[old.kind]}", old.operation),),
-        )
+    before = machine.since("before", thread_set.cta, others, old.moment)
+    after = machine.since("after", thread_set.cta, thread_set.warps, old.moment)
+    if machine.since("met", thread_set.cta, thread_set.warps, old.moment) and not (before and after):
+        earlier = _named(old.kind, old.writes, old.agents, space)
+        machine.report("PR115", "here", operation, at=(("earlier", old.operation),), access=named, earlier=earlier)
 
 
 _MOST_ELEMENTS = 4096  # of what one thread has of a tile
@@ -279,7 +259,7 @@ def _places(shape: str) -> frozenset[int]:
 def _apart(shape: str, distance: int) -> bool:
     """Whether two parts of one kind, which begin so many bytes apart, have no element in common.
 
-    Rows of a tile that are copied one by one interleave: each reaches over the others and touches none of them.
+    Rows of a tile that are copied one by one interleave: each spans the others and touches none of them.
     """
     if not distance:
         return False
@@ -287,42 +267,32 @@ def _apart(shape: str, distance: int) -> bool:
     return bool(mine) and mine.isdisjoint(one + 8 * distance for one in mine)
 
 
-def _handed_on(machine: Machine, strand: Strand, old: Access) -> bool:
-    """Whether other threads loaded this from tensor memory, and handed it on before they used what they loaded."""
+def _handed_on(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
+    """Whether other threads loaded this from tensor memory, and released it before they used the loaded registers."""
     threads = [agent[1:] for agent in old.agents]
-    mine = {(strand.cta, warp) for warp in strand.warps}
-    known = all(machine.knows(strand, agent, old.moment) for agent in threads)
+    mine = {(thread_set.cta, warp) for warp in thread_set.warps}
+    known = all(machine.knows(thread_set, agent, old.moment) for agent in threads)
     return old.kind == ".load" and known and mine.isdisjoint(threads)
 
 
-def _code(old: Access, kind: str, writes: bool) -> str:
-    """Which finding it is: data used before they are there, or memory used again while it is still read."""
-    if old.kind in (".load", ".store") or kind in (".load", ".store"):
-        return "PR113" if old.writes and not writes else "PR114"
-    return "PR111" if old.writes and not writes else "PR112"
-
-
-def _pipelined(machine: Machine) -> frozenset[tuple[str, str]]:
-    found = machine.state.get("pipelined")
-    if not isinstance(found, frozenset):
-        table = machine.book.tables["pipelined", "ptx"]
-        found = frozenset((str(a), str(b)) for a, b in table.rows)
-        machine.state["pipelined"] = found
-    return found
+@lru_cache(maxsize=8)
+def _pipelined(book: Rulebook) -> frozenset[tuple[str, ...]]:
+    """Accesses of one issuing warp that are ordered as they are issued."""
+    return frozenset(book.shared_table("pipelined").rows)
 
 
 def generic(
-    machine: Machine, strand: Strand, operation: Operation, where: Address | None, writes: bool, shape: str
+    machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None, writes: bool, shape: str
 ) -> None:
     """An access by threads, to shared memory or to registers."""
     if where is None:
         return
     if where.memory.space == "rmem":
-        registers(machine, strand, operation, where, writes)
+        registers(machine, thread_set, operation, where, writes)
         return
     if where.memory.space == "smem":
-        agents = tuple((strand.cta, warp) for warp in strand.warps)
-        access(machine, strand, operation, where, ".generic", writes, agents, machine.tick(), shape)
+        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+        access(machine, thread_set, operation, where, ".generic", writes, agents, machine.tick(), shape)
 
 
 def span(where: Address) -> tuple[int, int, int]:
@@ -336,20 +306,15 @@ def meets(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
     return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
 
 
-def registers(machine: Machine, strand: Strand, operation: Operation, where: Address, writes: bool) -> None:
+def registers(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address, writes: bool) -> None:
     """An access by threads to registers that asynchronous operations may be using."""
     mine = span(where)
     if writes:
-        strand.touched[where.memory.serial] = operation
-    queue = strand.queues.get("wgmma")
+        thread_set.touched[where.memory.serial] = operation
+    queue = thread_set.queues.get("wgmma")
     if queue is not None:
         for group in queue.in_flight():
             if any(meets(mine, one) for one in group.registers):
-                machine.fault(
-                    "PR103",
-                    operation,
-                    "registers of a wgmma that is in flight are accessed here",
-                    "wait for its group first: nvvm.wgmma.wait.group.sync.aligned",
-                    (("the wgmma is issued here", group.operations[-1]),),
-                )
+                at = (("issue", group.operations[-1]),)
+                machine.report("PR103", "here", operation, at=at, registers=where.memory.name)
                 group.registers.clear()

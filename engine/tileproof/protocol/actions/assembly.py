@@ -18,7 +18,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Value, lift
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
@@ -26,8 +26,8 @@ action = registrar(ACTIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """An instruction of PTX: its opcode, and its operands as they are written, without brackets."""
+class PtxStatement:
+    """A PTX instruction: its opcode, and its operands as written, without brackets."""
 
     opcode: str
     operands: tuple[str, ...]
@@ -37,7 +37,7 @@ _TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 _NAME = re.compile(r"[$%\w.]+")
 _BEFORE = re.compile(r"(?:[\w$]+:(?!:)\s*)?(?:@!?[\w$%]+\s+)?")
-_HIDDEN = re.compile(r"@|[\w$]+:(?!:)")  # a predicate, a label: where it goes on is not one path
+_HIDDEN = re.compile(r"@|[\w$]+:(?!:)")  # a predicate, a label: control flow is not one path
 
 
 def _plain(found: re.Match[str]) -> str:
@@ -45,8 +45,8 @@ def _plain(found: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def statements(written: str) -> tuple[tuple[Statement, ...], bool]:
-    """The instructions of an assembly text as the IR writes it, and whether all of them are executed in turn."""
+def statements(written: str) -> tuple[tuple[PtxStatement, ...], bool]:
+    """The instructions of an assembly text as the IR writes it, and whether they are executed one after the other."""
     text = re.sub(r"\{\$(\w+)\}", r"$\1", _ESCAPE.sub(_plain, written))
     text = re.sub(r"//[^\n]*", "", text)
     found = []
@@ -54,7 +54,7 @@ def statements(written: str) -> tuple[tuple[Statement, ...], bool]:
         line = _BEFORE.sub("", piece.strip().strip("{};").strip())
         opcode, _, rest = line.replace("\t", " ").partition(" ")
         if opcode and not opcode.startswith("."):
-            found.append(Statement(opcode, tuple(_NAME.findall(rest))))
+            found.append(PtxStatement(opcode, tuple(_NAME.findall(rest))))
     return tuple(found), _HIDDEN.search(text.replace("::", "")) is None
 
 
@@ -80,20 +80,20 @@ STEPS = frozenset({"unknown", "proxy_fence", "bulk_out", "bulk_in", "bulk_across
 
 
 @action("opaque")
-def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _assembly(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
     written = max(_TEXT.findall(words(operation)), key=len, default="")
     found, straight = statements(written)
-    names = _names(operation, strand, instruction)
+    names = _names(operation, thread_set, instruction)
     for one in found:
         step = step_of(machine.book, one.opcode)
         if step == "unknown" or (step and not straight):
-            raise Unfollowed(operation, "inline assembly synchronises here")
+            raise Unfollowed(operation, "assembly")
         values = [_value(text, names) for text in one.operands]
         if step == "proxy_fence":
-            proxy_fence(machine, strand, instruction)
+            proxy_fence(machine, thread_set, instruction)
         elif step:
-            _execute(machine, strand, operation, step, one, values)
+            _execute(machine, thread_set, operation, step, one, values)
             if step == "remote_store" and isinstance(values[0], Address):
                 count, bits = _vector(one.opcode)
                 parts = (
@@ -102,23 +102,23 @@ def _assembly(machine: Machine, strand: Strand, instruction: Instruction) -> int
                 for i, part in enumerate(parts):
                     post(
                         machine,
-                        strand,
+                        thread_set,
                         replace(replace(values[0], unit=8).moved(i * bits // 8), extent=bits // 8),
                         part,
                     )
         elif one.operands:
             names[one.operands[0]] = _computed(one.opcode, values[1:]) if straight else None
     for i, slot in enumerate(instruction.outputs):
-        strand.values[slot] = names.get(f"${i}", names.get(f"$w{i}"))
-    return strand.place + 1
+        thread_set.values[slot] = names.get(f"${i}", names.get(f"$w{i}"))
+    return thread_set.place + 1
 
 
-def _names(operation: Operation, strand: Strand, instruction: Instruction) -> dict[str, Value]:
+def _names(operation: Operation, thread_set: ThreadSet, instruction: Instruction) -> dict[str, Value]:
     """The operands by the names that the text gives them: ``$n`` counts results too, ``$rn`` does not."""
     results = sum(result.count for result in operation.results)
     found: dict[str, Value] = {}
     for i, slot in enumerate(instruction.inputs):
-        found[f"${results + i}"] = found[f"$r{i}"] = strand.values[slot]
+        found[f"${results + i}"] = found[f"$r{i}"] = thread_set.values[slot]
     return found
 
 
@@ -135,21 +135,21 @@ def _computed(opcode: str, values: list[Value]) -> Value:
 
 
 def _execute(
-    machine: Machine, strand: Strand, operation: Operation, step: str, one: Statement, values: list[Value]
+    machine: Machine, thread_set: ThreadSet, operation: Operation, step: str, one: PtxStatement, values: list[Value]
 ) -> None:
     """One instruction that takes part in the protocol."""
     places = [value if isinstance(value, Address) else None for value in values]
     if step == "bulk_out" and len(values) > 2:
-        bulk_read(machine, strand, operation, sized(places[1], _integer(values[2])))
+        bulk_read(machine, thread_set, operation, sized(places[1], _integer(values[2])))
     elif step == "bulk_in" and len(values) > 3:
-        bulk_load(machine, strand, operation, places[0], places[3], _integer(values[2]))
+        bulk_load(machine, thread_set, operation, places[0], places[3], _integer(values[2]))
     elif step == "bulk_across" and len(values) > 3:
-        bulk_across(machine, strand, operation, places[0], places[1], places[3], _integer(values[2]))
+        bulk_across(machine, thread_set, operation, places[0], places[1], places[3], _integer(values[2]))
     elif step == "remote_store" and len(values) > 2:
         count, bits = _vector(one.opcode)
-        bulk_load(machine, strand, operation, places[0], places[-1], count * bits // 8)
+        bulk_load(machine, thread_set, operation, places[0], places[-1], count * bits // 8)
     else:
-        raise Unfollowed(operation, "inline assembly synchronises here")
+        raise Unfollowed(operation, "assembly")
 
 
 def _vector(opcode: str) -> tuple[int, int]:
@@ -162,4 +162,4 @@ def _integer(value: Value) -> int | None:
     return value if isinstance(value, int) else None
 
 
-__all__ = ["ACTIONS", "Statement", "statements", "step_of"]
+__all__ = ["ACTIONS", "PtxStatement", "statements", "step_of"]

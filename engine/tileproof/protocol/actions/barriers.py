@@ -6,50 +6,49 @@ import re
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, registrar, result
-from tileproof.protocol.machine import Access, Barrier, BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, Unfollowed
+from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Barrier
 from tileproof.protocol.steps import words
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def barrier_keys(machine: Machine, strand: Strand, instruction: Instruction, place: int) -> dict[BarrierKey, int]:
+def barrier_keys(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int
+) -> dict[BarrierKey, int]:
     """The barriers that an operand names, and how many threads name each."""
-    where = address(strand, instruction, place)
+    where = address(thread_set, instruction, place)
     if where is None or where.offset is None:
-        raise Unfollowed(instruction.operation, "the address of the barrier is not known")
-    return {(cta, where.memory.serial, where.offset): count for cta, count in machine.targets(strand, where).items()}
+        raise Unfollowed(instruction.operation, "barrier_address")
+    return {
+        (cta, where.memory.serial, where.offset): count for cta, count in machine.targets(thread_set, where).items()
+    }
 
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
-    memory = machine.memories[key[1]]
+    memory = machine.allocations.by_serial[key[1]]
     for name, size_, start in memory.fields:
         if start <= key[2] < start + size_:
             return f"'{name}'[{(key[2] - start) // 8}]"
     return f"{memory.name} + {key[2]}"
 
 
-def barrier_at(machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey) -> Barrier | None:
-    """A barrier; None, and a finding, where it was not initialised."""
+def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey) -> Barrier | None:
+    """A barrier; None, and a finding, where it is not initialised."""
     found = machine.barriers.get(key)
     operation = instruction.operation
     if found is None:
         if key[0] < machine.shape.ctas:
-            machine.fault(
-                "PR120", operation, f"the barrier {barrier_name(machine, key)} is used here and was never initialised"
-            )
+            machine.report("PR120", "here", operation, barrier=barrier_name(machine, key))
         return None
     access = found.initialised
-    if not all(machine.knows(strand, agent, access.moment) for agent in access.agents):
-        machine.fault(
-            "PR121",
-            operation,
-            f"the barrier {found.name} is used here by threads that nothing orders after its initialisation",
-            trace=(("it is initialised here", found.operation),),
-        )
+    if not all(machine.knows(thread_set, agent, access.moment) for agent in access.agents):
+        machine.report("PR121", "here", operation, at=(("init", found.operation),), barrier=found.name)
         access.agents = ()
     return found
 
@@ -59,99 +58,102 @@ def barrier_agent(key: BarrierKey) -> Agent:
 
 
 @action("barrier_init")
-def _barrier_init(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    count = integer(machine, strand, instruction, 1)
+def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    count = integer(machine, thread_set, instruction, 1)
     if count is None:
-        raise Unfollowed(instruction.operation, "the count of the barrier is not known")
-    for key in barrier_keys(machine, strand, instruction, 0):
+        raise Unfollowed(instruction.operation, "barrier_count")
+    for key in barrier_keys(machine, thread_set, instruction, 0):
         _once(machine, instruction.operation, key)
-        agents = tuple((strand.cta, warp) for warp in strand.warps)
+        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
         access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, instruction.operation)
         machine.barriers[key] = Barrier(barrier_name(machine, key), count, instruction.operation, count, access)
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
-    """Each barrier is initialised once; that all threads of a warp do it together is practice."""
+    """Report a second initialisation; one by all threads of a warp together counts as one."""
     before = machine.barriers.get(key)
     if before is not None:
-        machine.fault(
-            "PR129",
-            operation,
-            f"the barrier {barrier_name(machine, key)} is initialised again, and nothing invalidated it",
-            "initialise it once, or put mbarrier.inval before the second time",
-            (("it is initialised here", before.operation),),
-        )
+        name = barrier_name(machine, key)
+        machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
 
 @action("barrier_inval")
-def _barrier_inval(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    for key in barrier_keys(machine, strand, instruction, 0):
+def _barrier_inval(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    for key in barrier_keys(machine, thread_set, instruction, 0):
         machine.barriers.pop(key, None)
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 @action("init_fence")
-def _init_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     for key, barrier in machine.barriers.items():
-        if key[0] == strand.cta and any((strand.cta, w) in barrier.initialised.agents for w in strand.warps):
+        if key[0] == thread_set.cta and any(
+            (thread_set.cta, w) in barrier.initialised.agents for w in thread_set.warps
+        ):
             barrier.published = True
-    return strand.place + 1
+    return thread_set.place + 1
 
 
-_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global is about global memory alone
+_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
 
 
 @action("proxy_fence")
-def proxy_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def proxy_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     if _SHARED.search(words(instruction.operation)) is not None:
         moment = machine.tick()
-        strand.clock.fence()
-        for agent, done in strand.own.items():
-            if strand.clock.fenced.get(agent, -1) < done:
-                strand.clock.fenced[agent] = done
-        for warp in strand.warps:
-            strand.clock.fenced[strand.cta, warp] = moment
-        _init_fence(machine, strand, instruction)
-    return strand.place + 1
+        thread_set.clock.fence()
+        for agent, done in thread_set.own.items():
+            if thread_set.clock.fenced.get(agent, -1) < done:
+                thread_set.clock.fenced[agent] = done
+        for warp in thread_set.warps:
+            thread_set.clock.fenced[thread_set.cta, warp] = moment
+        _init_fence(machine, thread_set, instruction)
+    return thread_set.place + 1
 
 
 _WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
 
 
 def arrive(
-    machine: Machine, strand: Strand, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
 ) -> None:
     """Arrivals at a barrier."""
-    barrier = barrier_at(machine, strand, instruction, key)
+    barrier = barrier_at(machine, thread_set, instruction, key)
     if barrier is None:
         return
     operation = instruction.operation
-    if key[0] != strand.cta:
+    if key[0] != thread_set.cta:
         if not barrier.published:
             unpublished(machine, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
-            machine.wide[strand.cta] = machine.now
+            machine.releases.cluster_scope[thread_set.cta] = machine.now
         else:
-            machine.narrow[strand.cta] = (machine.now, operation)
+            machine.releases.cta_scope[thread_set.cta] = (machine.now, operation)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
     if count > barrier.pending:
-        machine.fault(
-            "PR122",
-            operation,
-            f"{count} arrivals come here at the barrier {barrier.name}, whose phase waits for "
-            f"{barrier.pending if barrier.pending == barrier.count else f'{barrier.pending} more of {barrier.count}'}",
-            trace=(("it is initialised here", barrier.operation),),
-        )
+        _too_many(machine, operation, barrier, count)
         count = barrier.pending
     barrier.gathered.join(clock)
     barrier.pending -= count
     settle(barrier)
 
 
+def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: int) -> None:
+    """Report arrivals beyond the pending count of a phase."""
+    init = (("init", barrier.operation),)
+    name, expected, pending = barrier.name, barrier.count, barrier.pending
+    if pending == expected:
+        machine.report("PR122", "count", operation, at=init, barrier=name, arrivals=count, count=expected)
+    else:
+        machine.report(
+            "PR122", "pending", operation, at=init, barrier=name, arrivals=count, count=expected, pending=pending
+        )
+
+
 def settle(barrier: Barrier) -> None:
-    """End the phase if all arrived and all bytes came."""
+    """Complete the phase if the pending count and the tx-count are zero."""
     if barrier.pending == 0 and barrier.bytes == 0:
         barrier.phase += 1
         barrier.pending = barrier.count
@@ -162,106 +164,102 @@ def settle(barrier: Barrier) -> None:
 
 def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> None:
     barrier.published = True
-    machine.fault(
-        "PR123",
-        operation,
-        f"the initialisation of the barrier {barrier.name} is not fenced: the async proxy and other CTAs may not see "
-        "it",
-        trace=(("it is initialised here", barrier.operation),),
-    )
+    machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
-def _released(machine: Machine, strand: Strand, operation: Operation) -> Clock:
-    """What an arrival passes on: nothing where it is relaxed."""
-    return Clock() if "relaxed = true" in words(operation) else machine.arriving(strand)
+def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> Clock:
+    """The clock that an arrival releases: an empty one where it is relaxed."""
+    return Clock() if "relaxed = true" in words(operation) else machine.arriving(thread_set)
 
 
 @action("arrive")
-def _arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    each = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else 1
-    clock = _released(machine, strand, instruction.operation)
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
-        arrive(machine, strand, instruction, key, threads * (each or 1), clock)
-    result(strand, instruction, 0)
-    return strand.place + 1
+def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    each = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else 1
+    clock = _released(machine, thread_set, instruction.operation)
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        arrive(machine, thread_set, instruction, key, threads * (each or 1), clock)
+    result(thread_set, instruction, 0)
+    return thread_set.place + 1
 
 
 @action("arrive_expect")
-def _arrive_expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    _expect(machine, strand, instruction)
-    clock = _released(machine, strand, instruction.operation)
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
-        arrive(machine, strand, instruction, key, threads, clock)
-    result(strand, instruction, 0)
-    return strand.place + 1
+def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    _expect(machine, thread_set, instruction)
+    clock = _released(machine, thread_set, instruction.operation)
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        arrive(machine, thread_set, instruction, key, threads, clock)
+    result(thread_set, instruction, 0)
+    return thread_set.place + 1
 
 
 @action("expect")
-def _expect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    count = integer(machine, strand, instruction, 1)
+def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    count = integer(machine, thread_set, instruction, 1)
     if count is None:
-        raise Unfollowed(instruction.operation, "the number of bytes is not known")
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        raise Unfollowed(instruction.operation, "expected_bytes")
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
             barrier.bytes += count * threads
             barrier.expected += count * threads
             barrier.expecting = instruction.operation
             barrier.announced = barrier.phase
-    return strand.place + 1
+    return thread_set.place + 1
 
 
-_ROUND = 2  # after so many phases a parity comes again
+_ROUND = 2  # phases after which a parity repeats
 
 
-def _waits(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[BarrierKey, Barrier, bool] | None:
-    keys = barrier_keys(machine, strand, instruction, 0)
+def _waits(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction
+) -> tuple[BarrierKey, Barrier, bool] | None:
+    keys = barrier_keys(machine, thread_set, instruction, 0)
     if len(keys) != 1:
-        raise Unfollowed(instruction.operation, "the threads wait for different barriers")
+        raise Unfollowed(instruction.operation, "different_barriers")
     key = next(iter(keys))
-    parity = integer(machine, strand, instruction, 1)
+    parity = integer(machine, thread_set, instruction, 1)
     if parity is None:
-        raise Unfollowed(instruction.operation, "the parity that is waited for is not known")
-    barrier = barrier_at(machine, strand, instruction, key)
+        raise Unfollowed(instruction.operation, "parity")
+    barrier = barrier_at(machine, thread_set, instruction, key)
     if barrier is None:
         return None
     return key, barrier, (barrier.phase & 1) != (parity & 1)
 
 
-def _passes(machine: Machine, strand: Strand, key: BarrierKey, barrier: Barrier) -> None:
-    """The strand has seen the end of a phase: it learns what those knew who made it end."""
+def _passes(machine: Machine, thread_set: ThreadSet, key: BarrierKey, barrier: Barrier) -> None:
+    """The thread set waited for a phase: it acquires the clocks of all arrivals that completed it."""
     barrier.overrun |= barrier.phase - barrier.seen > _ROUND
     barrier.seen = barrier.phase
-    strand.clock.join(barrier.done)
-    strand.clock.learn(barrier_agent(key), barrier.phase)
-    strand.version += 1
-    machine.mark("passed", strand)
+    thread_set.clock.join(barrier.done)
+    thread_set.clock.learn(barrier_agent(key), barrier.phase)
+    thread_set.version += 1
+    machine.mark("passed", thread_set)
 
 
 @action("wait")
-def _wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    found = _waits(machine, strand, instruction)
+def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    found = _waits(machine, thread_set, instruction)
     if found is not None:
         key, barrier, over = found
         if not over:
-            strand.blocked = ("barrier", key)
+            thread_set.blocked = OnMbarrier(key)
             return WAITS
-        _passes(machine, strand, key, barrier)
-    result(strand, instruction, 1)
-    return strand.place + 1
+        _passes(machine, thread_set, key, barrier)
+    result(thread_set, instruction, 1)
+    return thread_set.place + 1
 
 
 @action("peek")
-def _peek(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """A look: one that tries does not wait."""
+def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A test of a phase: try_wait may fail, test_wait after a loop is a wait."""
     if "try" not in words(instruction.operation):
-        return _wait(machine, strand, instruction)
-    return _look(machine, strand, instruction)
+        return _wait(machine, thread_set, instruction)
+    return _try_wait(machine, thread_set, instruction)
 
 
 @action("block")
-def _look(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """A wait that gives up after a time: what follows waits, or does not need to."""
-    if _waits(machine, strand, instruction) is not None:
-        result(strand, instruction, 0)  # the look may come too early: what follows has to wait then
-    return strand.place + 1
+def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified."""
+    if _waits(machine, thread_set, instruction) is not None:
+        result(thread_set, instruction, 0)  # false: the code that follows has to wait
+    return thread_set.place + 1

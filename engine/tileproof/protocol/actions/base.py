@@ -1,4 +1,4 @@
-"""What all actions share: the table they register in, and the operands of an instruction."""
+"""What all actions use: the table they register in, and the operands of an instruction."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Address, Lanes, Value
 from tileproof.protocol.vector_clock import Agent
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 
-Action = Callable[[Machine, Strand, Instruction], int]
+Action = Callable[[Machine, ThreadSet, Instruction], int]
 WAITS = -1
 
 
@@ -37,52 +37,50 @@ def limit(machine: Machine, name: str) -> int:
     return value
 
 
-def operand(strand: Strand, instruction: Instruction, place: int) -> Value:
-    return strand.values[instruction.inputs[place]] if place < len(instruction.inputs) else None
+def operand(thread_set: ThreadSet, instruction: Instruction, place: int) -> Value:
+    return thread_set.values[instruction.inputs[place]] if place < len(instruction.inputs) else None
 
 
-def integer(machine: Machine, strand: Strand, instruction: Instruction, place: int) -> int | None:
-    return machine.uniform(strand, instruction.inputs[place]) if place < len(instruction.inputs) else None
+def integer(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> int | None:
+    return machine.uniform(thread_set, instruction.inputs[place]) if place < len(instruction.inputs) else None
 
 
-def address(strand: Strand, instruction: Instruction, place: int) -> Address | None:
-    """An address; where the threads of the strand have one part in common, that."""
-    value = operand(strand, instruction, place)
+def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
+    """An address operand; where all threads of the thread set have the same part, the address of that part."""
+    value = operand(thread_set, instruction, place)
     if not isinstance(value, Address) or not value.parts:
         return value if isinstance(value, Address) else None
-    starts = {value.parts[thread] for thread in strand.threads}
+    starts = {value.parts[thread] for thread in thread_set.threads}
     start = starts.pop()
     return value if starts or start is None else replace(value, offset=start, parts=())
 
 
-def result(strand: Strand, instruction: Instruction, value: Value) -> None:
+def result(thread_set: ThreadSet, instruction: Instruction, value: Value) -> None:
     for slot in instruction.outputs:
-        strand.values[slot] = value
+        thread_set.values[slot] = value
 
 
 def type_of_result(machine: Machine, operation: Operation) -> str:
-    resolve = machine.state.get("resolve")
     uses = operation.outputs or operation.inputs
-    text = uses[-1].text if uses else ""
-    return resolve(text) if callable(resolve) else text
+    return machine.module.resolve(uses[-1].text) if uses else ""
 
 
 def memory_word(instruction: Instruction, place: int) -> str:
     return instruction.types[place] if place < len(instruction.types) else ""
 
 
-def retire(strand: Strand, agents: Iterable[Agent], moment: int) -> None:
-    """Each warp learns that its own operations are over."""
+def retire(thread_set: ThreadSet, agents: Iterable[Agent], moment: int) -> None:
+    """Each warp learns that its own operations up to a moment are complete."""
     for agent in agents:
-        if strand.own.get(agent, -1) < moment:
-            strand.own[agent] = moment
-    strand.version += 1
+        if thread_set.own.get(agent, -1) < moment:
+            thread_set.own[agent] = moment
+    thread_set.version += 1
 
 
-def named_operand(machine: Machine, strand: Strand, instruction: Instruction, name: str) -> Value:
+def named_operand(machine: Machine, thread_set: ThreadSet, instruction: Instruction, name: str) -> Value:
     """The operand that the custom form writes as ``name = %value``."""
     found = re.search(rf"\b{name} = (%[\w#]+)", instruction.operation.pieces[0])
     if found is None or found[1] not in instruction.operation.operands:
         return None
-    value = operand(strand, instruction, instruction.operation.operands.index(found[1]))
-    return value.on(strand.threads) if isinstance(value, Lanes) else value
+    value = operand(thread_set, instruction, instruction.operation.operands.index(found[1]))
+    return value.on(thread_set.threads) if isinstance(value, Lanes) else value

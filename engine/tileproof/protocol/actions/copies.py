@@ -18,81 +18,93 @@ from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
-from tileproof.protocol.machine import BarrierKey, Machine, Unfollowed
+from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Fields, Lanes
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 Place: TypeAlias = "Address | None"
 
 
-def _async_load(machine: Machine, strand: Strand, operation: Operation, where: Address | None, shape: str) -> None:
+def _async_load(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None, shape: str
+) -> None:
     moment = machine.tick()
-    agents = tuple(("async", strand.cta, warp) for warp in strand.warps)
-    queue = strand.queue("async")
+    agents = tuple(("async", thread_set.cta, warp) for warp in thread_set.warps)
+    queue = thread_set.queue("async")
     queue.add(operation, moment)
-    access(machine, strand, operation, where, ".async", True, agents, moment, shape)
+    access(machine, thread_set, operation, where, ".async", True, agents, moment, shape)
 
 
 @action("async_load")
-def _raw_async_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    where = address(strand, instruction, 0)
-    _async_load(machine, strand, instruction.operation, where, "each")
-    return strand.place + 1
+def _raw_async_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    where = address(thread_set, instruction, 0)
+    _async_load(machine, thread_set, instruction.operation, where, "each")
+    return thread_set.place + 1
 
 
 @action("copy")
-def _copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
     assert instruction.effect is not None
-    source, target = address(strand, instruction, 1), address(strand, instruction, 2)
+    source, target = address(thread_set, instruction, 1), address(thread_set, instruction, 2)
     if instruction.effect.copy:
-        COPIES[instruction.effect.copy](machine, strand, instruction, source, target)
+        COPIES[instruction.effect.copy](machine, thread_set, instruction, source, target)
     else:
-        generic(machine, strand, operation, source, False, memory_word(instruction, 1))
-        generic(machine, strand, operation, target, True, memory_word(instruction, 2))
-    return strand.place + 1
+        generic(machine, thread_set, operation, source, False, memory_word(instruction, 1))
+        generic(machine, thread_set, operation, target, True, memory_word(instruction, 2))
+    return thread_set.place + 1
 
 
-def _copy_by_tma_load(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
-    _tma_load(machine, strand, instruction, target)
+def _copy_by_tma_load(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, _: Place, target: Place
+) -> None:
+    _tma_load(machine, thread_set, instruction, target)
 
 
-def _copy_by_bulk_load(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
-    fields = strand.values[instruction.inputs[0]]
+def _copy_by_bulk_load(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, _: Place, target: Place
+) -> None:
+    fields = thread_set.values[instruction.inputs[0]]
     barrier = fields.barrier if isinstance(fields, Fields) else None
     extent = None if target is None else target.extent
-    bulk_load(machine, strand, instruction.operation, target, barrier, extent)
+    bulk_load(machine, thread_set, instruction.operation, target, barrier, extent)
 
 
-def _copy_by_store(machine: Machine, strand: Strand, instruction: Instruction, source: Place, _: Place) -> None:
-    bulk_read(machine, strand, instruction.operation, source)
+def _copy_by_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, _: Place) -> None:
+    bulk_read(machine, thread_set, instruction.operation, source)
 
 
-def _copy_by_cp_async(machine: Machine, strand: Strand, instruction: Instruction, _: Place, target: Place) -> None:
-    _async_load(machine, strand, instruction.operation, target, memory_word(instruction, 2))
+def _copy_by_cp_async(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, _: Place, target: Place
+) -> None:
+    _async_load(machine, thread_set, instruction.operation, target, memory_word(instruction, 2))
 
 
-def _copy_from_tmem(machine: Machine, strand: Strand, instruction: Instruction, source: Place, _: Place) -> None:
-    tmem_load(machine, strand, instruction.operation, source)
+def _copy_from_tmem(machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, _: Place) -> None:
+    tmem_load(machine, thread_set, instruction.operation, source)
 
 
-def _copy_to_tmem(machine: Machine, strand: Strand, instruction: Instruction, source: Place, target: Place) -> None:
-    tmem_store(machine, strand, instruction.operation, source, target)
+def _copy_to_tmem(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
+) -> None:
+    tmem_store(machine, thread_set, instruction.operation, source, target)
 
 
-def _copy_by_tcgen05(machine: Machine, strand: Strand, instruction: Instruction, source: Place, target: Place) -> None:
-    agents = (("tc", strand.cta, strand.warps[0]),)
+def _copy_by_tcgen05(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
+) -> None:
+    agents = (("tc", thread_set.cta, thread_set.warps[0]),)
     moment = machine.tick()
-    access(machine, strand, instruction.operation, source, ".s2t", False, agents, moment)
-    access(machine, strand, instruction.operation, target, ".s2t", True, agents, moment)
+    access(machine, thread_set, instruction.operation, source, ".s2t", False, agents, moment)
+    access(machine, thread_set, instruction.operation, target, ".s2t", True, agents, moment)
 
 
 # By the members of the enum `protocol_copy`, without their dots; any other copy is by threads.
-COPIES: dict[str, Callable[[Machine, Strand, Instruction, Place, Place], None]] = {
+COPIES: dict[str, Callable[[Machine, ThreadSet, Instruction, Place, Place], None]] = {
     "tma_load": _copy_by_tma_load,
     "tma_store": _copy_by_store,
     "async": _copy_by_cp_async,
@@ -104,40 +116,40 @@ COPIES: dict[str, Callable[[Machine, Strand, Instruction, Place, Place], None]] 
 }
 
 
-def bulk_read(machine: Machine, strand: Strand, operation: Operation, source: Address | None) -> None:
+def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
-    queue = strand.queue("bulk")
+    queue = thread_set.queue("bulk")
     queue.add(operation, moment)
-    agents = tuple(("bulk", strand.cta, warp) for warp in strand.warps)
-    access(machine, strand, operation, source, ".tma", False, agents, moment)
+    agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
+    access(machine, thread_set, operation, source, ".tma", False, agents, moment)
 
 
 @action("bulk_store")
-def _bulk_store(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     for place in range(len(instruction.inputs)):
-        where = address(strand, instruction, place)
+        where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
-            bulk_read(machine, strand, instruction.operation, where)
+            bulk_read(machine, thread_set, instruction.operation, where)
             break
-    return strand.place + 1
+    return thread_set.place + 1
 
 
 @action("raw_copy")
-def _raw_copy(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _raw_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A bulk copy without a tensor map: ``target, source, barrier, bytes`` into shared memory, no barrier out of it."""
     operation = instruction.operation
-    target, source = address(strand, instruction, 0), address(strand, instruction, 1)
+    target, source = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if operation.name.endswith("global.shared.cta"):
-        bulk_read(machine, strand, operation, sized(source, integer(machine, strand, instruction, 2)))
-        return strand.place + 1
+        bulk_read(machine, thread_set, operation, sized(source, integer(machine, thread_set, instruction, 2)))
+        return thread_set.place + 1
     if "multicast" in words(operation):
-        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
-    barrier, size_ = address(strand, instruction, 2), integer(machine, strand, instruction, 3)
+        raise Unfollowed(operation, "copy_receivers")
+    barrier, size_ = address(thread_set, instruction, 2), integer(machine, thread_set, instruction, 3)
     if operation.name.endswith("shared.cta"):
-        bulk_across(machine, strand, operation, target, source, barrier, size_)
+        bulk_across(machine, thread_set, operation, target, source, barrier, size_)
     else:
-        bulk_load(machine, strand, operation, target, barrier, size_)
-    return strand.place + 1
+        bulk_load(machine, thread_set, operation, target, barrier, size_)
+    return thread_set.place + 1
 
 
 def sized(where: Address | None, size_: int | None) -> Address | None:
@@ -146,7 +158,7 @@ def sized(where: Address | None, size_: int | None) -> Address | None:
 
 def bulk_load(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     target: Address | None,
     barrier: Address | None,
@@ -155,79 +167,76 @@ def bulk_load(
     """A copy into shared memory, perhaps of another CTA, whose bytes complete on a barrier; one for each thread.
 
     Args:
-        size_: the bytes that one thread's copy brings.
+        size_: the bytes that one thread's copy delivers.
     """
     if barrier is None or barrier.offset is None or target is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+        raise Unfollowed(operation, "copy_barrier")
     if size_ is None:
-        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
-    homes = machine.targets(strand, barrier)
-    for cta, threads in machine.targets(strand, target).items():
+        raise Unfollowed(operation, "copy_bytes")
+    homes = machine.targets(thread_set, barrier)
+    for cta, threads in machine.targets(thread_set, target).items():
         home = cta if cta in homes else next(iter(homes))
         key = (home, barrier.memory.serial, barrier.offset)
-        complete_on(machine, strand, operation, key, size_ * threads, sized(target, size_), cta)
+        complete_on(machine, thread_set, operation, key, size_ * threads, sized(target, size_), cta)
 
 
 def bulk_across(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     target: Address | None,
     source: Address | None,
     barrier: Address | None,
     size_: int | None,
 ) -> None:
-    """A copy from shared memory into that of another CTA, which reads here until its bytes complete there."""
-    bulk_load(machine, strand, operation, target, barrier, size_)
+    """A copy from shared memory to that of another CTA: it reads here until its bytes complete there."""
+    bulk_load(machine, thread_set, operation, target, barrier, size_)
     if barrier is None or barrier.offset is None:
         return
-    for home in machine.targets(strand, barrier):
+    for home in machine.targets(thread_set, barrier):
         key = (home, barrier.memory.serial, barrier.offset)
         held = machine.barriers.get(key)
         if held is not None:
             agents = (barrier_agent(key),)
-            access(machine, strand, operation, sized(source, size_), ".tma", False, agents, held.phase + 1)
+            access(machine, thread_set, operation, sized(source, size_), ".tma", False, agents, held.phase + 1)
 
 
-def _tma_load(machine: Machine, strand: Strand, instruction: Instruction, target: Address | None) -> None:
+def _tma_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction, target: Address | None) -> None:
     """A bulk copy into shared memory that completes on the barrier that was set on its atom."""
     operation = instruction.operation
-    fields = strand.values[instruction.inputs[0]]
+    fields = thread_set.values[instruction.inputs[0]]
     barrier = fields.barrier if isinstance(fields, Fields) else None
     mask = fields.mask if isinstance(fields, Fields) else None
     if barrier is None or barrier.offset is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
+        raise Unfollowed(operation, "copy_barrier")
     text = instruction.types[0] if instruction.types else ""
     ctas_of_atom = _collecting(text)
     size_ = _bytes(text, instruction.types[1] if len(instruction.types) > 1 else "")
     if size_ is None:
-        raise Unfollowed(operation, "the bytes of the bulk copy are not known")
-    if len(strand.threads) == 1 and machine.shape.threads > 1:
-        machine.fault(
-            "PR140",
-            operation,
-            "one elected thread executes this bulk copy, which elects a thread by itself and needs a whole warp",
-            "move it out of the region under nvvm.elect.sync",
-        )
-    receivers = [strand.cta]
-    shared = _sharing(words(operation), strand.cta, machine.shape.ctas)
+        raise Unfollowed(operation, "copy_bytes")
+    if len(thread_set.threads) == 1 and machine.shape.threads > 1:
+        machine.report("PR140", "here", operation)
+    receivers = [thread_set.cta]
+    shared = _sharing(words(operation), thread_set.cta, machine.shape.ctas)
     if shared is not None:
         mask = sum(1 << cta for cta in shared)
     if isinstance(mask, int):
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
-        # The instructions of the receiving CTAs share the tile: each fetches a part and sends that to all of them.
+        # Each receiving CTA issues the copy of a part of the tile, and multicasts it to all of them.
         size_ //= max(mask.bit_count(), 1)
     elif mask is not None or "mcast = true" in text:
-        raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
-    for _ in strand.warps:
+        raise Unfollowed(operation, "copy_receivers")
+    for _ in thread_set.warps:
         for cta in receivers:
             home = cta & ~1 if ctas_of_atom == 2 else cta
-            complete_on(machine, strand, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta)
+            complete_on(
+                machine, thread_set, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta
+            )
 
 
 def complete_on(
     machine: Machine,
-    strand: Strand,
+    thread_set: ThreadSet,
     operation: Operation,
     key: BarrierKey,
     size_: int | None,
@@ -237,17 +246,15 @@ def complete_on(
     """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
     barrier = machine.barriers.get(key)
     if barrier is None:
-        machine.fault(
-            "PR120", operation, f"the barrier {barrier_name(machine, key)} of this copy was never initialised"
-        )
+        machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
         return
     if not barrier.published:
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
-        # It belongs to the phase that was announced last, and brings what that still lacks.
+        # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
-    access(machine, strand, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
@@ -260,9 +267,9 @@ _MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
 
 @lru_cache(maxsize=4096)
 def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
-    """The CTAs that a copy of a whole block brings one tile to, each of them a part: those of one place in its layout.
+    """The CTAs that a block copy multicasts one tile to, each a part of it: those of one coordinate of its layout.
 
-    The CTAs of a pair have halves of their own of what their MMA takes.
+    The CTAs of a pair each have their half of the operands of their MMA.
     """
     found = _MULTICAST.search(text)
     kind = read_type(f"!cute.layout<{found[1]}>") if found is not None else None
@@ -275,7 +282,7 @@ def _sharing(text: str, cta: int, ctas: int) -> list[int] | None:
 
 
 def _bytes(atom: str, text: str) -> int | None:
-    """The bytes that a copy from a tensor of coordinates brings: those of one instruction as often as it takes.
+    """The bytes that a copy from a tensor of coordinates delivers: those of one instruction times the instructions.
 
     The first mode of the tensor is the box of one instruction beside how many boxes there are; all others count boxes.
     """
@@ -300,47 +307,46 @@ def _collecting(atom: str) -> int:
 
 
 @action("bulk_load")
-def _bulk_load(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A bulk tensor copy in the style of primitives: its bytes are those of the box of its tensor map."""
     operation = instruction.operation
-    target, tensor_map, barrier = (address(strand, instruction, place) for place in range(3))
+    target, tensor_map, barrier = (address(thread_set, instruction, place) for place in range(3))
     if barrier is None or barrier.offset is None or target is None:
-        raise Unfollowed(operation, "the barrier of the bulk copy is not known")
-    boxes = machine.state.get("boxes")
-    size_ = boxes.get(-tensor_map.memory.serial) if isinstance(boxes, dict) and tensor_map is not None else None
-    mask = named_operand(machine, strand, instruction, "multicast_mask")
-    chosen = named_operand(machine, strand, instruction, "predicate")
-    times = len(strand.threads)
+        raise Unfollowed(operation, "copy_barrier")
+    size_ = machine.module.boxes.get(-tensor_map.memory.serial) if tensor_map is not None else None
+    mask = named_operand(machine, thread_set, instruction, "multicast_mask")
+    chosen = named_operand(machine, thread_set, instruction, "predicate")
+    times = len(thread_set.threads)
     if isinstance(chosen, Lanes):
-        times = sum(chosen.each[thread] == 1 for thread in strand.threads)
+        times = sum(chosen.each[thread] == 1 for thread in thread_set.threads)
     elif chosen == 0:
         times = 0
-    receivers = [strand.cta if target.cta is None else target.cta]
+    receivers = [thread_set.cta if target.cta is None else target.cta]
     if "multicast_mask" in words(operation):
         if not isinstance(mask, int):
-            raise Unfollowed(operation, "the CTAs that the bulk copy is sent to are not known")
+            raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
     for _ in range(times):
         for cta in receivers:
             if not isinstance(cta, int):
-                raise Unfollowed(operation, "the CTA that the bulk copy is sent to is not known")
+                raise Unfollowed(operation, "copy_receiver")
             home = cta & ~1 if barrier.leader else cta
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
-            complete_on(machine, strand, operation, key, size_, replace(target, extent=target.extent or size_), cta)
-    return strand.place + 1
+            complete_on(machine, thread_set, operation, key, size_, replace(target, extent=target.extent or size_), cta)
+    return thread_set.place + 1
 
 
 @action("cancel")
-def _cancel(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """An asynchronous question that answers on a barrier, in all CTAs of the cluster where it says so."""
-    where, barrier = address(strand, instruction, 0), address(strand, instruction, 1)
+def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """clusterlaunchcontrol.try_cancel: the response completes on a barrier, in all CTAs of the cluster if multicast."""
+    where, barrier = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if barrier is None or barrier.offset is None:
-        raise Unfollowed(instruction.operation, "the barrier of the answer is not known")
+        raise Unfollowed(instruction.operation, "answer_barrier")
     every = "multicast" in words(instruction.operation)
     size_ = limit(machine, "cancel_bytes")
-    for cta in range(machine.shape.ctas) if every else (strand.cta,):
+    for cta in range(machine.shape.ctas) if every else (thread_set.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, strand, instruction.operation, key, size_, where, cta)
-    return strand.place + 1
+        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta)
+    return thread_set.place + 1

@@ -14,7 +14,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.vector_clock import Clock
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import ThreadSet
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 
@@ -23,119 +23,109 @@ action = registrar(ACTIONS)
 
 
 @action("mma")
-def _mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """``cute.gemm``: warp MMA, wgmma or tcgen05.mma by where its operands are."""
     kinds = [memory_kind(text) for text in instruction.types]
     spaces = [kind.space if kind is not None else "" for kind in kinds]
     operation = instruction.operation
     if "tmem" in spaces[:2]:
-        _tensor_mma(machine, strand, instruction, spaces)
+        _tensor_mma(machine, thread_set, instruction, spaces)
     elif "smem_desc_view" in spaces:
-        _wgmma(machine, strand, instruction, spaces)
+        _wgmma(machine, thread_set, instruction, spaces)
     else:
         for place in range(1, len(instruction.inputs)):
-            generic(machine, strand, operation, address(strand, instruction, place), place == 1, "")
-    return strand.place + 1
+            generic(machine, thread_set, operation, address(thread_set, instruction, place), place == 1, "")
+    return thread_set.place + 1
 
 
 @action("raw_wgmma")
-def _raw_wgmma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """``nvvm.wgmma.mma_async``: its registers are SSA values, so what is asked is the fence, the commit, the wait."""
-    _wgmma(machine, strand, instruction, ())
-    return strand.place + 1
+def _raw_wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """``nvvm.wgmma.mma_async``: its registers are SSA values, so only fence, commit and wait are verified."""
+    _wgmma(machine, thread_set, instruction, ())
+    return thread_set.place + 1
 
 
-def _wgmma(machine: Machine, strand: Strand, instruction: Instruction, spaces: Sequence[str]) -> None:
+def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, spaces: Sequence[str]) -> None:
     operation = instruction.operation
-    queue = strand.queue("wgmma")
+    queue = thread_set.queue("wgmma")
     moment = machine.tick()
     used: set[tuple[int, int, int]] = set()
     for place in range(1, len(instruction.inputs)):
-        where = address(strand, instruction, place)
+        where = address(thread_set, instruction, place)
         if where is None:
             continue
         if where.memory.space == "rmem":
             used.add(span(where))
         elif where.memory.space == "smem":
-            agents = tuple(("wgmma", strand.cta, warp) for warp in strand.warps)
-            access(machine, strand, operation, where, ".wgmma", False, agents, moment)
-    touched = next((strand.touched[one[0]] for one in used if one[0] in strand.touched), None)
-    if not strand.fenced:
-        machine.fault(
-            "PR102",
-            operation,
-            "no wgmma.fence stands before the first wgmma",
-            "put nvvm.wgmma.fence.aligned before it",
-        )
-        strand.fenced = True
+            agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
+            access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
+    touched = next((one[0] for one in used if one[0] in thread_set.touched), None)
+    if not thread_set.fenced:
+        machine.report("PR102", "first", operation)
+        thread_set.fenced = True
     elif touched is not None:
-        machine.fault(
-            "PR102",
-            operation,
-            "registers of this wgmma were accessed since the last wgmma.fence",
-            "put nvvm.wgmma.fence.aligned between the access and the wgmma",
-            (("they are accessed here", touched),),
-        )
+        name = machine.allocations.by_serial[touched].name
+        machine.report("PR102", "written", operation, at=(("write", thread_set.touched[touched]),), registers=name)
     for one in used:
-        strand.touched.pop(one[0], None)
+        thread_set.touched.pop(one[0], None)
     queue.add(operation, moment)
     queue.open.registers |= used
 
 
-def _tensor_mma(machine: Machine, strand: Strand, instruction: Instruction, spaces: Sequence[str]) -> None:
+def _tensor_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, spaces: Sequence[str]) -> None:
     operation = instruction.operation
     moment = machine.tick()
-    agents = (("tc", strand.cta, strand.warps[0]),)
-    ctas = _mma_ctas(machine, strand, instruction.types[0] if instruction.types else "")
+    agents = (("tc", thread_set.cta, thread_set.warps[0]),)
+    ctas = _mma_ctas(machine, thread_set, instruction.types[0] if instruction.types else "")
     grouped(machine, operation, len(ctas) == 2)
     for place in range(1, len(instruction.inputs)):
-        where = address(strand, instruction, place)
+        where = address(thread_set, instruction, place)
         if where is None:
             continue
         writes = place in (1, len(instruction.inputs) - 1) and where.memory.space == "tmem"
         if where.memory.space == "tmem":
-            live(machine, strand, operation, where)
-        access(machine, strand, operation, where, ".mma", writes, agents, moment, ctas=ctas)
+            live(machine, thread_set, operation, where)
+        access(machine, thread_set, operation, where, ".mma", writes, agents, moment, ctas=ctas)
 
 
-def _mma_ctas(machine: Machine, strand: Strand, text: str) -> tuple[int, ...]:
+def _mma_ctas(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
     try:
         tree = type_tree(text)
     except SyntaxFault:
-        return (strand.cta,)
+        return (thread_set.cta,)
     for node in tree.walk():
         if node.kind is Kind.TYPE and node.text.startswith("!cute_nvgpu.sm100"):
             parameter = node.parameter("num_cta") or node.parameter("cta_group")
             numbers = [n.text for n in (parameter.walk() if parameter is not None else ()) if n.kind is Kind.NUMBER]
             if numbers == ["2"]:
-                return cta_pair(machine, strand, "cta_2")
-    return cta_pair(machine, strand, text)
+                return cta_pair(machine, thread_set, "cta_2")
+    return cta_pair(machine, thread_set, text)
 
 
 @action("raw_mma")
-def _raw_mma(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     moment = machine.tick()
-    agents = (("tc", strand.cta, strand.warps[0]),)
-    ctas = cta_pair(machine, strand, words(instruction.operation))
+    agents = (("tc", thread_set.cta, thread_set.warps[0]),)
+    ctas = cta_pair(machine, thread_set, words(instruction.operation))
     grouped(machine, instruction.operation, len(ctas) == 2)
     for place in (0, 1):
-        where = address(strand, instruction, place)
+        where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "tmem":
-            access(machine, strand, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
-    return strand.place + 1
+            access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
+    return thread_set.place + 1
 
 
 @action("mma_commit")
-def _mma_commit(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     grouped(machine, instruction.operation, "cta_2" in words(instruction.operation))
     clock = Clock()
-    clock.learn(("tc", strand.cta, strand.warps[0]), machine.tick())
-    clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in strand.clock.known.items()})
-    mask = integer(machine, strand, instruction, 1) if len(instruction.inputs) > 1 else None
+    clock.learn(("tc", thread_set.cta, thread_set.warps[0]), machine.tick())
+    clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in thread_set.clock.known.items()})
+    mask = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else None
     if len(instruction.inputs) > 1 and mask is None:
-        raise Unfollowed(instruction.operation, "the mask of the commit is not known")
-    for key, threads in barrier_keys(machine, strand, instruction, 0).items():
+        raise Unfollowed(instruction.operation, "commit_mask")
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         ctas = [key[0]] if mask is None else [c for c in range(machine.shape.ctas) if mask >> c & 1]
         for cta in ctas:
-            arrive(machine, strand, instruction, (cta, *key[1:]), threads, clock)
-    return strand.place + 1
+            arrive(machine, thread_set, instruction, (cta, *key[1:]), threads, clock)
+    return thread_set.place + 1

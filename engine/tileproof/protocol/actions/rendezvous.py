@@ -1,4 +1,4 @@
-"""Barriers at which threads meet: of the CTA, named ones, of a warp, of the cluster."""
+"""Barriers of threads: of the CTA, named ones, of a warp, of the cluster."""
 
 from __future__ import annotations
 
@@ -7,95 +7,81 @@ from collections.abc import Sequence
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
-from tileproof.protocol.machine import Machine, Unfollowed, Use
+from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Use
 from tileproof.protocol.vector_clock import Clock
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.warps import BarrierName, OnBarrier, OnCluster, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _rendezvous(machine: Machine, strand: Strand, name: tuple[int, object], arriving: int, wanted: int) -> int:
-    """Wait until as many threads are at one barrier as it takes."""
-    if strand.passed == name:
-        strand.passed = None
-        return strand.place + 1
-    there = machine.rendezvous.setdefault(name, [])
-    if strand not in there:
-        _uses(machine, strand, strand.place, name, wanted)
-        there.append(strand)
+def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int) -> int:
+    """Wait at a barrier until as many threads as it expects have arrived."""
+    if thread_set.passed == name:
+        thread_set.passed = None
+        return thread_set.place + 1
+    there = machine.named.waiting.setdefault(name, [])
+    if thread_set not in there:
+        _uses(machine, thread_set, thread_set.place, name, wanted)
+        there.append(thread_set)
     if _threads(there) < wanted:
-        strand.blocked = ("threads", (name, wanted))
+        thread_set.blocked = OnBarrier(name, wanted)
         return WAITS
-    _crowded(machine, strand, name, there, wanted)
-    machine.meet_all(there)
+    _surplus_threads(machine, thread_set, name, there, wanted)
+    machine.synchronise(there)
     for other in there:
-        if other is not strand:
+        if other is not thread_set:
             other.passed = name
-    machine.rendezvous[name] = []
-    machine.uses[name].complete = machine.now
-    return strand.place + 1
+    machine.named.waiting[name] = []
+    machine.named.uses[name].complete = machine.now
+    return thread_set.place + 1
 
 
-def _threads(there: Sequence[Strand]) -> int:
-    """How many threads a barrier takes these for: it counts whole warps."""
-    return sum(32 * len(strand.warps) for strand in there)
+def _threads(there: Sequence[ThreadSet]) -> int:
+    """How many threads a barrier counts for these: it counts whole warps."""
+    return sum(32 * len(thread_set.warps) for thread_set in there)
 
 
-def _crowded(machine: Machine, strand: Strand, name: tuple[int, object], there: Sequence[Strand], wanted: int) -> None:
-    """More threads come than a barrier counts. Where each has a barrier of its own, they are not known to meet."""
+def _surplus_threads(
+    machine: Machine, thread_set: ThreadSet, name: BarrierName, there: Sequence[ThreadSet], wanted: int
+) -> None:
+    """Report more arrivals than a barrier expects; not where its ID is unknown: there may be several."""
     count = _threads(there)
-    if count > wanted and name[1] is not None and not machine.uses[name].disputed:
-        machine.fault(
-            "PR136",
-            machine.program.code[strand.place].operation,
-            f"{count} threads come at the named barrier {name[1]}, which counts {wanted}: it lets go on those that "
-            "come first",
-            f"count {count} threads, or give each group of {wanted} a barrier of its own",
-        )
+    if count > wanted and name[1] is not None and not machine.named.uses[name].disputed:
+        operation = machine.program.code[thread_set.place].operation
+        machine.report("PR136", "here", operation, id=name[1], count=wanted, arrivals=count)
 
 
-def _uses(machine: Machine, strand: Strand, place: int, name: tuple[int, object], wanted: int) -> None:
-    """A strand comes to a named barrier: it has to be the use that the others mean, and one after the last use."""
+def _uses(machine: Machine, thread_set: ThreadSet, place: int, name: BarrierName, wanted: int) -> None:
+    """A thread set arrives at a named barrier: report another count, or a use not ordered after the last one."""
     operation = machine.program.code[place].operation
-    last = machine.uses.get(name)
+    last = machine.named.uses.get(name)
     if last is None or last.complete is not None:
-        machine.uses[name] = Use(wanted, operation)
+        machine.named.uses[name] = Use(wanted, operation)
     if last is not None and last.complete is None and last.wanted != wanted:
-        machine.fault(
-            "PR133",
-            operation,
-            f"the named barrier {name[1]} counts {wanted} threads here and {last.wanted} where other threads use it",
-            "give each use a barrier of its own",
-            (("it is used here", last.operation),),
-        )
+        other = (("other", last.operation),)
+        machine.report("PR133", "counts", operation, at=other, id=name[1], count=wanted, other=last.wanted)
         last.wanted, last.disputed = wanted, True
-    elif last is not None and last.complete is not None and not _follows(strand, last.warps, last.complete):
-        machine.fault(
-            "PR133",
-            operation,
-            f"the named barrier {name[1]} is used here by threads that its last use does not order: which threads "
-            "it lets go on is left to chance",
-            "give each use a barrier of its own",
-            (("it is used here", last.operation),),
-        )
-    machine.uses[name].warps.update(strand.warps)
+    elif last is not None and last.complete is not None and not _follows(thread_set, last.warps, last.complete):
+        machine.report("PR133", "order", operation, at=(("other", last.operation),), id=name[1])
+    machine.named.uses[name].warps.update(thread_set.warps)
 
 
-def _follows(strand: Strand, warps: set[int], moment: int) -> bool:
-    """Whether a strand is one of these warps, or knows of one that it went on after a moment."""
-    known = strand.clock.known
-    return not warps.isdisjoint(strand.warps) or any(known.get((strand.cta, w), -1) > moment for w in warps)
+def _follows(thread_set: ThreadSet, warps: set[int], moment: int) -> bool:
+    """Whether a thread set has one of these warps, or is ordered after one of them at a later moment."""
+    known = thread_set.clock.known
+    return not warps.isdisjoint(thread_set.warps) or any(known.get((thread_set.cta, w), -1) > moment for w in warps)
 
 
 @action("cta_barrier")
-def _cta_barrier(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    ident, wanted = _named(machine, strand, instruction)
-    return _rendezvous(machine, strand, (strand.cta, ident), 0, wanted)
+def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    ident, wanted = _named(machine, thread_set, instruction)
+    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted)
 
 
-def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[int | None, int]:
+def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int | None, int]:
     every = -(-machine.shape.threads // 32) * 32
     operation = instruction.operation
     segments = operation.attribute("operandSegmentSizes")
@@ -104,88 +90,100 @@ def _named(machine: Machine, strand: Strand, instruction: Instruction) -> tuple[
     if segments is not None:
         counts = [int(n) for n in re.findall(r"\d+", segments.text.partition(":")[2])]
         has_id, has_count = counts[:1] == [1], counts[1:2] == [1]
-    ident = integer(machine, strand, instruction, 0) if has_id else 0
-    wanted = integer(machine, strand, instruction, 1 if has_id else 0) if has_count else every
+    ident = integer(machine, thread_set, instruction, 0) if has_id else 0
+    wanted = integer(machine, thread_set, instruction, 1 if has_id else 0) if has_count else every
     if wanted is None:
-        raise Unfollowed(operation, "the number of threads at the barrier is not known")
+        raise Unfollowed(operation, "thread_count")
     if wanted % 32 or wanted > every:
-        machine.fault(
-            "PR131",
-            operation,
-            f"the barrier waits for {wanted} threads; a CTA has {every} and they come by warps of 32",
-        )
+        machine.report("PR131", "here", operation, count=wanted, threads=every)
         wanted = min(-(-wanted // 32) * 32, every)
     count = limit(machine, "named_barriers")
     if ident is not None and not 0 <= ident < count:
-        machine.fault("PR132", operation, f"there is no named barrier {ident}: a CTA has those from 0 to {count - 1}")
+        machine.report("PR132", "here", operation, id=ident, last=count - 1)
     return ident, wanted
 
 
 @action("cta_arrive")
-def _cta_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    ident, wanted = _named(machine, strand, instruction)
-    name = (strand.cta, ident)
-    there = machine.rendezvous.setdefault(name, [])
-    _uses(machine, strand, strand.place, name, wanted)
-    ghost = strand.part(strand.threads)
-    ghost.clock = machine.arriving(strand)
-    there.append(ghost)
+def _cta_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    ident, wanted = _named(machine, thread_set, instruction)
+    name = (thread_set.cta, ident)
+    there = machine.named.waiting.setdefault(name, [])
+    _uses(machine, thread_set, thread_set.place, name, wanted)
+    arrived = thread_set.part(thread_set.threads)
+    arrived.clock = machine.arriving(thread_set)
+    there.append(arrived)
     if _threads(there) >= wanted:
-        _crowded(machine, strand, name, there, wanted)
-        machine.meet_all(there)
+        _surplus_threads(machine, thread_set, name, there, wanted)
+        machine.synchronise(there)
         for other in there:
             other.passed = name
-        machine.rendezvous[name] = []
-        machine.uses[name].complete = machine.now
-    return strand.place + 1
+        machine.named.waiting[name] = []
+        machine.named.uses[name].complete = machine.now
+    return thread_set.place + 1
+
+
+def threads_missing(machine: Machine, thread_set: ThreadSet) -> None:
+    """Report a thread set that waits for ever at a barrier of threads, or of the cluster."""
+    operation = machine.program.code[thread_set.place].operation
+    wait = thread_set.blocked
+    if not isinstance(wait, OnBarrier):
+        expected = machine.shape.threads * machine.shape.ctas
+        machine.report("PR130", "cluster", operation, expected=expected, reach=machine.cluster.threads)
+        return
+    reach = _threads(machine.named.waiting.get(wait.name, ()))
+    if wait.name[1] is None:
+        machine.report("PR130", "unnamed", operation, expected=wait.expected, reach=reach)
+    else:
+        machine.report("PR130", "named", operation, barrier=wait.name[1], expected=wait.expected, reach=reach)
 
 
 @action("warp_sync")
-def _warp_sync(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    return strand.place + 1
+def _warp_sync(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    return thread_set.place + 1
 
 
 @action("cluster_fence")
-def _cluster_fence(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    machine.wide[strand.cta] = machine.tick()
-    return strand.place + 1
+def _cluster_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    machine.releases.cluster_scope[thread_set.cta] = machine.tick()
+    return thread_set.place + 1
 
 
 @action("cluster_arrive")
-def _cluster_arrive(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _cluster_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     if not instruction.operation.name.endswith("relaxed"):
-        machine.wide[strand.cta] = machine.tick()
-    held = machine.state.setdefault("cluster", {"threads": 0, "clock": Clock(), "phase": 0, "done": Clock()})
-    assert isinstance(held, dict)
-    held["clock"].join(machine.arriving(strand))
-    held["threads"] += len(strand.threads)
-    if strand.arrived is not None:
-        unwaited(machine, strand.arrived)
-    strand.arrived = instruction.operation
-    strand.values[0] = held["phase"]
-    if held["threads"] >= machine.shape.threads * machine.shape.ctas:
-        held["phase"] += 1
-        held["done"].join(held["clock"])
-        held["clock"], held["threads"] = Clock(), 0
-    return strand.place + 1
+        machine.releases.cluster_scope[thread_set.cta] = machine.tick()
+    held = machine.cluster
+    held.used = True
+    held.gathered.join(machine.arriving(thread_set))
+    held.threads += len(thread_set.threads)
+    if thread_set.arrived is not None:
+        unwaited(machine, thread_set.arrived)
+    thread_set.arrived = instruction.operation
+    thread_set.values[0] = held.phase
+    if held.threads >= machine.shape.threads * machine.shape.ctas:
+        held.phase += 1
+        held.done.join(held.gathered)
+        held.gathered, held.threads = Clock(), 0
+    return thread_set.place + 1
 
 
 def unwaited(machine: Machine, arrival: Operation) -> None:
-    machine.fault("PR134", arrival, "these threads arrive at the barrier of the cluster and do not wait for its end")
+    """Report an arrival at the cluster barrier that no wait follows."""
+    machine.report("PR134", "here", arrival)
 
 
 @action("cluster_wait")
-def _cluster_wait(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    held = machine.state.get("cluster")
-    mine = strand.values[0]
-    if strand.arrived is None:
-        machine.fault("PR135", instruction.operation, "these threads did not arrive at the barrier of the cluster")
-    if not isinstance(held, dict) or not isinstance(mine, int):
-        return strand.place + 1
-    if held["phase"] <= mine:
-        strand.blocked = ("cluster", None)
+def _cluster_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    held = machine.cluster
+    mine = thread_set.values[0]
+    if thread_set.arrived is None:
+        machine.report("PR135", "here", instruction.operation)
+    if not held.used or not isinstance(mine, int):
+        return thread_set.place + 1
+    if held.phase <= mine:
+        thread_set.blocked = OnCluster()
         return WAITS
-    strand.clock.join(held["done"])
-    strand.version += 1
-    strand.arrived = None
-    return strand.place + 1
+    thread_set.clock.join(held.done)
+    thread_set.version += 1
+    thread_set.arrived = None
+    return thread_set.place + 1

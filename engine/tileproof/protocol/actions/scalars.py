@@ -1,4 +1,4 @@
-"""Values a thread has of itself: indices, election, the peer's addresses, its allocations."""
+"""Values of a thread: special registers, election, addresses of a peer CTA, allocations."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Lanes, Memory, Value
-from tileproof.protocol.warps import Strand
+from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
 @action("index")
-def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
+def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A special register."""
     name = instruction.operation.name.removeprefix("nvvm.read.ptx.sreg.")
     what, _, axis = name.rpartition(".")
     shape = machine.shape
     x, y, _z = shape.block
     cx, cy, cz = shape.cluster
-    rank = strand.cta
+    rank = thread_set.cta
     at = {"x": 0, "y": 1, "z": 2}.get(axis)
     value: Value = None
     threads = range(shape.threads)
@@ -51,14 +51,18 @@ def _index(machine: Machine, strand: Strand, instruction: Instruction) -> int:
         value = Lanes(tuple(t % 32 for t in threads))
     elif name == "warpid":
         value = Lanes(tuple(t // 32 for t in threads))
-    result(strand, instruction, value)
-    return strand.place + 1
+    result(thread_set, instruction, value)
+    return thread_set.place + 1
 
 
 @action("elect")
-def _elect(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    result(strand, instruction, 1 if len(strand.threads) == 1 else _elected(strand.threads, machine.shape.threads))
-    return strand.place + 1
+def _elect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    result(
+        thread_set,
+        instruction,
+        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, machine.shape.threads),
+    )
+    return thread_set.place + 1
 
 
 @lru_cache(maxsize=256)
@@ -71,14 +75,14 @@ def _elected(threads: tuple[int, ...], count: int) -> Lanes:
 
 
 @action("peer")
-def _peer(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    where = address(strand, instruction, 0)
-    cta = operand(strand, instruction, 1)
+def _peer(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    where = address(thread_set, instruction, 0)
+    cta = operand(thread_set, instruction, 1)
     value: Value = None
     if where is not None and isinstance(cta, int | Lanes):
         value = replace(where, cta=cta)
-    result(strand, instruction, value)
-    return strand.place + 1
+    result(thread_set, instruction, value)
+    return thread_set.place + 1
 
 
 _FIELD = re.compile(r'"([^":]+):(\d+):(\d+)"')
@@ -88,15 +92,15 @@ _SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
 
 
 @action("allocate")
-def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int:
-    """Every run of an allocation gives the same memory; registers belong to a strand, which is why they need no CTA."""
+def _allocate(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """An allocation is one memory however often it runs; registers belong to a thread set, so they need no CTA."""
     operation = instruction.operation
-    key: tuple[str, int | str] = ("memory", id(operation))
+    key: int | str = id(operation)
     if operation.name == "llvm.mlir.addressof":
-        key = ("global", operation.pieces[0].partition("@")[2].partition(" ")[0])
+        key = operation.pieces[0].partition("@")[2].partition(" ")[0]
     kind = type_of_result(machine, operation)
-    memory = machine.state.get(key)
-    if not isinstance(memory, Memory):
+    memory = machine.allocations.by_origin.get(key)
+    if memory is None:
         space = "smem"
         text = words(operation)
         named = _SPACE.search(kind) or _SPACE.search(text)
@@ -105,13 +109,11 @@ def _allocate(machine: Machine, strand: Strand, instruction: Instruction) -> int
         fields = operation.attribute("smem.struct_fields")
         parts = tuple((n, int(b), int(o)) for n, b, o in _FIELD.findall(fields.text)) if fields is not None else ()
         name = operation.results[0].name if operation.results else space
-        memory = Memory(name, space, len(machine.memories) + 1, parts)
-        machine.memories[memory.serial] = memory
-        machine.state[key] = memory
+        memory = machine.allocations.by_origin[key] = machine.allocations.add(name, space, parts)
     found = read_type(kind)
     unit = 8
     match found:
         case Tensor(iterator=Pointer(element=element)) | Pointer(element=element):
             unit = element_bits(element) or 8
-    result(strand, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
-    return strand.place + 1
+    result(thread_set, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
+    return thread_set.place + 1

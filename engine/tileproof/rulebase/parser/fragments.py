@@ -9,7 +9,7 @@ from lark import Token, Transformer
 
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Place
-from tileproof.rulebase.fragment import Applies, Fragment, Modes, Row, Step, Taken, ThreadValues
+from tileproof.rulebase.fragment import Applies, Fragment, LayoutLeaf, Modes, Row, Taken, ThreadValues
 from tileproof.rulebase.references import Citation
 from tileproof.syntax import SyntaxFault, end_of, start_of
 
@@ -48,9 +48,9 @@ class FragmentBuilder(Transformer[Token, Any]):
             raise SyntaxFault("an extent is a product or a quotient", *self._place(operator).span)
         return Arithmetic(str(operator), left, right, Span(left.span.start, right.span.end))
 
-    def step(self, items: list[Any]) -> Step:
+    def step(self, items: list[Any]) -> LayoutLeaf:
         value: Expression = items[0]
-        return Step(value, tuple(map(int, items[1:])))
+        return LayoutLeaf(value, tuple(map(int, items[1:])))
 
     def nested_modes(self, items: list[Modes]) -> Modes:
         return tuple(items)
@@ -109,4 +109,4 @@ class FragmentBuilder(Transformer[Token, Any]):
 
 
 def _profile(modes: Modes) -> Any:
-    return None if isinstance(modes, Step) else tuple(map(_profile, modes))
+    return None if isinstance(modes, LayoutLeaf) else tuple(map(_profile, modes))

@@ -21,6 +21,7 @@ from tileproof.rulebase.declarations import (
     Atom,
     Binding,
     Bounded,
+    Case,
     Domain,
     Enum,
     Enumerated,
@@ -472,7 +473,26 @@ class _FileBuilder(ReferenceBuilder):
 
     def finding(self, items: list[Any]) -> Finding:
         code, name, *parts = items
-        return Finding(name=str(name), **self._clauses(code, parts))
+        cases = _unique(list(_all("case", parts)), "case")
+        places = _unique(list(_all("at", parts)), "place")
+        return Finding(name=str(name), cases=cases, places=places, **self._clauses(code, parts))
+
+    def stated(self, items: list[Token]) -> Part:
+        return Part("fact", (items[0], str(items[1]) if len(items) > 1 else None))
+
+    def case_hint(self, items: list[Token]) -> Part:
+        return Part("hint", _string(items))
+
+    def case(self, items: list[Any]) -> Part:
+        name, *rest = items
+        parts = [item for item in rest if isinstance(item, Part)]
+        strings = [item for item in rest if isinstance(item, Token)]
+        facts = _unique(list(_all("fact", parts)), "fact")
+        hint = _only("hint", parts) or ""
+        return Part("case", (name, Case(str(name), facts, _string(strings), hint, self._place(name))))
+
+    def at(self, items: list[Token]) -> Part:
+        return Part("at", (items[0], _string(items[1:])))
 
 
 def _string(tokens: Sequence[Token]) -> str:

@@ -1,0 +1,195 @@
+"""What the machine keeps beside the thread sets: one record for each concern, written by the actions named there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.memory import Access
+from tileproof.protocol.values import Address, Allocation
+from tileproof.protocol.vector_clock import Agent, Clock
+from tileproof.protocol.warps import BarrierName, ThreadSet
+
+Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, allocation, byte
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the module says of a kernel.
+
+    Attributes:
+        resolve: a type without aliases.
+        boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
+    """
+
+    resolve: Callable[[str], str]
+    boxes: dict[int, int]
+
+
+@dataclass(slots=True)
+class Allocations:
+    """Memory (``scalars``, ``tensor_memory``): by serial number, and by the operation or global that stands for it."""
+
+    by_serial: dict[int, Allocation] = field(default_factory=dict)
+    by_origin: dict[int | str, Allocation] = field(default_factory=dict)
+
+    def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
+        """A new allocation."""
+        memory = Allocation(name, space, len(self.by_serial) + 1, fields)
+        self.by_serial[memory.serial] = memory
+        return memory
+
+
+@dataclass(slots=True)
+class Barrier:
+    """An mbarrier object (``barriers``, ``copies``).
+
+    Attributes:
+        count, pending: expected arrivals of a phase, and the pending count of the current one.
+        bytes: tx-count of the current phase; negative where copies came before expect_tx.
+        phase: how many phases are complete.
+        gathered, done: what those know that have arrived in this phase, and in all complete ones.
+        expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
+        expecting, arriving, copying: the last operation of each kind, for messages.
+        announced: the phase of the last expect_tx.
+        sources: what ever arrived at it, by ``id`` of the operations.
+        seen: how many phases were complete when a thread last waited for one.
+        overrun: whether it completed two phases or more between two waits, so that a parity came again.
+    """
+
+    name: str
+    count: int
+    operation: Operation
+    pending: int
+    initialised: Access
+    bytes: int = 0
+    phase: int = 0
+    gathered: Clock = field(default_factory=Clock)
+    done: Clock = field(default_factory=Clock)
+    published: bool = False
+    expected: int = 0
+    copied: int = 0
+    expecting: Operation | None = None
+    arriving: Operation | None = None
+    copying: Operation | None = None
+    announced: int = 0
+    sources: set[int] = field(default_factory=set)
+    seen: int = 0
+    overrun: bool = False
+
+
+@dataclass(slots=True)
+class Releases:
+    """When a CTA last released its writes to other CTAs (``barriers``, ``rendezvous``).
+
+    Attributes:
+        cta_scope: by an arrival at a barrier of another CTA with the scope of one CTA, which releases too little.
+        cluster_scope: by an arrival, or a fence, with the scope of the cluster.
+    """
+
+    cta_scope: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    cluster_scope: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Use:
+    """One use of a named barrier: how many threads it counts, the warps that arrived, and when it was complete.
+
+    Attributes:
+        disputed: whether threads arrived that count another number of them.
+    """
+
+    wanted: int
+    operation: Operation
+    warps: set[int] = field(default_factory=set)
+    complete: int | None = None
+    disputed: bool = False
+
+
+@dataclass(slots=True)
+class NamedBarriers:
+    """The barriers of threads of a CTA (``rendezvous``): who waits at each, and its last use."""
+
+    waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)
+    uses: dict[BarrierName, Use] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterBarrier:
+    """The barrier of the cluster (``rendezvous``).
+
+    Attributes:
+        threads: that have arrived in the current phase.
+        phase: how many phases are complete.
+        gathered, done: what those know that have arrived in this phase, and in all complete ones.
+        used: whether any thread arrived there.
+    """
+
+    threads: int = 0
+    phase: int = 0
+    gathered: Clock = field(default_factory=Clock)
+    done: Clock = field(default_factory=Clock)
+    used: bool = False
+
+
+@dataclass(slots=True)
+class TensorMemory:
+    """Tensor memory (``tensor_memory``, ``elements``).
+
+    Attributes:
+        memory: all of it, once some was allocated.
+        allocated: first column, number of columns and the allocation, by CTA.
+        addresses: the addresses that allocations wrote to shared memory, by place.
+        writes: the agents, the moment and the operation of that write, until a read was found too early.
+        overwritten: what wrote over such an address since.
+        released: where a CTA relinquished its permit to allocate.
+        group: whether tcgen05 operations are of two CTAs, and the first of them.
+        outside: operations found to access columns that are not allocated, by ``id``.
+    """
+
+    memory: Allocation | None = None
+    allocated: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
+    addresses: dict[Place, Address] = field(default_factory=dict)
+    writes: dict[Place, tuple[tuple[Agent, ...], int, Operation]] = field(default_factory=dict)
+    overwritten: dict[Place, Operation] = field(default_factory=dict)
+    released: dict[int, Operation] = field(default_factory=dict)
+    group: tuple[bool, Operation] | None = None
+    outside: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
+
+    Attributes:
+        executed: the steps that were executed, by ``id`` of their operations.
+        guessed: the steps in loops that were left where they may not end, likewise.
+        skipped: whether a counted loop that takes part in the protocol had no turn.
+        passed_by: the same of a loop with a condition.
+        unknown: whether only data decide how many turns some loop has.
+        complete: whether the run ended before the limit of steps.
+    """
+
+    executed: set[int] = field(default_factory=set)
+    guessed: set[int] = field(default_factory=set)
+    skipped: bool = False
+    passed_by: bool = False
+    unknown: bool = False
+    complete: bool = True
+
+
+__all__ = [
+    "Allocations",
+    "Barrier",
+    "ClusterBarrier",
+    "Coverage",
+    "NamedBarriers",
+    "Place",
+    "Releases",
+    "Surroundings",
+    "TensorMemory",
+    "Use",
+]

@@ -1,0 +1,159 @@
+"""Findings of the engine: their words are in rules/, Python passes a code, a case and facts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from tileproof.base.source import Source
+from tileproof.rulebase.findings import state
+from tileproof.rulebase.load import RuleError, default_files, load
+
+ENGINE = Path(tileproof.__file__).parent
+BOOK = load(default_files())
+CODE = re.compile(r"(?:PR|IR|AT|PT)\d{3}")
+FOLLOWED = "PR190"
+NO_FACTS = {"at"}  # a keyword of Machine.report that is none
+
+
+def text_of(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def calls() -> Iterator[tuple[str, ast.Call, str]]:
+    """Each call that passes the code of a finding, with where it is and the code."""
+    for path in sorted(ENGINE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                for argument in node.args:
+                    if (code := text_of(argument)) is not None and CODE.fullmatch(code):
+                        yield f"{path.relative_to(ENGINE)}:{node.lineno}", node, code
+
+
+def reported() -> Iterator[tuple[str, str, str | None, set[str | None]]]:
+    """Where, code, case and names of facts of each call that reports."""
+    for where, call, code in calls():
+        texts = [text_of(argument) for argument in call.args]
+        at = texts.index(code) + 1
+        case = texts[at] if at < len(texts) else None
+        if code == FOLLOWED and case is None:
+            continue  # the cases of `Unfollowed` are collected by themselves
+        yield where, code, case, {keyword.arg for keyword in call.keywords} - NO_FACTS
+
+
+def test_calls_name_a_case_and_pass_its_facts():
+    seen = set()
+    wrong = []
+    for where, code, case, facts in reported():
+        declared = BOOK.findings[code].cases.get(case or "") if code in BOOK.findings else None
+        if declared is None:
+            wrong.append(f"{where}: {code} has no case {case}")
+        elif facts != declared.facts.keys():
+            wrong.append(f"{where}: {code} {case} states {sorted(declared.facts)}, not {sorted(map(str, facts))}")
+        seen.add((code, case))
+    assert not wrong
+    assert len(seen) > 90
+
+
+def test_every_case_is_reported_somewhere():
+    said = {(code, case) for _, code, case, _ in reported()}
+    for path in (ENGINE / "protocol").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Unfollowed", "_unfollowed"):
+                case = text_of(node.args[-1])
+                if case is not None:
+                    said.add(("PR190", case))
+                    assert BOOK.findings["PR190"].cases[case].facts == {}
+    declared = {(code, case) for code, finding in BOOK.findings.items() for case in finding.cases}
+    assert declared == said
+
+
+def named_places(path: Path) -> Iterator[tuple[str, str]]:
+    """Code and name of each other place that a report of a file passes, in its call or in a tuple assigned before."""
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        nodes = list(ast.walk(function))
+        tuples = {
+            target.id: node.value
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name)
+        }
+        for node in nodes:
+            codes = [code for a in node.args if (code := text_of(a) or "")] if isinstance(node, ast.Call) else []
+            for keyword in node.keywords if isinstance(node, ast.Call) and codes and CODE.fullmatch(codes[0]) else ():
+                if keyword.arg == "at":
+                    value = tuples[keyword.value.id] if isinstance(keyword.value, ast.Name) else keyword.value
+                    assert isinstance(value, ast.Tuple)
+                    for pair in value.elts:
+                        assert isinstance(pair, ast.Tuple)
+                        yield codes[0], text_of(pair.elts[0]) or ""
+
+
+def test_other_places_are_those_that_the_findings_declare():
+    named = {one for path in sorted((ENGINE / "protocol").rglob("*.py")) for one in named_places(path)}
+    assert named == {(code, name) for code, finding in BOOK.findings.items() for name in finding.places}
+
+
+def test_facts_that_a_case_does_not_declare_are_refused():
+    with pytest.raises(ValueError, match="PR132 here states id, last, not number"):
+        state(BOOK, "PR132", "here", number=16)
+    with pytest.raises(ValueError, match="PR132 has no case 'elsewhere'"):
+        state(BOOK, "PR132", "elsewhere", id=16, last=15)
+
+
+def test_a_hint_of_a_hazard_is_that_of_its_earlier_access():
+    said = state(BOOK, "PR112", "here", hazard="WAR", buffer="sA", access=".tma_write", earlier=".tma_read")
+    assert said.message == "WAR hazard on 'sA': the write by a bulk copy is not ordered after the read by a bulk store"
+    assert "cp.async.bulk.wait_group.read" in said.hint
+    mma = state(BOOK, "PR112", "here", hazard="WAR", buffer="sA", access=".tma_write", earlier=".mma_read")
+    assert "tcgen05.commit" in mma.hint
+
+
+WRONG = [
+    ('case here "{bytes}";', "{bytes} is no fact of case 'here': declare it, as in case here (bytes)"),
+    ('case here (bytes) "none";', "no text of case 'here' uses its fact 'bytes': write {bytes} or delete it"),
+    ('case here (a: colour) "{a}";', "no enum is called 'colour'"),
+    ('case here (a: plain) "{a}";', "every member of 'plain' needs a spelling, which the message shows"),
+    ('case here (a) "{hue(a)}";', "{hue(a)}: 'hue' needs one key, the enum of the fact, and one column"),
+    ('case here (a: shade) "{hue(a)}";', "{hue(a)}: 'hue' has no row for .dark"),
+    ('case here (a: shade) "{tint(a)}";', "{tint(a)}: no table of both contracts is called 'tint'"),
+    ('case here "{1 + 2}";', "case 'here': a placeholder is {fact} or {table(fact)}"),
+    ('case here (a) "{a}"; at there "{b}";', "{b} is no fact of case 'here': declare it, as in case here (b)"),
+    ('case here "one"; case here "two";', "case 'here' is declared twice"),
+]
+AROUND = """\
+enum plain {{ .a; }}
+enum shade {{ .light "light"; .dark "dark"; }}
+table hue (shade: shade) -> text source "s" {{ .light "bright"; }}
+finding ZZ900 some-fault {{
+  error "general"
+  source "s"
+  {}
+}}
+"""
+
+
+@pytest.mark.parametrize(("clauses", "message"), WRONG)
+def test_what_is_wrong_with_a_case_is_an_error_of_the_rule_file(clauses: str, message: str):
+    file = Source("own.rule", AROUND.format(clauses))
+    with pytest.raises(RuleError) as caught:
+        load((file,))
+    (fault,) = caught.value.faults
+    assert str(fault).endswith(message)
+    line = clauses and file.position(fault.place.span.start).line
+    assert line == 7
+
+
+def test_a_case_may_leave_its_hint_to_the_finding():
+    file = Source("own.rule", AROUND.format('hint "do this" case a "x"; case b (n) "{n}" hint "do {n}";'))
+    book = load((file,))
+    assert state(book, "ZZ900", "a").hint == "do this"
+    said = state(book, "ZZ900", "b", n=3)
+    assert replace(said, code="") == replace(said, code="", message="3", hint="do 3")
