@@ -11,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
+from tileproof.memory.origins import origin_of
 from tileproof.memory.pointers import Places
 from tileproof.mlir.ir import Operation
-from tileproof.mlir.scopes import Origin, Scope
+from tileproof.mlir.scopes import Scope
+from tileproof.rulebase.book import Rulebook
 
-_DEEPEST = 64  # definitions that a value is followed through
+_DEEPEST = 64  # operations of arithmetic that a value is computed through
 _ADDRESSES = 1 << 18  # what an address in shared memory is less than, as descriptors count them
 _UNIT_BITS = 4  # a descriptor counts 16 bytes
 
@@ -60,7 +63,7 @@ _INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|
 _WIDTH = re.compile(r"\bi(\d+)$")
 
 
-def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
+def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
     """What is known of the value ``name``.
 
     Args:
@@ -77,12 +80,12 @@ def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) 
         place = places.of(operation.operands[0], scope) if places is not None else None
         if place is not None:
             return anything(width, place.allocation, place.start)
-        return anything(width, memory_of(operation.operands[0], scope))
+        return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
     if (compute := _ARITHMETIC.get(operation.name)) is not None and len(operation.results) == 1:
-        parts = [fold(operand, scope, places, depth + 1) for operand in operation.operands]
+        parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
         return compute(_width(operation) or max(part.width for part in parts), parts)
     if operation.name == "nvvm.tcgen05_mma_smem_desc_v2" and len(operation.operands) == 8:
-        return _assembled([fold(operand, scope, places, depth + 1) for operand in operation.operands])
+        return _assembled([fold(book, operand, scope, places, depth + 1) for operand in operation.operands])
     return anything(_width(operation) or 64)
 
 
@@ -237,36 +240,10 @@ def _assembled(operands: list[Known]) -> Known:
 
 # ---------------------------------------------------------------------------------------------------------- memory
 
-_THROUGH = frozenset(
-    (
-        "builtin.unrealized_conversion_cast",
-        "cute.get_iter",
-        "cute.recast_iter",
-        "cute.add_offset",
-        "cute.make_view",
-        "cute.slice",
-        "cute.group_modes",
-        "llvm.getelementptr",
-        "llvm.addrspacecast",
-        "cute.ptrtoint",
-        "cute.inttoptr",
-    )
-)
 
-
-def memory_of(name: str, scope: Scope) -> Operation | None:
+def memory_of(name: str, scope: Scope, operations: Operations) -> Operation | None:
     """The allocation that an address leads into, however it is offset; None where it is not known."""
-    origin = origin_of(name, scope)
-    if origin is None or origin.argument or origin.operation.name != "cute.memref.alloca":
+    origin = origin_of(name, scope, operations)
+    if origin is None or origin.argument or operations.step(origin.operation.name) != "allocate":
         return None
     return origin.operation
-
-
-def origin_of(name: str, scope: Scope) -> Origin | None:
-    """The value that a pointer or a view comes from, through casts, offsets and views."""
-    for _ in range(_DEEPEST):
-        origin = scope.get(name)
-        if origin is None or origin.argument or origin.operation.name not in _THROUGH or not origin.operation.operands:
-            return origin
-        name = origin.operation.operands[0]
-    return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import Access, Board
@@ -18,7 +19,7 @@ from tileproof.rulebase.book import Rulebook
 
 _MOST_STEPS = 600_000
 _ROLES = 8  # values of an index that tell roles apart
-_PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
+_MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait for phases and at barriers of their own
 
 BarrierKey = tuple[int, int, int]  # CTA, allocation, offset
@@ -211,7 +212,7 @@ class Machine:
             found: Sequence[Value] = ()
             if function is not None:
                 read = [values[slot] for slot in instruction.inputs]
-                place = instruction.operation.name in _PLACES
+                place = Operations.of(self.book).moves(instruction.operation) in _MOVED
                 for i, value in enumerate(read):
                     if isinstance(value, Lanes):
                         read[i] = self.common(strand, value, place)
