@@ -21,9 +21,9 @@ from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.emitting import kernel
 from tileproof.emitting.atom import BadAtom, Refused
-from tileproof.emitting.operands import ALIGNMENT
 from tileproof.emitting.sequence import Placed, Sequence, lone, sequence
 from tileproof.evaluate import bitfields
+from tileproof.evaluate.hardware import swizzle_period
 from tileproof.judge.outcome import Options
 from tileproof.layout import cosize
 from tileproof.memory.descriptors import Made, made
@@ -47,7 +47,7 @@ from tileproof.syntax.types import type_tree
 from tileproof.uses.copies import read_copy
 from tileproof.uses.nvvm import SCHEMA, is_raw, raw_facts
 
-_DISTANCE = 32 * ALIGNMENT  # bytes from A to B where a kernel made their descriptors by itself
+_DISTANCE = 32  # periods of the longest swizzle from A to B where a kernel made their descriptors by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class _Emitter:
             if known.unknown & ~address:
                 missing[name] = "what its descriptor says is known only at run time"
             else:
-                placed[name] = Placed(i * _DISTANCE, known.ones & ~address)
+                placed[name] = Placed(i * _DISTANCE * swizzle_period(self.book), known.ones & ~address)
         return placed, missing
 
     def with_shape(self, lowered: Lowered) -> Lowered:
@@ -250,7 +250,7 @@ class _Descriptors:
 
     def placed(self, operation: Operation, scope: Scope) -> tuple[dict[str, Placed], dict[str, str]]:
         """Where A and B lie, as far as it is known, and why one is not."""
-        offset = 0
+        offset, period = 0, swizzle_period(self.book)
         placed: dict[str, Placed] = {}
         missing: dict[str, str] = {}
         for one in filter(None, (self.origin(name, scope) for name in operation.operands)):
@@ -265,7 +265,7 @@ class _Descriptors:
             placed[name] = Placed(offset, known.value)
             elements = cosize(one.layout)
             size = elements * one.bits // 8 if isinstance(elements, int) else 0
-            offset += -(-size // ALIGNMENT) * ALIGNMENT
+            offset += -(-size // period) * period
         return placed, missing
 
     def origin(self, value: str, scope: Scope) -> Made | None:

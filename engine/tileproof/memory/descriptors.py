@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.descriptors.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
+from tileproof.descriptors.canonical import NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
@@ -268,7 +268,7 @@ def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
         values["whole_steps"] = ".yes"
         tiles = size(view) if view is not None and is_static_layout(view) else None
         if view is not None and isinstance(tiles, int) and isinstance(last := crd2idx(tiles - 1, view), int):
-            values["reach"] = last * UNIT
+            values["reach"] = last * found.unit
     except NoDescriptor as error:
         values["whole_steps"], spelled["whole_steps"] = ".no", str(error)
     return Facts("smem_operand", values, spelled, {}, one.span)
