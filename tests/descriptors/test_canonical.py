@@ -68,7 +68,7 @@ def test_strides_are_recovered_and_describe_every_element_DSC05(form, largest):
         tile = as_layout(values, t, major, swizzle)
         if tile is None:
             continue
-        found = match(form, Tile(tile, bits, swizzle))
+        found = match(BOOK, form, Tile(tile, bits, swizzle))
         assert not isinstance(found, Attempt), found
         found_lbo, found_sbo, unread = found.lbo, found.sbo, found.unread
         for mn, k in product(range(rows), range(columns)):
@@ -113,7 +113,7 @@ def test_verdicts_equal_enumeration(count):
         if rng.random() < 0.5:  # near a form, else hardly any is one
             tile = layout(near(form.major, form.swizzle, t, rng))
         assert isinstance(tile, Layout)
-        found = match(form, Tile(tile, bits, form.swizzle))
+        found = match(BOOK, form, Tile(tile, bits, form.swizzle))
         rows, columns = (size_of(mode) for mode in tile.shape)
         if isinstance(found, Attempt):
             if found.coordinate is not None:

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 import tileproof
 from conftest import SHARED
 from tileproof.base.source import Source
+from tileproof.dialects.operations import Operations
 from tileproof.evaluate.bitfields import pack
 from tileproof.memory.known_bits import fold
 from tileproof.memory.pointers import Places
 from tileproof.mlir.scanner import scan
 from tileproof.mlir.scopes import walk
+
+BOOK = tileproof.load_rules()
 
 # A kernel of one MMA on operands that TMA writes, with what the cases change.
 KERNEL = """\
@@ -266,15 +269,15 @@ def test_folded_words_stand_in_the_ptx(name):
     path = SHARED / "corpus" / "sm_100a" / f"prim_tcgen05_{name}__default.mlir"
     source = Source(path.name, path.read_text())
     module = scan(source).module
-    places = Places(module.aliases)
+    places = Places(Operations.of(BOOK), module.aliases)
     constants = {int(n) % 2**64 for n in re.findall(r"-?\d+", path.with_suffix(".ptx").read_text())}
     seen = 0
     for operation, scope in walk(module.operations):
         if operation.name != "nvvm.tcgen05.mma":
             continue
-        instruction = fold(operation.operands[3], scope).value
+        instruction = fold(BOOK, operation.operands[3], scope).value
         assert instruction in constants
-        descriptor = fold(operation.operands[2], scope, places)
+        descriptor = fold(BOOK, operation.operands[2], scope, places)
         assert descriptor.memory is not None
         assert descriptor.start is not None
         assert descriptor.unknown == 0x3FFF
@@ -312,6 +315,6 @@ def test_folding_is_sound(start, known, steps):
         values.append(OPERATIONS[name](values[earlier], other) % 2**32)
     lines.append(f'"test.end"(%v{len(steps)}) : (i32) -> ()')
     module = scan(Source("", "\n".join(lines) + "\n")).module
-    folded = next(fold(op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
+    folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
     assert folded.ones == values[-1] & ~folded.unknown & 0xFFFFFFFF
     assert not known or folded.value == values[-1]

@@ -285,9 +285,9 @@ class _Check:
         definitions = Definitions()
         for operation in self.scan.module.walk():
             if (member := kinds.get(operation.name)) is not None and self.judge_use(operation, member):
-                if (gemm := read_gemm(operation, self.aliases)) is not None:
+                if (gemm := read_gemm(self.book, operation, self.aliases)) is not None:
                     self.judge_gemm(gemm)
-                elif (copy := read_copy(operation, self.aliases)) is not None:
+                elif (copy := read_copy(self.book, operation, self.aliases)) is not None:
                     self.judge_copy(copy, definitions.binding(copy.value))
             definitions.add(operation, self.aliases)
 

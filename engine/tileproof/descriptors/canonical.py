@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from tileproof.base.records import dataclass
 from tileproof.evaluate import bitfields
+from tileproof.evaluate.hardware import field
 from tileproof.layout import (
     ComposedLayout,
     Layout,
@@ -41,8 +42,12 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
 from tileproof.rulebase.fragment import LayoutLeaf, Modes
 
-UNIT = 16  # bytes: what a descriptor counts in
-_LARGEST = 1 << 18  # bytes that a stride of 14 bits in units of 16 can count
+_WORD = "tcgen05.descriptor"  # that of wgmma has the same units and strides of the same widths
+
+
+def unit(book: Rulebook) -> int:
+    """The bytes that a descriptor counts in; a row of a core matrix, T elements of a canonical form, has as many."""
+    return field(book, _WORD, "start").unit
 
 
 class NoDescriptor(ValueError):
@@ -171,7 +176,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
     forms = tuple(canonical_forms(book, major, tile.swizzle))
     attempts = []
     for form in forms:
-        found = match(form, tile)
+        found = match(book, form, tile)
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
@@ -203,7 +208,9 @@ def fitting(book: Rulebook, tile: Tile) -> list[tuple[str, str]]:
     """The majors and swizzles, as users write them, for which a layout is canonical, whatever swizzle it has."""
     forms = canonical_forms(book, None, None)
     return [
-        (form.major[1:], spelled(book, form.swizzle)) for form in forms if not isinstance(match(form, tile), Attempt)
+        (form.major[1:], spelled(book, form.swizzle))
+        for form in forms
+        if not isinstance(match(book, form, tile), Attempt)
     ]
 
 
@@ -212,11 +219,12 @@ def spelled(book: Rulebook, swizzle: str) -> str:
     return book.enums["smem_swizzle"].members[swizzle][0]
 
 
-def match(form: Form, tile: Tile) -> Match | Attempt:
+def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
     """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
-    if 128 % tile.bits:
-        return Attempt(form, f"16 bytes are no whole number of elements of {tile.bits} bits")
-    values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
+    row, largest = unit(book), field(book, _WORD, "lbo").reach
+    if 8 * row % tile.bits:
+        return Attempt(form, f"{row} bytes are no whole number of elements of {tile.bits} bits")
+    values = {"T": 8 * row // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
     strides: dict[str, int] = {}
     parts = modes(tile.layout)
     if len(parts) != 2:
@@ -246,8 +254,8 @@ def match(form: Form, tile: Tile) -> Match | Attempt:
     found_bytes: dict[str, int] = {}
     unread = {name for name, _ in form.written}
     for name, elements in strides.items():
-        if elements * tile.bits % (8 * UNIT) or not 0 <= elements * tile.bits // 8 < _LARGEST:
-            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: no multiple of {UNIT} that fits")
+        if elements * tile.bits % (8 * row) or not 0 <= elements * tile.bits // 8 < largest:
+            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: no multiple of {row} that fits")
         found_bytes[name] = elements * tile.bits // 8
         if elements == 0:
             unread.add(name)
@@ -256,11 +264,12 @@ def match(form: Form, tile: Tile) -> Match | Attempt:
     return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(name.lower() for name in unread), canonical)
 
 
-def described(form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
+def described(book: Rulebook, form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
     """The layout that a descriptor with these strides, in bytes, describes on the extents of a tile."""
-    if 128 % tile.bits:
+    row = 8 * unit(book)
+    if row % tile.bits:
         return None
-    values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
+    values = {"T": row // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
     shape, stride = form.layout.shape, form.layout.stride
     assert isinstance(shape, tuple), "a form has the modes MN and K"
     for name, extents, extent in zip("mk", shape, tile.extents, strict=True):
@@ -365,39 +374,42 @@ class TiledOperand:
     Attributes:
         tile: the first one.
         rest: the offsets of the others, in elements, before the swizzle; None where there is one only.
+        unit: the bytes that a descriptor counts in.
     """
 
     tile: Tile
     rest: Layout | None
+    unit: int
 
     @property
     def view(self) -> Layout | None:
-        """The offsets of the other tiles in units of 16 bytes, as they are added to the descriptor.
+        """The offsets of the other tiles in the units of descriptors, as they are added to the descriptor.
 
         Raises:
-            NoDescriptor: one of them is not at a multiple of 16 bytes.
+            NoDescriptor: one of them is between two units.
         """
         if self.rest is None:
             return None
-        bits = self.tile.bits
+        bits, counts = self.tile.bits, self.unit
+        unit_bits = 8 * counts
 
         def units(stride: Tuple) -> Tuple:
             if isinstance(stride, tuple):
                 return tuple(map(units, stride))
             if isinstance(stride, Dynamic):
-                if stride.div * bits % 128:
+                if stride.div * bits % unit_bits:
                     least = f"{stride.div * bits / 8:g} bytes"
                     raise NoDescriptor(
-                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {UNIT}"
+                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {counts}"
                     )
-                return replace(stride, div=stride.div * bits // 128)
+                return replace(stride, div=stride.div * bits // unit_bits)
             if not isinstance(stride, int):
                 return stride
-            if stride * bits % 128:
+            if stride * bits % unit_bits:
                 raise NoDescriptor(
-                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: it counts 16"
+                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: it counts {counts}"
                 )
-            return stride * bits // 128
+            return stride * bits // unit_bits
 
         return Layout(self.rest.shape, units(self.rest.stride))
 
@@ -454,6 +466,7 @@ def operand(
     others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
     offset = layout.offset if isinstance(layout, ComposedLayout) else 0
     start = offset * bits // 8 if isinstance(offset, int) else 0
-    if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
-        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
-    return TiledOperand(Tile(tile, bits, mode, start), others)
+    counted = unit(book)
+    if isinstance(offset, int) and (start % counted or offset * bits % 8):
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {counted}")
+    return TiledOperand(Tile(tile, bits, mode, start), others, counted)

@@ -18,16 +18,18 @@ from tileproof.checking.instruction import context, legal
 from tileproof.descriptors.canonical import NoDescriptor, Undecided
 from tileproof.dialects.facts import MalformedAtom, atom_facts
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.emitting import kernel
 from tileproof.emitting.atom import BadAtom, Refused
-from tileproof.emitting.operands import ALIGNMENT
 from tileproof.emitting.sequence import Placed, Sequence, lone, sequence
 from tileproof.evaluate import bitfields
+from tileproof.evaluate.hardware import swizzle_period
 from tileproof.judge.outcome import Options
 from tileproof.layout import cosize
 from tileproof.memory.descriptors import Made, made
 from tileproof.memory.known_bits import Known, fold
 from tileproof.memory.listing import described
+from tileproof.memory.origins import definitions
 from tileproof.memory.pointers import Places
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import Scan, scan
@@ -45,10 +47,7 @@ from tileproof.syntax.types import type_tree
 from tileproof.uses.copies import read_copy
 from tileproof.uses.nvvm import SCHEMA, is_raw, raw_facts
 
-MMAS = ("cute.gemm", "cute.mma_atom_call")
-COPIES = ("cute.copy", "cute.copy_atom_call")
-_CHAIN = 64  # operations between a descriptor and its use
-_DISTANCE = 32 * ALIGNMENT  # bytes from A to B where a kernel made their descriptors by itself
+_DISTANCE = 32  # periods of the longest swizzle from A to B where a kernel made their descriptors by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +112,12 @@ class _Emitter:
 
     def __init__(self, book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> None:
         self.book = book
+        self.operations = Operations.of(book)
         self.source = source
         self.where = where
         self.aliases = found.module.aliases
         self.descriptors = _Descriptors(book, found)
-        self.places = Places(self.aliases)
+        self.places = Places(self.operations, self.aliases)
         self.entries: list[tuple[str, list[Sequence], list[str]]] = []
         self.notes: list[str] = []
 
@@ -126,8 +126,7 @@ class _Emitter:
         protocol: list[Sequence] = []
         own = False
         for operation, scope in walk((top,)):
-            self.descriptors.note(operation)
-            use = self.raw(operation, scope) if is_raw(self.book, operation) else self.atom(operation)
+            use = self.raw(operation, scope) if is_raw(self.book, operation) else self.atom(operation, scope)
             if use is None:
                 continue
             line, _ = self.source.position(operation.span.start)
@@ -150,9 +149,10 @@ class _Emitter:
             title = f"{self.source.name}:{line}: what the kernel orders by itself, once through its text"
             self.entries.append((f"protocol_{len(self.entries)}_line_{line}", protocol, [title]))
 
-    def atom(self, operation: Operation) -> _Use | None:
+    def atom(self, operation: Operation, scope: Scope) -> _Use | None:
         """A use of an atom; None for any other operation."""
-        if operation.name not in (*MMAS, *COPIES) or not operation.inputs:
+        what = self.operations.step(operation.name)
+        if what not in ("mma", "copy") or not operation.inputs:
             return None
         text = resolve(operation.inputs[0].text, self.aliases)
         try:
@@ -166,18 +166,17 @@ class _Emitter:
             return None
         otherwise = next((f.instructions for f in families(self.book) if f.schema == declaration.schema), ())
         lowered = lower_atom(self.book, "ptx", self.where, declaration.schema, facts, otherwise)
-        placed, missing = self.descriptors.placed(operation)
+        placed, missing = self.descriptors.placed(operation, scope)
         one = (
             sequence(self.book, "ptx", lowered, placed)
             if lowered is not None
             else lone(self.book, "ptx", declaration.schema, facts)
         )
-        what = "mma" if operation.name in MMAS else "copy"
         return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
 
     def sides(self, operation: Operation) -> dict[str, Scalar]:
         """Where a copy reads and writes, as far as its operands say."""
-        copy = read_copy(operation, self.aliases)
+        copy = read_copy(self.book, operation, self.aliases)
         if copy is None:
             return {}
         found = copy.facts(self.book, ".unregistered", "", None, None).values
@@ -222,11 +221,11 @@ class _Emitter:
             facts = lowered.spelled.facts
             if f"{name}.class" not in facts or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
                 continue
-            known: Known = fold(operation.operands[first + i], scope, self.places)
+            known: Known = fold(self.book, operation.operands[first + i], scope, self.places)
             if known.unknown & ~address:
                 missing[name] = "what its descriptor says is known only at run time"
             else:
-                placed[name] = Placed(i * _DISTANCE, known.ones & ~address)
+                placed[name] = Placed(i * _DISTANCE * swizzle_period(self.book), known.ones & ~address)
         return placed, missing
 
     def with_shape(self, lowered: Lowered) -> Lowered:
@@ -242,23 +241,19 @@ class _Emitter:
 
 
 class _Descriptors:
-    """The descriptors of a module, by the operations that use them. Names are followed as far as the text was read."""
+    """The descriptors of a module, by the operations that use them."""
 
     def __init__(self, book: Rulebook, found: Scan) -> None:
         self.book = book
+        self.operations = Operations.of(book)
         self.made = {id(one.operation): one for one in made(book, found.module.operations, found.module.aliases)}
-        self.defined: dict[str, Operation] = {}
 
-    def note(self, operation: Operation) -> None:
-        """An operation that was read: its results mean this from here on."""
-        self.defined.update({result.name: operation for result in operation.results})
-
-    def placed(self, operation: Operation) -> tuple[dict[str, Placed], dict[str, str]]:
+    def placed(self, operation: Operation, scope: Scope) -> tuple[dict[str, Placed], dict[str, str]]:
         """Where A and B lie, as far as it is known, and why one is not."""
-        offset = 0
+        offset, period = 0, swizzle_period(self.book)
         placed: dict[str, Placed] = {}
         missing: dict[str, str] = {}
-        for one in filter(None, map(self.origin, operation.operands)):
+        for one in filter(None, (self.origin(name, scope) for name in operation.operands)):
             name = (one.operand or "").lower()
             if not name or name in placed:
                 continue
@@ -270,18 +265,10 @@ class _Descriptors:
             placed[name] = Placed(offset, known.value)
             elements = cosize(one.layout)
             size = elements * one.bits // 8 if isinstance(elements, int) else 0
-            offset += -(-size // ALIGNMENT) * ALIGNMENT
+            offset += -(-size // period) * period
         return placed, missing
 
-    def origin(self, value: str) -> Made | None:
+    def origin(self, value: str, scope: Scope) -> Made | None:
         """The operation that made the descriptor that a value is, or is a part of."""
-        for _ in range(_CHAIN):
-            operation = self.defined.get(value)
-            if operation is None:
-                return None
-            if id(operation) in self.made:
-                return self.made[id(operation)]
-            if not operation.operands:
-                return None
-            value = operation.operands[0]
-        return None
+        chain = definitions(value, scope, self.operations)
+        return next((self.made[id(one.operation)] for one in chain if id(one.operation) in self.made), None)

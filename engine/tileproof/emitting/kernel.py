@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.emitting.sequence import Sequence
+from tileproof.evaluate.hardware import swizzle_period
 from tileproof.ptx.registers import by_letter
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -63,14 +64,13 @@ def module(
     for name, sequences, comments in entries:
         kept = list(sequences)
         declared += [line for one in kept for line in one.parts["module"]]
-        declared += [_SYMBOL for one in kept if "smem" in one.operands.values()]
+        symbol = f".shared .align {swizzle_period(book)} .b8 smem[{_LENGTH}];"
+        declared += [symbol for one in kept if "smem" in one.operands.values()]
         texts += entry(book, name, kept, comments, parameters)
     return "\n".join([*lines, *dict.fromkeys(declared), *([""] if declared else []), *texts]) + "\n"
 
 
-_SYMBOL = ".shared .align 1024 .b8 smem[4096];"
-
-
+_LENGTH = 4096  # bytes of shared memory that a lone instruction is given
 PARAMETERS = ("from", "to")
 
 

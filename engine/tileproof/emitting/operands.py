@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tileproof.emitting.sequence import Placed
+from tileproof.evaluate.hardware import swizzle_period
 from tileproof.memory.descriptors import atom_node, operand_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.layouts import BadOperand, Placement, placements
-
-ALIGNMENT = 1024  # bytes; no swizzle's pattern is longer
 
 
 def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, tuple[Placed, Placement]]:
@@ -21,7 +20,7 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
     """
     node = atom_node(atom)
     found: dict[str, tuple[Placed, Placement]] = {}
-    offset = 0
+    offset, period = 0, swizzle_period(book)
     for name in ("a", "b") if node is not None else ():
         assert node is not None
         known = operand_of(book, node, name.upper())
@@ -35,7 +34,7 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
             continue
         if chosen:
             found[name] = Placed(offset, chosen[0].descriptor.value), chosen[0]
-            offset += -(-rows * columns * bits // (8 * ALIGNMENT)) * ALIGNMENT
+            offset += -(-rows * columns * bits // (8 * period)) * period
     return found
 
 

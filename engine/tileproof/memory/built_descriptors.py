@@ -13,6 +13,7 @@ from tileproof.base.records import dataclass
 from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Pointer, Tensor, read_type
 from tileproof.evaluate import bitfields
 from tileproof.layout import crd2idx, size
@@ -27,10 +28,6 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Lookup, Number, Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
-# Operations that take D, A, B, the instruction descriptor and whether to add to D, and then what only they take.
-_MMAS = frozenset(
-    f"nvvm.tcgen05.mma{variant}" for variant in ("", ".sp", ".ws", ".ws.sp", ".block_scale", ".sp.block_scale")
-)
 _SCALED = (".mxf8f6f4", ".mxf4", ".mxf4nvf4")
 _BLOCK = re.compile(r"block_scale<(?:block)?(\w+)>")
 _KIND = re.compile(r"tcgen05_mma_kind<(\w+)>")
@@ -45,14 +42,16 @@ def assembled(
     Args:
         arguments: the tensor maps that the kernels get.
     """
-    run = _Run(book, contract, aliases, arguments, Places(aliases))
+    known = Operations.of(book)
+    run = _Run(book, contract, aliases, arguments, Places(known, aliases))
     for operation, scope in walk(operations):
-        if operation.name in _MMAS:
-            yield from run.mma(operation, scope)
-        elif operation.name.startswith("nvvm.cp.async.bulk.tensor.shared"):
-            run.written(operation, scope)
-        elif operation.name in ("cute.copy", "cute.copy_atom_call"):
-            yield from run.copy(operation, scope)
+        match known.step(operation.name):
+            case "raw_mma":
+                yield from run.mma(operation, scope)
+            case "bulk_load":
+                run.written(operation, scope)
+            case "copy":
+                yield from run.copy(operation, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class _Run:
     filled: dict[int, list[_Box]] = field(default_factory=dict)
 
     def tensor_map(self, name: str, scope: Scope) -> TensorMap | None:
-        found = argument_of(name, scope)
+        found = argument_of(name, scope, self.places.operations)
         return None if found is None else self.arguments.get((kernel_name(found[0]) or "", found[1]))
 
     def written(self, operation: Operation, scope: Scope) -> None:
@@ -125,7 +124,7 @@ class _Run:
         if len(operation.operands) < 4 or kind is None:
             return
         instruction: dict[str, Scalar] | None = None
-        word = fold(operation.operands[3], scope).value
+        word = fold(self.book, operation.operands[3], scope).value
         if word is not None:
             try:
                 instruction = bitfields.unpack(self.book, self.contract, _INSTRUCTION, word, {"kind": f".{kind[1]}"})
@@ -149,7 +148,7 @@ class _Run:
         for role, index in (("A", 1), ("B", 2)):
             if role == "A" and not in_memory:
                 continue
-            descriptor = fold(operation.operands[index], scope, self.places)
+            descriptor = fold(self.book, operation.operands[index], scope, self.places)
             if descriptor.width == 64:
                 yield from self.descriptor(operation, role, descriptor, shape, ctas)
 

@@ -12,12 +12,14 @@ from dataclasses import replace
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.descriptors.canonical import UNIT, NoDescriptor, NoTiles, Undecided, describe, fitting, operand
+from tileproof.descriptors.canonical import NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, element_bits, read_type
 from tileproof.layout import crd2idx, is_static_layout, size
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
+from tileproof.memory.origins import definitions
 from tileproof.memory.pointers import Places
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import walk
@@ -80,13 +82,14 @@ def made(book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Ali
         operations: of the module, at the top level.
     """
     readers: dict[int, tuple[str, str]] | None = None
-    places = Places(aliases)
+    known = Operations.of(book)
+    places = Places(known, aliases)
     for operation, scope in walk(operations):
         if operation.name == "cute.mma.make_fragment":
             found = _fragment(book, operation, aliases)
         elif operation.name == _AT_POINTER:
             if readers is None:
-                readers = _readers(operations, aliases)
+                readers = _readers(known, operations, aliases)
             found = _at_pointer(book, operation, aliases, readers.get(id(operation)))
         else:
             continue
@@ -96,27 +99,22 @@ def made(book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Ali
             yield found if view is None else replace(found, whole=max(view.alignment, found.whole))
 
 
-def _readers(operations: Sequence[Operation], aliases: dict[str, Alias]) -> dict[int, tuple[str, str]]:
+def _readers(
+    known: Operations, operations: Sequence[Operation], aliases: dict[str, Alias]
+) -> dict[int, tuple[str, str]]:
     """The MMA that reads each descriptor made at a pointer: the type of its atom, and ``A`` or ``B``."""
     found: dict[int, tuple[str, str]] = {}
     for operation, scope in walk(operations):
         groups = operation.groups
-        if operation.name not in MMAS or len(groups) != 5 or sum(groups) != len(operation.operands):
+        if known.step(operation.name) != "mma" or len(groups) != 5 or sum(groups) != len(operation.operands):
             continue
         first = sum(groups[:2])
         for role, index in (("A", first), ("B", first + groups[2])):
-            name = operation.operands[index]
-            for _ in range(_DEEPEST):
-                origin = scope.get(name)
-                if origin is None or origin.argument or not origin.operation.operands:
-                    break
-                if origin.operation.name == _AT_POINTER:
+            for origin in definitions(operation.operands[index], scope, known):
+                if not origin.argument and origin.operation.name == _AT_POINTER:
                     atom = resolve(operation.inputs[0].text, aliases)
                     found.setdefault(id(origin.operation), (atom, role))
                     break
-                if origin.operation.name not in _VIEWS:
-                    break
-                name = origin.operation.operands[0]
     return found
 
 
@@ -165,10 +163,7 @@ def operand_of(book: Rulebook, atom: Node, role: str) -> tuple[str, str, tuple[i
     return str(row[0]), major, (rows // ctas, columns)
 
 
-MMAS = ("cute.gemm", "cute.mma_atom_call")
 _AT_POINTER = "cute_nvgpu.make_umma_smem_desc"
-_VIEWS = ("cute.make_view", "cute.slice", "cute.get_iter", "cute.group_modes")  # of a descriptor
-_DEEPEST = 64  # definitions that a descriptor is followed through
 _LAYOUT = re.compile(r'layout\s*=\s*(?:#cute\.layout)?<"([^"]*)">')
 _MAJOR = re.compile(r"major\s*=\s*(?:#cute_nvgpu\.\w+)?<(k|mn)>")
 _TYPED = re.compile(r"%[\w#]+ : (!cute\.ptr<(?:[^<>]|<[^<>]*>)*>|![\w.]+)")  # an operand of the custom form
@@ -273,7 +268,7 @@ def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
         values["whole_steps"] = ".yes"
         tiles = size(view) if view is not None and is_static_layout(view) else None
         if view is not None and isinstance(tiles, int) and isinstance(last := crd2idx(tiles - 1, view), int):
-            values["reach"] = last * UNIT
+            values["reach"] = last * found.unit
     except NoDescriptor as error:
         values["whole_steps"], spelled["whole_steps"] = ".no", str(error)
     return Facts("smem_operand", values, spelled, {}, one.span)

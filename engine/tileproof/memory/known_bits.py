@@ -11,13 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
+from tileproof.evaluate.hardware import field
+from tileproof.memory.origins import origin_of
 from tileproof.memory.pointers import Places
 from tileproof.mlir.ir import Operation
-from tileproof.mlir.scopes import Origin, Scope
+from tileproof.mlir.scopes import Scope
+from tileproof.rulebase.book import Rulebook
 
-_DEEPEST = 64  # definitions that a value is followed through
-_ADDRESSES = 1 << 18  # what an address in shared memory is less than, as descriptors count them
-_UNIT_BITS = 4  # a descriptor counts 16 bytes
+_DEEPEST = 64  # operations of arithmetic that a value is computed through
+_WORD, _DESCRIPTOR = "tcgen05.descriptor", "nvvm.tcgen05_mma_smem_desc_v2"  # which makes such a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ _INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|
 _WIDTH = re.compile(r"\bi(\d+)$")
 
 
-def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
+def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
     """What is known of the value ``name``.
 
     Args:
@@ -77,13 +80,17 @@ def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) 
         place = places.of(operation.operands[0], scope) if places is not None else None
         if place is not None:
             return anything(width, place.allocation, place.start)
-        return anything(width, memory_of(operation.operands[0], scope))
-    if (compute := _ARITHMETIC.get(operation.name)) is not None and len(operation.results) == 1:
-        parts = [fold(operand, scope, places, depth + 1) for operand in operation.operands]
-        return compute(_width(operation) or max(part.width for part in parts), parts)
-    if operation.name == "nvvm.tcgen05_mma_smem_desc_v2" and len(operation.operands) == 8:
-        return _assembled([fold(operand, scope, places, depth + 1) for operand in operation.operands])
-    return anything(_width(operation) or 64)
+        return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
+    name = operation.name
+    if (name not in _ARITHMETIC and name not in _OF_ADDRESSES and name != _DESCRIPTOR) or not operation.operands:
+        return anything(_width(operation) or 64)
+    parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
+    if name == _DESCRIPTOR:
+        return _assembled(book, parts)
+    width = _width(operation) or max(part.width for part in parts)
+    if name in _OF_ADDRESSES:
+        return _OF_ADDRESSES[name](width, parts, field(book, _WORD, "start").reach)
+    return _ARITHMETIC[name](width, parts)
 
 
 def _constant(operation: Operation) -> Known:
@@ -116,17 +123,17 @@ def _or(width: int, parts: list[Known]) -> Known:
     return _addressed(found, parts, kept=(parts[0].unknown | parts[0].ones) & (parts[1].unknown | parts[1].ones) == 0)
 
 
-def _and(width: int, parts: list[Known]) -> Known:
+def _and(width: int, parts: list[Known], addresses: int) -> Known:
     a, b = parts
     may = (a.ones | a.unknown) & (b.ones | b.unknown)
     ones = a.ones & b.ones
     found = Known(width, ones, may & ~ones)
     address = next((part for part in parts if part.memory is not None), None)
-    whole = 0 if address is None else (_ADDRESSES - 1) >> address.shift
+    whole = 0 if address is None else (addresses - 1) >> address.shift
     return _addressed(found, parts, kept=any(part.unknown == 0 and part.ones & whole == whole for part in parts))
 
 
-def _add(width: int, parts: list[Known]) -> Known:
+def _add(width: int, parts: list[Known], addresses: int) -> Known:
     """Exact below the lowest unknown bit; above the highest one a carry may come, so nothing is known there.
 
     But from an address: that ends within shared memory, so no carry leaves the bits of an address.
@@ -144,7 +151,7 @@ def _add(width: int, parts: list[Known]) -> Known:
             continue
         bits = (1 << address.unknown.bit_length()) - 1
         start = address.start + (by << address.shift)
-        if by & ~bits == 0 and start < _ADDRESSES and bits >= (_ADDRESSES - 1) >> address.shift:
+        if by & ~bits == 0 and start < addresses and bits >= (addresses - 1) >> address.shift:
             above = address.ones & ~bits
             found = Known(width, found.ones | above, found.unknown & bits | bits & ~low)
         return replace(found, memory=address.memory, start=start, shift=address.shift)
@@ -199,10 +206,15 @@ def _addressed(found: Known, parts: list[Known], *, kept: bool, shift: int | Non
     return replace(found, memory=of.memory, start=of.start if kept and len(addresses) == 1 else None, shift=same)
 
 
-_ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
-    "arith.ori": _or,
+# Those that ask how long an address in shared memory may be.
+_OF_ADDRESSES: dict[str, Callable[[int, list[Known], int], Known]] = {
     "arith.andi": _and,
     "arith.addi": _add,
+    "llvm.and": _and,
+    "llvm.add": _add,
+}
+_ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
+    "arith.ori": _or,
     "arith.muli": _multiply,
     "arith.shli": _shift_left,
     "arith.shrui": _shift_right,
@@ -210,63 +222,35 @@ _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
     "arith.extui": _resize,
     "arith.trunci": _resize,
     "llvm.or": _or,
-    "llvm.and": _and,
-    "llvm.add": _add,
     "llvm.shl": _shift_left,
     "llvm.lshr": _shift_right,
     "llvm.zext": _resize,
     "llvm.trunc": _resize,
 }
 
-# The operands of nvvm.tcgen05_mma_smem_desc_v2 and where the operation puts them; the seventh is not understood.
-_PLACES = ((0, 14), (16, 14), (32, 14), (46, 3), (49, 3), (52, 1), None, (61, 3))
 
-
-def _assembled(operands: list[Known]) -> Known:
+def _assembled(book: Rulebook, operands: list[Known]) -> Known:
+    """The word that ``nvvm.tcgen05_mma_smem_desc_v2`` puts its operands into; each holds what its field counts."""
+    rows = book.tables["smem_desc_operand", "ptx"].rows
     ones = unknown = 0
-    for operand, place in zip(operands, _PLACES, strict=True):
-        if place is not None:
-            low, width = place
-            mask = (1 << width) - 1
-            ones |= (operand.ones & mask) << low
-            unknown |= (operand.unknown & mask) << low
-    address = operands[0]
-    counts = address.shift == _UNIT_BITS and 0 <= (address.start or 0) < _ADDRESSES
-    return _addressed(Known(64, ones, unknown, shift=_UNIT_BITS), operands, kept=counts, shift=_UNIT_BITS)
+    for (member,), (at,) in rows.items():
+        if isinstance(at, int) and at < len(operands):
+            one = field(book, _WORD, member[1:])
+            mask = (1 << one.width) - 1
+            ones |= (operands[at].ones & mask) << one.low
+            unknown |= (operands[at].unknown & mask) << one.low
+    start, address = field(book, _WORD, "start"), operands[0]
+    shift = start.unit.bit_length() - 1
+    counts = address.shift == shift and 0 <= (address.start or 0) < start.reach
+    return _addressed(Known(64, ones, unknown, shift=shift), operands, kept=counts, shift=shift)
 
 
 # ---------------------------------------------------------------------------------------------------------- memory
 
-_THROUGH = frozenset(
-    (
-        "builtin.unrealized_conversion_cast",
-        "cute.get_iter",
-        "cute.recast_iter",
-        "cute.add_offset",
-        "cute.make_view",
-        "cute.slice",
-        "cute.group_modes",
-        "llvm.getelementptr",
-        "llvm.addrspacecast",
-        "cute.ptrtoint",
-        "cute.inttoptr",
-    )
-)
 
-
-def memory_of(name: str, scope: Scope) -> Operation | None:
+def memory_of(name: str, scope: Scope, operations: Operations) -> Operation | None:
     """The allocation that an address leads into, however it is offset; None where it is not known."""
-    origin = origin_of(name, scope)
-    if origin is None or origin.argument or origin.operation.name != "cute.memref.alloca":
+    origin = origin_of(name, scope, operations)
+    if origin is None or origin.argument or operations.step(origin.operation.name) != "allocate":
         return None
     return origin.operation
-
-
-def origin_of(name: str, scope: Scope) -> Origin | None:
-    """The value that a pointer or a view comes from, through casts, offsets and views."""
-    for _ in range(_DEEPEST):
-        origin = scope.get(name)
-        if origin is None or origin.argument or origin.operation.name not in _THROUGH or not origin.operation.operands:
-            return origin
-        name = origin.operation.operands[0]
-    return None

@@ -13,9 +13,9 @@ from itertools import pairwise
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
+from tileproof.dialects.operations import Operations, StepOperands
 from tileproof.layout import Layout, Swizzle, idx2crd, is_static_layout
 from tileproof.layout.values import ComposedLayout, show
-from tileproof.memory.descriptors import MMAS
 from tileproof.memory.pointers import Field, Place, Places, View, fields_of, first_collision, size_of
 from tileproof.memory.tensor_maps import Arguments, argument_of, kernel_name
 from tileproof.mlir.ir import Alias, Operation
@@ -23,12 +23,9 @@ from tileproof.mlir.scopes import Scope, walk
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
-_COPIES = ("cute.copy", "cute.copy_atom_call")
-_STORES = {"cute.memref.store": 0, "cute.memref.store_vec": 1}
-_LOADS = {"cute.memref.load": 0, "cute.memref.load_vec": 0}
-_BULK = "nvvm.cp.async.bulk.tensor.shared"
+_TENSORS = "cute.memref."  # accesses to elements of a tensor, not of a pointer
 # Operations on addresses in shared memory that neither read nor write what lies there as a tensor.
-_HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect", "llvm.ptrtoint", "llvm.getel")
+_HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect")
 _OPAQUE = ("llvm.", "nvvm.", "func.", "ptr.", "memref.", "vector.", "cute_nvgpu.arch.", "cuda.")
 _LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: no target has more bytes
 
@@ -54,7 +51,7 @@ def sharing(
     book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Alias], arguments: Arguments
 ) -> Iterator[Facts]:
     """The configurations that the rules judge."""
-    run = _Run(book, aliases, arguments, Places(aliases))
+    run = _Run(book, aliases, arguments, Places(Operations.of(book), aliases))
     for operation, scope in walk(operations):
         yield from run.visit(operation, scope)
     yield from run.handovers()
@@ -73,29 +70,33 @@ class _Run:
 
     def visit(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         name = operation.name
-        if name == "cute.memref.alloca":
-            if fields := fields_of(operation):
-                yield self.allocation(operation, fields)
-        elif name == "cute.mma.make_fragment" and len(operation.operands) == 2:
+        moves = self.places.operations.moves(operation)
+        if moves == "fragment" and len(operation.operands) == 2:
             place = self.places.of(operation.operands[1], scope)
             if place is not None and place.view is not None and len(operation.inputs) == 2:
                 yield self.operand(operation, place, place.view)
-        elif name in MMAS:
-            self.mma(operation, scope)
-        elif name in _COPIES:
-            self.use(operation, 1, scope, self.readers, "a copy reads it")
-            self.use(operation, 2, scope, self.writers, "a copy writes it")
-        elif name in _STORES:
-            self.use(operation, _STORES[name], scope, self.writers, "the kernel writes it")
-        elif name in _LOADS:
-            self.use(operation, _LOADS[name], scope, self.readers, "the kernel reads it")
-        elif name.startswith(_BULK):
-            self.bulk(operation, scope)
-        elif name == "nvvm.cp.async.shared.global":
-            self.use(operation, 0, scope, self.writers, "cp.async writes it")
-        elif name.startswith(_OPAQUE) and not name.startswith(_HARMLESS):
-            for index in range(len(operation.operands)):
-                self.use(operation, index, scope, self.writers, "", known=False)
+        if moves:
+            return  # what only says where memory is neither reads nor writes it
+        match self.places.operations.step_operands(name):
+            case StepOperands("allocate"):
+                if fields := fields_of(operation):
+                    yield self.allocation(operation, fields)
+            case StepOperands("mma"):
+                self.mma(operation, scope)
+            case StepOperands("copy", _, source, target):
+                self.use(operation, source, scope, self.readers, "a copy reads it")
+                self.use(operation, target, scope, self.writers, "a copy writes it")
+            case StepOperands("write", target) if name.startswith(_TENSORS):
+                self.use(operation, target, scope, self.writers, "the kernel writes it")
+            case StepOperands("read", source) if name.startswith(_TENSORS):
+                self.use(operation, source, scope, self.readers, "the kernel reads it")
+            case StepOperands("bulk_load"):
+                self.bulk(operation, scope)
+            case StepOperands("async_load", target):
+                self.use(operation, target, scope, self.writers, "cp.async writes it")
+            case _ if name.startswith(_OPAQUE) and not name.startswith(_HARMLESS):
+                for index in range(len(operation.operands)):
+                    self.use(operation, index, scope, self.writers, "", known=False)
 
     def use(
         self, operation: Operation, index: int, scope: Scope, uses: list[_Use], how: str, *, known: bool = True
@@ -112,7 +113,7 @@ class _Run:
         place = self.places.of(operation.operands[0], scope) if operation.operands else None
         if place is None or len(operation.operands) < 2:
             return
-        argument = argument_of(operation.operands[1], scope)
+        argument = argument_of(operation.operands[1], scope, self.places.operations)
         found = None if argument is None else self.arguments.get((kernel_name(argument[0]) or "", argument[1]))
         row = None if found is None else self.book.tables["smem_swizzle", "ptx"].rows.get((found.swizzle,))
         numbers = tuple(n for n in row[:3] if isinstance(n, int)) if row is not None else ()

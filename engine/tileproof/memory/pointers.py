@@ -14,14 +14,14 @@ from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, Pointer, Tensor, element_bits, read_type
 from tileproof.layout import LayoutError, cosize, crd2idx, is_static_layout
 from tileproof.layout.tuples import is_static_tuple, leaves
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tuple
+from tileproof.memory.origins import definitions
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope
-
-_DEEPEST = 256  # definitions that a value is followed through
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,7 @@ def byte_swizzle(memory: Pointer | Tensor) -> Swizzle | None:
 class Places:
     """The places of the values of one module, each followed once."""
 
+    operations: Operations
     aliases: dict[str, Alias]
     known: dict[tuple[int, int], Place | None] = field(default_factory=dict)
 
@@ -121,51 +122,42 @@ class Places:
         """The place of a value; None for one that is not in shared memory, or that comes from somewhere unknown."""
         chain: list[tuple[Operation, int]] = []
         place: Place | None = None
-        while len(chain) < _DEEPEST:
-            origin = scope.get(name)
-            if origin is None or origin.argument:
+        for origin in definitions(name, scope, self.operations):
+            if origin.argument:
                 break
             key = (id(origin.operation), origin.index)
             if key in self.known:
                 place = self.known[key]
                 break
             chain.append((origin.operation, origin.index))
-            if origin.operation.name == "cute.memref.alloca":
-                break
-            at = _carried(origin.operation, origin.index)
-            if at is None or at >= len(origin.operation.operands):
-                break
-            name = origin.operation.operands[at]
         for operation, index in reversed(chain):
-            place = self._step(operation, place, scope)
+            place = self._step(operation, place)
             self.known[id(operation), index] = place
         return place
 
-    def _step(self, operation: Operation, before: Place | None, scope: Scope) -> Place | None:
-        """The place of an operation's result, given that of the operand it is made of."""
-        name = operation.name
-        if name == "cute.memref.alloca":
-            return _allocated(operation, self.aliases)
+    def _step(self, operation: Operation, before: Place | None) -> Place | None:
+        """The place of an operation's result, given that of the operand it lies in."""
         if before is None:
-            return None
-        if name in ("cute.add_offset", "llvm.getelementptr"):
-            step = self._offset(operation)
+            return _allocated(operation, self.aliases) if self.operations.step(operation.name) == "allocate" else None
+        moves = self.operations.moves(operation)
+        if moves in ("offset", "element"):
+            step = self._offset(operation) if moves == "offset" else _element(operation)
             start = None if step is None or before.start is None else before.start + step
             return replace(before, start=start)
-        if name == "cute.apply_swizzle":
+        if moves == "swizzled":
             found = re.search(r"S<(\d+),(-?\d+),(-?\d+)>", operation.pieces[0])
             return replace(before, swizzle=Swizzle(*map(int, found.groups())) if found else before.swizzle, view=None)
+        if moves == "part":
+            return replace(before, start=before.start if self._coordinate(operation) == 0 else None)
         result = self._result(operation)
         match result:
-            case Pointer(space="smem") if name in ("cute.recast_iter", "cute.inttoptr"):
+            case Pointer(space="smem") if moves == "retyped":
                 swizzle = byte_swizzle(result)
                 return before if swizzle == before.swizzle else replace(before, swizzle=swizzle, view=None)
-            case Tensor(Pointer(space="smem")) if name == "cute.make_view":
+            case Tensor(Pointer(space="smem")) if moves == "view":
                 return self._viewed(before, result)
-            case Tensor(Pointer(space="smem"), layout) if name in ("cute.slice", "cute.tiled.mma.partition"):
-                return replace(before, start=self._sliced(operation, before, layout))
-        if name in _MOVES:
-            return replace(before, start=None)
+        if moves == "slice":
+            return replace(before, start=self._sliced(operation, before))
         return before
 
     def _viewed(self, before: Place, tensor: Tensor) -> Place:
@@ -184,20 +176,13 @@ class Places:
         view = View(tensor.layout, bits, start, _size(tensor.layout, bits), swizzle, alignment)
         return replace(before, start=start, swizzle=swizzle, view=view)
 
-    def _sliced(self, operation: Operation, before: Place, result: Layout | ComposedLayout) -> int | None:
+    def _sliced(self, operation: Operation, before: Place) -> int | None:
         """The start of a part of a tensor, where its coordinate is static."""
-        if before.start is None or len(operation.inputs) < 2:
+        memory, coordinate = self._type(operation, 0), self._coordinate(operation)
+        if before.start is None or not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
             return None
-        memory = self._type(operation, 1 if operation.name.endswith("partition") else 0)
-        coordinate = self._type(operation, 2 if operation.name.endswith("partition") else 1)
-        if not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
-            return None
-        if not isinstance(coordinate, Algebraic) or isinstance(coordinate.value, Layout | ComposedLayout | Swizzle):
-            return None
-        if operation.name.endswith("partition"):
-            return before.start if coordinate.value == 0 else None
         layout = memory.layout.outer if isinstance(memory.layout, ComposedLayout) else memory.layout
-        where = _origin(coordinate.value)
+        where = None if coordinate is None else _origin(coordinate)
         if where is None or not is_static_layout(layout):
             return None
         try:
@@ -207,21 +192,19 @@ class Places:
         bits = element_bits(memory.iterator.element) or 8
         return before.start + offset * bits // 8 if isinstance(offset, int) else None
 
+    def _coordinate(self, operation: Operation) -> Tuple | None:
+        """The coordinate of the part that an operation cuts out, as its type says; None where that is not written."""
+        by = self.operations.aliasing[operation.name].by
+        found = None if by is None else self._type(operation, by)
+        if not isinstance(found, Algebraic) or isinstance(found.value, Layout | ComposedLayout | Swizzle):
+            return None
+        return found.value  # type: ignore[return-value]
+
     def _offset(self, operation: Operation) -> int | None:
         """The bytes by which an operation moves a pointer, where they are static."""
-        if operation.name == "llvm.getelementptr":
-            found = re.search(r"\[(\d+)\]", operation.pieces[0])
-            if (raw := operation.attribute("rawConstantIndices")) is not None:
-                found = re.search(r":\s*(\d+)", raw.text)
-            element = re.search(r",\s*([fi]\d+|bf16)\s*$", operation.pieces[-1])
-            if (named := operation.attribute("elem_type")) is not None:
-                element = re.search(r"([fi]\d+|bf16)", named.text)
-            if found is None or element is None or len(operation.operands) != 1:
-                return None
-            return int(found[1]) * (element_bits(element[1]) or 8) // 8
-        pointer, offset = self._type(operation, 0), self._type(operation, 1)
-        if isinstance(pointer, Pointer) and isinstance(offset, Algebraic) and isinstance(offset.value, int):
-            return offset.value * (element_bits(pointer.element) or 8) // 8
+        pointer, offset = self._type(operation, 0), self._coordinate(operation)
+        if isinstance(pointer, Pointer) and isinstance(offset, int):
+            return offset * (element_bits(pointer.element) or 8) // 8
         return None
 
     def _type(self, operation: Operation, index: int) -> object:
@@ -232,61 +215,22 @@ class Places:
         uses = operation.outputs or operation.inputs
         if operation.outputs:
             return read_type(resolve(uses[0].text, self.aliases))
-        if operation.name == "cute.slice":
+        if self.operations.moves(operation) == "slice":  # which prints the types of its operands
             return self._type(operation, 0)
         return read_type(resolve(uses[-1].text, self.aliases)) if uses else None
 
 
-# Operations whose result lies where one of their operands does, or somewhere in it.
-_THROUGH = {
-    "builtin.unrealized_conversion_cast": 0,
-    "cute.get_iter": 0,
-    "cute.recast_iter": 0,
-    "cute.add_offset": 0,
-    "cute.make_view": 0,
-    "cute.slice": 0,
-    "cute.group_modes": 0,
-    "cute.filter_zeros": 0,
-    "cute.coalesce": 0,
-    "cute.composition": 0,
-    "cute.logical_divide": 0,
-    "cute.zipped_divide": 0,
-    "cute.tiled_divide": 0,
-    "cute.flat_divide": 0,
-    "cute.local_tile": 0,
-    "cute.derefine": 0,
-    "cute.assume": 0,
-    "cute.ptrtoint": 0,
-    "cute.inttoptr": 0,
-    "cute.apply_swizzle": 0,
-    "cute.tiled.copy.retile": 1,
-    "cute.tiled.copy.partition_S": 1,
-    "cute.tiled.copy.partition_D": 1,
-    "cute.tiled.mma.partition": 1,
-    "cute.mma.make_fragment": 1,
-    "cute_nvgpu.make_umma_smem_desc": 0,
-    "cute_nvgpu.atom.tma_partition": 3,
-    "cute_nvgpu.atom.get_copy_s2t_smem_desc_view": 1,
-    "llvm.getelementptr": 0,
-    "llvm.addrspacecast": 0,
-    "llvm.ptrtoint": 0,
-}
-# Those of them that cut out a part whose start is not followed.
-_MOVES = frozenset(
-    (
-        "cute.local_tile",
-        "cute.tiled.copy.partition_S",
-        "cute.tiled.copy.partition_D",
-        "cute_nvgpu.atom.tma_partition",
-        "cute.slice",
-        "cute.tiled.mma.partition",
-    )
-)
-
-
-def _carried(operation: Operation, index: int) -> int | None:
-    """The operand that a result of an operation lies in."""
-    return _THROUGH.get(operation.name) if index == 0 else None
+def _element(operation: Operation) -> int | None:
+    """The bytes by which ``llvm.getelementptr`` moves a pointer, where its one index is a constant."""
+    found = re.search(r"\[(\d+)\]", operation.pieces[0])
+    if (raw := operation.attribute("rawConstantIndices")) is not None:
+        found = re.search(r":\s*(\d+)", raw.text)
+    element = re.search(r",\s*([fi]\d+|bf16)\s*$", operation.pieces[-1])
+    if (named := operation.attribute("elem_type")) is not None:
+        element = re.search(r"([fi]\d+|bf16)", named.text)
+    if found is None or element is None or len(operation.operands) != 1:
+        return None
+    return int(found[1]) * (element_bits(element[1]) or 8) // 8
 
 
 def _allocated(operation: Operation, aliases: dict[str, Alias]) -> Place | None:

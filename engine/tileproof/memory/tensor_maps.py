@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, read_type
 from tileproof.layout.values import ComposedLayout, Swizzle
-from tileproof.memory.known_bits import fold, origin_of
+from tileproof.memory.known_bits import fold
+from tileproof.memory.origins import origin_of
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Origin, Scope, walk
 from tileproof.rulebase.book import Rulebook
@@ -52,7 +54,7 @@ def kernel_arguments(book: Rulebook, operations: Sequence[Operation], aliases: d
     stores: dict[int, dict[int, int]] = {}
     for operation, scope in walk(operations):
         if operation.name == "llvm.store":
-            _remember(operation, scope, stores)
+            _remember(book, operation, scope, stores)
         elif operation.name == "cuda.launch_ex":
             callee = _CALLEE.search(operation.pieces[0])
             if callee is None:
@@ -66,11 +68,11 @@ def kernel_arguments(book: Rulebook, operations: Sequence[Operation], aliases: d
     return {key: value for key, value in found.items() if key not in disagreed}
 
 
-def _remember(operation: Operation, scope: Scope, stores: dict[int, dict[int, int]]) -> None:
+def _remember(book: Rulebook, operation: Operation, scope: Scope, stores: dict[int, dict[int, int]]) -> None:
     """A constant stored into an array on the host's stack: boxes are handed over in such."""
     if len(operation.operands) != 2:
         return
-    value, pointer = fold(operation.operands[0], scope).value, scope.get(operation.operands[1])
+    value, pointer = fold(book, operation.operands[0], scope).value, scope.get(operation.operands[1])
     if pointer is None or pointer.argument:
         return
     index = 0
@@ -97,7 +99,7 @@ def _tensor_map(
     if origin.argument:
         return None
     if operation.name == "cuda.tensor_map_encode_tiled" and origin.index == 1 and len(operation.operands) >= 9:
-        kind, rank, swizzle = (fold(operation.operands[i], scope).value for i in (0, 1, 8))
+        kind, rank, swizzle = (fold(book, operation.operands[i], scope).value for i in (0, 1, 8))
         box = scope.get(operation.operands[5])
         extents = stores.get(id(box.operation), {}) if box is not None else {}
         known = rank is not None and all(i in extents for i in range(rank))
@@ -135,18 +137,9 @@ def _coded(book: Rulebook, table: str, column: int, code: int | None) -> str | N
     return next((key for (key,), row in book.tables[table, "ptx"].rows.items() if row[column] == code), None)
 
 
-def argument_of(name: str, scope: Scope) -> tuple[Operation, int] | None:
+def argument_of(name: str, scope: Scope, operations: Operations) -> tuple[Operation, int] | None:
     """The kernel and the position of the argument that a tensor map or an atom in a kernel comes from."""
-    for _ in range(16):
-        origin = origin_of(name, scope)
-        if origin is None:
-            return None
-        if origin.argument:
-            return (origin.operation, origin.index) if origin.operation.name == "cuda.kernel" else None
-        if origin.operation.name not in _PASSED_ON or not origin.operation.operands:
-            return None
-        name = origin.operation.operands[0]
-    return None
-
-
-_PASSED_ON = frozenset(("cuda.cast", "cute_nvgpu.atom.set_value", "cute_nvgpu.atom.make_exec_tma"))
+    origin = origin_of(name, scope, operations)
+    if origin is None or not origin.argument or origin.operation.name != "cuda.kernel":
+        return None
+    return origin.operation, origin.index

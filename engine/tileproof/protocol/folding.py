@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Aliasing, Operations
 from tileproof.dialects.values import (
     Algebraic,
     Descriptor,
@@ -32,6 +33,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
 from tileproof.protocol.values import COLUMNS, LANE, Address, Allocation, Fields, Integers, Lanes, Value, integers, lift
+from tileproof.rulebase.book import Rulebook
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 
@@ -77,14 +79,18 @@ class Shape:
 
 
 def function_of(
-    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
+    book: Rulebook,
+    operation: Operation,
+    inputs: Sequence[Type | None],
+    outputs: Sequence[Type | None],
+    extents: Extents,
 ) -> Function | None:
     """How the results follow from the operands; None where nothing is known of them.
 
     Args:
         extents: what an extent is that is known only at run time.
     """
-    found = _function(operation, inputs, outputs, extents)
+    found = _function(Operations.of(book), operation, inputs, outputs, extents)
     return found if found is None or _takes(found, len(inputs)) else None
 
 
@@ -96,44 +102,75 @@ def _takes(function: Function, count: int) -> bool:
     return least <= count and (count <= most or bool(code.co_flags & CO_VARARGS))
 
 
+def by_extents(book: Rulebook, operation: Operation) -> bool:
+    """Whether the function of an operation depends on extents that are known only at run time."""
+    return operation.name in _BY_EXTENTS or Operations.of(book).step(operation.name) == "read"
+
+
 def _function(
-    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
+    operations: Operations,
+    operation: Operation,
+    inputs: Sequence[Type | None],
+    outputs: Sequence[Type | None],
+    extents: Extents,
 ) -> Function | None:
     name = operation.name
     if name.startswith("arith."):
         return _arithmetic(operation)
-    if name in _SAME:
-        return lambda *operands: (operands[0] if operands else None,)
-    if name in _LOADS and outputs:
+    if (aliasing := operations.aliasing.get(name)) is not None:
+        return _aliased(aliasing, operation, inputs, outputs)
+    if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
         return lambda *_operands: (extents.tensor if isinstance(outputs[0], Scalar) and not held else None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
-    if name.startswith("cute_nvgpu."):
-        return _memory(operation, inputs, outputs)
-    if name in ("llvm.getelementptr", "llvm.ptrtoint", "llvm.inttoptr", "llvm.addrspacecast", "llvm.bitcast"):
-        return _pointers(operation)
-    if name.startswith("llvm."):
-        known = _arithmetic(operation, "llvm.")
-        if known is not None:
-            return known
+    return _arithmetic(operation, "llvm.") if name.startswith("llvm.") else None
+
+
+def _aliased(
+    aliasing: Aliasing, operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+) -> Function | None:
+    """The function of an operation whose result lies where one of its operands does."""
+    at = aliasing.operand
+    match aliasing.moves:
+        case "same" | "integer":
+            return lambda *operands: (operands[at] if at < len(operands) else None,)
+        case "shuffled":
+            return lambda *operands: (_shuffled(operands[at]) if at < len(operands) else None,)
+        case "atom":
+            return _set_field(operation)
+        case "retyped":
+            return _retyped(outputs)
+        case "offset":
+            return lambda base, steps: (_moved(base, _one(steps)),)
+        case "element":
+            return _element(operation)
+        case "start":
+            return lambda view: (replace(view, extent=None) if isinstance(view, Address) else view,)
+        case "slice":
+            return _slice(inputs, outputs)
+        case "view" | "regrouped" | "part" | "fragment" if outputs and isinstance(outputs[0], Tensor):
+            return _view(operation, at, inputs, outputs)
+        case "descriptor":
+            return lambda *operands: (_described(operands[at]) if at < len(operands) else None,)
     return None
 
 
-_LOADS = {"cute.memref.load", "llvm.load", "nvvm.load.ext", "cute.ptr.load"}
-_SAME = {
-    "builtin.unrealized_conversion_cast",
-    "cute_nvgpu.arch.make_warp_uniform",
-    "nvvm.shfl.sync",
-    "cuda.cast",
-    "cute.derefine",
-    "cute.assume",
-    "cute.static",
-    "cute.inttoptr",
-    "cute.ptrtoint",
-    "cute.make_ptr",
-}
+def _shuffled(value: Value) -> Value:
+    """What another lane has: the same, where all threads have one value."""
+    return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
+
+
+def _described(memory: Value) -> Value:
+    """The descriptor of the first bytes of some memory."""
+    return replace(memory, unit=128, extent=1) if isinstance(memory, Address) else None
+
+
+def _retyped(outputs: Sequence[Type | None]) -> Function:
+    unit = element_bits(outputs[0].element) if outputs and isinstance(outputs[0], Pointer) else None
+    return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else base,)
+
 
 # ------------------------------------------------------------------------------------------------------ arithmetic
 
@@ -325,7 +362,7 @@ _TUPLE_ARITHMETIC = {
 }
 _MAKERS = {"cute.make_int_tuple", "cute.make_coord", "cute.make_shape", "cute.make_stride"}
 _PARTS = {"cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple", "cute.get_shape"}
-BY_EXTENTS = frozenset({*_LOADS, *_PARTS, "cute.ceil_div", "cute.size"})  # operations whose function depends on extents
+_BY_EXTENTS = frozenset({*_PARTS, "cute.ceil_div", "cute.size"})  # operations whose function depends on extents
 
 
 def _algebra(
@@ -356,19 +393,8 @@ def _algebra(
         return lambda *operands: (operands[0] if operands else None,)
     if name == "cute.crd2idx":
         return _crd2idx(inputs)
-    if name == "cute.recast_iter":
-        unit = element_bits(outputs[0].element) if outputs and isinstance(outputs[0], Pointer) else None
-        return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else None,)
-    if name == "cute.add_offset":
-        return lambda base, steps: (_moved(base, _one(steps)),)
-    if name == "cute.slice":
-        return _slice(inputs, outputs)
-    if name in ("cute.get_iter", "cute.deref_arith_tuple_iter", "cute.deref_desc_iter"):
-        return lambda view: (replace(view, extent=None) if isinstance(view, Address) else view,)
     if name in ("cute.get_flat_coord", "cute.idx2crd", "cute.get_hier_coord"):
         return _coordinates(name, inputs, outputs)
-    if outputs and isinstance(outputs[0], Tensor):
-        return _view(operation, inputs, outputs)
     return None
 
 
@@ -631,17 +657,6 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     return function
 
 
-_BASE = {
-    "cute.make_view": 0,
-    "cute.tiled.copy.partition_S": 1,
-    "cute.tiled.copy.partition_D": 1,
-    "cute.tiled.copy.retile": 1,
-    "cute.tiled.mma.partition": 1,
-    "cute.mma.make_fragment": 1,
-    "cute_nvgpu.atom.tma_partition": 3,
-}
-
-
 def _role(operation: Operation) -> str:
     """Which side of a copy, or operand of an MMA, a partition is of; empty for what is no partition."""
     if operation.name.startswith("cute.tiled.copy.partition_"):
@@ -652,11 +667,8 @@ def _role(operation: Operation) -> str:
     return "ABC"[int(index[0])] if index is not None else ""
 
 
-def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
-    """A tensor that is made of another tensor or a pointer: the same place, seen otherwise."""
-    if not outputs:
-        return None
-    at = _BASE.get(operation.name, 0)
+def _view(operation: Operation, at: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function:
+    """A tensor that is made of another tensor or a pointer, the operand ``at``: the same place, seen otherwise."""
     kind = outputs[0]
     count = len(outputs)
 
@@ -694,25 +706,8 @@ def _view(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence
     return function
 
 
-def _memory(operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
-    name = operation.name
-    if name == "cute_nvgpu.atom.tma_partition":
-        return _view(operation, inputs, outputs)
-    if name == "cute_nvgpu.atom.set_value":
-        return _set_value(operation)
-    if name == "cute_nvgpu.atom.make_exec_tma":
-        return lambda *operands: (operands[0] if operands and isinstance(operands[0], Fields) else Fields(),)
-    if name in ("cute_nvgpu.make_umma_smem_desc", "cute_nvgpu.atom.get_copy_s2t_smem_desc_view"):
-        at = 1 if name.endswith("view") else 0
-        if len(inputs) <= at:
-            return None
-        return lambda *operands: (
-            replace(base, unit=128, extent=1) if isinstance(base := operands[at], Address) else None,
-        )
-    return None
-
-
-def _set_value(operation: Operation) -> Function:
+def _set_field(operation: Operation) -> Function:
+    """An atom with a value in one of its fields; where it is made executable, only the atom."""
     text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
     masks = "mask" in text
 
@@ -727,10 +722,7 @@ def _set_value(operation: Operation) -> Function:
     return function
 
 
-def _pointers(operation: Operation) -> Function | None:
-    name = operation.name.removeprefix("llvm.")
-    if name != "getelementptr":
-        return lambda base: (base,)
+def _element(operation: Operation) -> Function:
     text = operation.pieces[0]
     element = re.search(r"->\s*\S+?,\s*(\w+)\s*$|elem_type\s*=\s*(\w+)", text)
     attribute = operation.attribute("elem_type")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import AccessLog
@@ -29,7 +30,7 @@ from tileproof.rulebase.findings import place, state
 
 _MAX_STEPS = 600_000
 _ROLES = 8  # values of an index that distinguish roles
-_PLACES = ("cute.add_offset", "cute.slice", "llvm.getelementptr")
+_MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
 
 
@@ -155,7 +156,7 @@ class Machine:
             found: Sequence[Value] = ()
             if function is not None:
                 read = [values[slot] for slot in instruction.inputs]
-                place = instruction.operation.name in _PLACES
+                place = Operations.of(self.book).moves(instruction.operation) in _MOVED
                 for i, value in enumerate(read):
                     if isinstance(value, Lanes):
                         read[i] = self.common(thread_set, value, place)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.rulebase.book import Rulebook
 
@@ -35,20 +36,9 @@ class Step:
 
 
 @lru_cache(maxsize=8)
-def _steps(book: Rulebook) -> tuple[dict[str, Step], tuple[tuple[str, Step], ...], tuple[tuple[str, str], ...]]:
-    """Steps by operation, by the beginning of its name, and copies by a piece of the atom's."""
-    rows = book.tables["protocol", "ptx"].rows
-    exact, begins = {}, []
-    for spelling, member in book.enums["protocol_operation"].by_spelling.items():
-        name, first, second, third = rows[member,]
-        assert isinstance(name, str) and isinstance(first, int) and isinstance(second, int) and isinstance(third, int)
-        step = Step(name[1:], first, second, third)
-        if spelling.endswith("."):
-            begins.append((spelling, step))
-        else:
-            exact[spelling] = step
-    copies = tuple((spelling, member[1:]) for spelling, member in book.enums["protocol_copy"].by_spelling.items())
-    return exact, tuple(begins), copies
+def _copies(book: Rulebook) -> tuple[tuple[str, str], ...]:
+    """Copies by a piece of the atom's type."""
+    return tuple((spelling, member[1:]) for spelling, member in book.enums["protocol_copy"].by_spelling.items())
 
 
 _ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
@@ -62,7 +52,7 @@ def effects(
     Args:
         registers: whether accesses to registers matter, which they do beside wgmma.
     """
-    exact, begins, copies = _steps(book)
+    operations, copies = Operations.of(book), _copies(book)
     atoms: dict[str, str] = {}
 
     def atom_of(text: str) -> str:
@@ -73,23 +63,20 @@ def effects(
         return found
 
     def step(operation: Operation, types: Sequence[str]) -> Step | None:
-        known = exact.get(operation.name)
-        if known is None:
-            known = next((one for name, one in begins if operation.name.startswith(name)), None)
+        known = operations.step_operands(operation.name)
         if known is None:
             return None
-        if known.name in ("read", "write"):
+        if known.step in ("read", "write"):
             at = known.first
             text = types[at] if at < len(types) else ""
             if operation.name.startswith("cute.") and (
                 "gmem" in text or not text or (not registers and "rmem" in text)
             ):
                 return None
-            if operation.name.startswith("llvm.") and "ptr<3>" not in text and "ptr<7>" not in text:
+            if not operation.name.startswith("cute.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
-        if known.name == "copy":
-            return Step(known.name, known.first, known.second, known.third, atom_of(types[0]) if types else "")
-        return known
+        copy = atom_of(types[0]) if known.step == "copy" and types else ""
+        return Step(known.step, known.first, known.second, known.third, copy)
 
     return step
 

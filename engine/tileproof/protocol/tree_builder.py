@@ -12,7 +12,7 @@ from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type
 from tileproof.mlir.ir import Alias, Block, Operation
 from tileproof.mlir.signature import parameters, result_count, signature
-from tileproof.protocol.folding import BY_EXTENTS, Extents, function_of
+from tileproof.protocol.folding import Extents, by_extents, function_of
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
 from tileproof.rulebase.book import Rulebook
@@ -84,8 +84,8 @@ class Builder:
             return Leaf(operation, inputs, outputs, None, effect, texts)
         kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
         found = [read_type(text) for text in results or ()]
-        make = partial(function_of, operation, kinds, found)
-        if operation.name in BY_EXTENTS:
+        make = partial(function_of, self.book, operation, kinds, found)
+        if by_extents(self.book, operation):
             return Leaf(operation, inputs, outputs, None, None, texts, make)
         return Leaf(operation, inputs, outputs, make(_NO_EXTENTS), None, texts)
 

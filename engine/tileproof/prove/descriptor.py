@@ -27,6 +27,7 @@ from tileproof.descriptors.canonical import (
 )
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.evaluate import bitfields
+from tileproof.evaluate.hardware import swizzle_period
 from tileproof.layout import LayoutError
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
 from tileproof.memory.descriptors import atom_node, operand_of
@@ -36,7 +37,6 @@ from tileproof.rulebase.expression import Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 
 _CONTAINER = re.compile(r"i(8|16|32|64)")
-_MEMORY = 1024  # bytes to whose multiples memory with operands is aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,8 @@ def _solved(
 def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
     """The first field of a given descriptor that is another than it must be.
 
-    Its start address is any, but for a layout that begins somewhere in its memory: that begins at a multiple of 1024.
+    Its start address is any, but for a layout that begins somewhere in its memory: that begins at a multiple of the
+    period of the longest swizzle.
     """
     try:
         given = bitfields.unpack(book, contract, found.word, value)
@@ -290,7 +291,7 @@ def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile:
     ]
     address = given["address"]
     assert isinstance(address, int)
-    if tile.start and (address - tile.start) % _MEMORY:
+    if tile.start and (address - tile.start) % swizzle_period(book):
         wrong.insert(0, "address")
     if not wrong:
         return None
@@ -325,7 +326,7 @@ def _first_wrong(book: Rulebook, found: OperandDescriptor, tile: Tile, given: di
     swizzle, lbo, sbo = given["swizzle"], given["lbo"], given["sbo"]
     assert isinstance(swizzle, str) and isinstance(lbo, int) and isinstance(sbo, int)
     for form in canonical_forms(book, found.major, swizzle):
-        read = described(form, tile, lbo, sbo)
+        read = described(book, form, tile, lbo, sbo)
         if read is None:
             continue
         rows, columns = tile.extents

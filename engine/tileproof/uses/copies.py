@@ -11,6 +11,7 @@ from dataclasses import field
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import field_set, resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import CoordIterator, Descriptor, Pointer, Tensor, element_bits, read_type
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import ComposedLayout, Layout
@@ -163,10 +164,10 @@ def _run(layout: Layout | ComposedLayout, bits: int) -> int | None:
     return count * bits
 
 
-def read_copy(operation: Operation, aliases: dict[str, Alias]) -> Copy | None:
+def read_copy(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) -> Copy | None:
     """The parts of a ``cute.copy``; None for any other operation and for one that is incomplete."""
     groups = operation.input_groups
-    if operation.name not in {"cute.copy", "cute.copy_atom_call"} or len(groups) < 3 or not operation.operands:
+    if Operations.of(book).step(operation.name) != "copy" or len(groups) < 3 or not operation.operands:
         return None
     if any(len(group) != 1 for group in groups[:3]):
         return None

@@ -10,6 +10,7 @@ from collections.abc import Set
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import Memory, memory, resolve, static_size
+from tileproof.dialects.operations import Operations
 from tileproof.layout.basics import has_scaled_basis, is_static_layout
 from tileproof.layout.tuples import compact, is_static_tuple
 from tileproof.layout.values import ComposedLayout, Layout, Tuple
@@ -126,10 +127,10 @@ def _member(book: Rulebook, enum: str, word: str) -> tuple[str, str]:
     return book.enums[enum].by_spelling.get(word, word), word
 
 
-def read_gemm(operation: Operation, aliases: dict[str, Alias]) -> Gemm | None:
+def read_gemm(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) -> Gemm | None:
     """The parts of a ``cute.gemm``; None for any other operation and for one that is incomplete."""
     groups = operation.input_groups
-    if operation.name not in {"cute.gemm", "cute.mma_atom_call"} or len(groups) != 1 + len(ROLES) or not all(groups):
+    if Operations.of(book).step(operation.name) != "mma" or len(groups) != 1 + len(ROLES) or not all(groups):
         return None
     uses = dict(zip(ROLES, groups[1:], strict=True))
     found = {role: memory(resolve(group[0].text, aliases)) for role, group in uses.items()}

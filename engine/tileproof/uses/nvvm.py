@@ -22,8 +22,7 @@ _NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
 _SIDE = {side: re.compile(rf"\b{side.upper()}\s*\[([^\]]*)\]") for side in "dab"}
 _WORD = re.compile(r"<\s*(\w+)\s*>")
 _MAJORS = {"a": {"row": ".k", "col": ".mn"}, "b": {"col": ".k", "row": ".mn"}}
-_COORDINATES = 2  # the segment of operands that holds them, and that of the mask of CTAs
-_MASK = {"nvvm.cp.async.bulk.tensor.shared.cluster.global": 5, "nvvm.cp.async.bulk.shared.cluster.global": 4}
+_COORDINATES = 2  # the segment of operands that holds them
 
 
 def is_raw(book: Rulebook, operation: Operation) -> bool:
@@ -46,7 +45,7 @@ def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, S
             written = next((member for word, member in spelled.items() if word[0] != "." and word in text), None)
             found[name] = written if written is not None else schema.instance[name]
     for name, operand in zip(_PLACES, operation.operands, strict=False):
-        value = fold(operand, scope).value
+        value = fold(book, operand, scope).value
         if value is not None:
             found[name] = value
     found |= {"operands": len(operation.operands), "results": len(operation.results)}
@@ -55,7 +54,7 @@ def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, S
     if (vector := _VECTOR.search(text)) is not None:
         found["registers"] = int(vector[1])
     found["in_tmem"] = ".yes" if len(operation.inputs) > 1 and "ptr" in operation.inputs[1].text else ".no"
-    return found | _box(operation, text) | _wgmma(operation, text)
+    return found | _box(book, operation, text) | _wgmma(operation, text)
 
 
 def _text(operation: Operation) -> str:
@@ -77,14 +76,15 @@ def _number(operation: Operation) -> int | None:
     return int(bare[0]) if bare is not None else None
 
 
-def _box(operation: Operation, text: str) -> dict[str, Scalar]:
+def _box(book: Rulebook, operation: Operation, text: str) -> dict[str, Scalar]:
     """The coordinates of a box, and whether it goes to several CTAs."""
     sizes = operation.attribute("operandSegmentSizes")
     listed = _SEGMENTS.search(sizes.text) if sizes is not None else None
     if listed is not None:
         segments = [int(size) for size in listed[1].split(",")]
-        mask = _MASK.get(operation.name, len(segments))
-        several = mask < len(segments) and segments[mask] > 0
+        row = book.tables["nvvm_mask", "ptx"].rows.get((book.enums[ENUM].by_spelling[operation.name],))
+        mask = row[0] if row is not None else None
+        several = isinstance(mask, int) and mask < len(segments) and segments[mask] > 0
         rank = segments[_COORDINATES] if len(segments) > _COORDINATES else 0
         return {"box_rank": rank, "several": ".yes" if several else ".no"}
     found: dict[str, Scalar] = {"several": ".yes" if "multicast_mask" in text else ".no"}

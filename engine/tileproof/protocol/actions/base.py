@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -31,10 +32,8 @@ def registrar(table: dict[str, Action]) -> Callable[[str], Callable[[Action], Ac
 
 
 def limit(machine: Machine, name: str) -> int:
-    """A number that the hardware sets, by its member of the enum ``protocol_limit``."""
-    (value,) = machine.book.tables["protocol_limit", "ptx"].rows[f".{name}",]
-    assert isinstance(value, int)
-    return value
+    """A number that the hardware sets, by its member of the enum ``hardware``."""
+    return hardware.limit(machine.book, name)
 
 
 def operand(thread_set: ThreadSet, instruction: Instruction, place: int) -> Value:

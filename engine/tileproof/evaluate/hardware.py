@@ -1,0 +1,56 @@
+"""Hardware numbers, as rules/ state them: limits of rules/hardware.rule, and what fields of packed words count in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.expression import Arithmetic, Number
+
+
+@lru_cache(maxsize=256)
+def limit(book: Rulebook, name: str) -> int:
+    """A number that the hardware sets, by its member of the enum ``hardware`` without the dot."""
+    (value,) = book.tables["hardware", "ptx"].rows[f".{name}",]
+    assert isinstance(value, int), "rules/hardware.rule"
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a packed word.
+
+    Attributes:
+        low: its lowest bit.
+        width: bits.
+        unit: what the field counts in, in units of the fact: 16 where it holds ``address / 16``.
+    """
+
+    low: int
+    width: int
+    unit: int
+
+    @property
+    def reach(self) -> int:
+        """What the fact is less than, in its own units."""
+        return self.unit << self.width
+
+
+@lru_cache(maxsize=256)
+def field(book: Rulebook, word: str, name: str, contract: str = "ptx") -> Field:
+    """A field of a packed word that is declared once in a contract."""
+    (declared,) = book.words[word, contract]
+    one = next(one for one in declared.fields if one.name == name)
+    match one.value:
+        case Arithmetic("/", _, Number(unit)):
+            return Field(one.low, one.width, unit)
+    return Field(one.low, one.width, 1)
+
+
+@lru_cache(maxsize=8)
+def swizzle_period(book: Rulebook) -> int:
+    """The bytes after which the longest swizzle of shared memory repeats: operands that begin there may have any."""
+    table = book.tables["smem_swizzle", "ptx"]
+    column = table.columns.index("pattern")
+    return max(cell for row in table.rows.values() if isinstance(cell := row[column], int))
