@@ -38,7 +38,7 @@ def test_the_contracts_differ_where_the_pages_and_the_hardware_do():
     book = tileproof.load_rules()
     pages_only = "\n".join(as_text(differences(book, "tileiras", "ptx", 20)))
     hardware_only = "\n".join(as_text(differences(book, "ptx", "tileiras", 20)))
-    assert "WG104 wgmma-int-n" in pages_only, "integer widths"
-    assert "WG110 wgmma-input-type" in pages_only, "4-bit integers"
+    assert "WG104 wgmma-invalid-integer-n" in pages_only, "integer widths"
+    assert "WG110 wgmma-invalid-input-type" in pages_only, "4-bit integers"
     assert "WG206 wgmma-page-accumulator" in hardware_only, "FP8 with an f16 accumulator"
     assert "WG202 wgmma-page-int8" in hardware_only, "signed times unsigned"

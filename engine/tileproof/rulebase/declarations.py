@@ -297,7 +297,7 @@ class Rule(Cited):
     """One thing that must hold.
 
     Attributes:
-        code, name: ``WG101`` and ``wgmma-n``; the name states the fault.
+        code, name: ``WG101`` and ``wgmma-invalid-n``; the name states the fault.
         contract: ``ptx``, ``tileiras`` or None for both.
         refines: codes; where one of those rules is violated, this rule is silent.
         replaces: codes of rules on schemas that this rule's schema extends: there this rule stands instead of them.
