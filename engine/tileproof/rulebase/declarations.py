@@ -252,7 +252,7 @@ class Rule(Cited):
 
 @dataclass(frozen=True, eq=False)
 class Finding(Cited):
-    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule. ``why`` as of a rule."""
+    """A diagnostic of the engine itself (a parse error, an unused suppression), documented like a rule."""
 
     code: str
     name: str
