@@ -36,11 +36,22 @@ def written(book: Rulebook, rule: Rule) -> tuple[Written | None, Written | None]
     right = (*rule.passing, Example({}, rule.place))  # the legal instance, where the rule holds for it
     found: list[tuple[Written | None, Written | None]] = []
     for atoms in (False, True):
-        wrong_ones = [one for one in _judged(book, rule, rule.failing, atoms) if rule.code in one[0]]
-        right_ones = [one for one in _judged(book, rule, right, atoms) if one[2] and rule.code not in one[0]]
-        pair = tuple(min(ones, key=lambda one: len(one[0]), default=None) for ones in (wrong_ones, right_ones))
-        found.append((pair[0][1] if pair[0] else None, pair[1][1] if pair[1] else None))
-    return max(found, key=lambda pair: (pair[0] is not None and pair[1] is not None, pair[0] is not None))
+        wrong_ones = (one for one in _judged(book, rule, rule.failing, atoms) if rule.code in one[0])
+        right_ones = (one for one in _judged(book, rule, right, atoms) if one[2] and rule.code not in one[0])
+        found.append((_purest(wrong_ones, 1), _purest(right_ones, 0)))
+        if all(found[-1]):
+            return found[-1]
+    return max(found, key=lambda pair: pair[0] is not None)
+
+
+def _purest(ones: Iterable[tuple[tuple[str, ...], Written, bool]], enough: int) -> Written | None:
+    """The text of which the fewest codes are reported; the first of ``enough`` of them ends the search."""
+    best: tuple[tuple[str, ...], Written, bool] | None = None
+    for one in ones:
+        best = one if best is None or len(one[0]) < len(best[0]) else best
+        if len(best[0]) <= enough:
+            break
+    return best[1] if best else None
 
 
 def _judged(
@@ -48,7 +59,7 @@ def _judged(
 ) -> Iterator[tuple[tuple[str, ...], Written, bool]]:
     """The texts of examples, each with the codes that are reported of it and whether it is legal."""
     for example in examples:
-        for text, facts in dict(_atoms(book, rule, example) if atoms else _instructions(book, rule, example)).items():
+        for text, facts in _atoms(book, rule, example) if atoms else _instructions(book, rule, example):
             for where, newest in _places(book, facts, atoms):
                 verdict = legal(book, rule.contract or "ptx", text, where)
                 yield verdict.codes, Written(text, _named(where, newest)), verdict.legal

@@ -92,7 +92,7 @@ def _filled(book: Rulebook, item: Rule | Finding, text: str) -> str:
     """A message or a hint with the values of a failing example; where there are none, with the names of the facts."""
     if isinstance(item, Rule) and text:
         judge = judge_for(book, item.contract or "ptx", item.schema)
-        for example in item.failing:
+        for example in item.failing[:2]:
             values = {**book.schemas[item.schema].instance, **example.facts}
             if shown := render(judge, item, text, Facts(item.schema, values, {}, {}, Span(0, 0))):
                 return shown
