@@ -9,7 +9,7 @@ import pytest
 import tileproof
 from tileproof.audit.contracts import as_text, differences
 from tileproof.audit.rules import check_files
-from tileproof.rulebase.explain import explanation, text_of
+from tileproof.rulebase.explain import text_of
 from tileproof.rulebase.load import default_files
 
 
@@ -21,13 +21,10 @@ def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike
     assert outcome.configurations > 1_000_000
 
 
-def test_every_rule_explains_itself():
+def test_every_rule_is_shown_as_its_file_has_it():
     book = tileproof.load_rules()
     for code, item in book.documented().items():
         assert item.sources, code
-        text = explanation(book, item)
-        assert item.message in text
-        assert item.sources[0] in text
         shown = text_of(item)
         assert f"{code} {item.name}" in shown
         assert shown.rstrip().endswith("}")

@@ -377,6 +377,43 @@ def test_everything_that_is_wrong_with_rule_files_is_listed(scratch: Path):
     assert (result.exit_code, result.stdout) == (2, "")
 
 
+def rules_check(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["rules", "check", "--jobs", "1", *arguments])
+
+
+def test_rules_check_takes_codes_names_and_files(scratch: Path):
+    (scratch / "house.rule").write_text(HOUSE_RULE)
+    by_code = rules_check("WG100", "wgmma-n")
+    assert (by_code.exit_code, by_code.stdout.partition(":")[0]) == (0, "2 rules in 1 schemas")
+    by_file = rules_check("house.rule")
+    assert (by_file.exit_code, by_file.stdout.partition(":")[0]) == (0, "1 rules in 1 schemas")
+    unknown = rules_check("WG1O0")
+    assert unknown.exit_code == 2
+    assert "no rule has the code or name 'WG1O0'; nearest: " in unknown.stderr
+    assert rules_check("no-such.rule").stderr == "tileproof: no-such.rule: no such file of rules\n"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        (
+            HOUSE_RULE.replace('our style guide"\n', 'our stile guide"\n'),
+            "house.rule:6:12: error: the source 'our stile",
+        ),
+        (HOUSE_RULE.replace("nearest(N)", "nearest(Q)"), "house.rule:2:6: error: HOUSE1: placeholder {nearest(Q)}"),
+        (
+            HOUSE_RULE.replace("pass    { N = 64 }", "pass    { N = 63 }"),
+            "house.rule:2:6: error: HOUSE1 in ptx: the passing",
+        ),
+    ],
+)
+def test_rules_check_exits_with_1_where_rule_files_are_at_fault(scratch: Path, wrong: str, fault: str):
+    (scratch / "house.rule").write_text(wrong)
+    result = rules_check("house.rule")
+    assert result.exit_code == 1
+    assert result.output.startswith(fault)
+
+
 def test_a_rule_file_that_is_no_text_is_one_line(scratch: Path):
     (scratch / "house.rule").write_bytes("# größe\n".encode() + b"ab\xff\xfe")
     result = check(GOOD, "--rules", ".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,31 +21,38 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("code")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
-def explain(code: str, folders: tuple[Path, ...]) -> None:
+def explain(code: str, form: str, folders: tuple[Path, ...]) -> None:
     """Explain a rule by its code or name: what it demands, why, where that is written, and examples.
 
     A mnemonic such as atom.tma_load is explained by its contract, a concept of CUTLASS such as cute::TiledMMA by its
     form in the IR.
     """
+    from tileproof.checking import explain as rules  # noqa: PLC0415
     from tileproof.judge import registry  # noqa: PLC0415
-    from tileproof.rulebase.explain import explanation  # noqa: PLC0415
 
     book, _ = load_rules(folders)
     if (atom := registry.contract_of(book, code)) is not None:
-        click.echo(registry.as_text(atom))
-    elif (form := registry.porting(book).get(code)) is not None:
-        click.echo(f"{code}: {form[0]}\n{form[1]}")
+        shown = registry.as_text(atom)
+    elif (porting := registry.porting(book).get(code)) is not None:
+        shown = f"{code}: {porting[0]}\n{porting[1]}"
     else:
-        click.echo(explanation(book, find(book, code)))
+        item = find(book, code)
+        click.echo(rules.as_json(book, item) if form == "json" else rules.as_text(book, item))
+        return
+    click.echo(json.dumps({"name": code, "text": shown}, indent=2) if form == "json" else shown)
 
 
-def find(book: Rulebook, code: str) -> Rule | Finding:
-    documented = book.documented()
-    for item in documented.values():
-        if code.upper() == item.code or code == item.name:
-            return item
-    from difflib import get_close_matches  # noqa: PLC0415
+def find(book: Rulebook, name: str) -> Rule | Finding:
+    """What has this code or name; exits with status 2 and the nearest ones where nothing has."""
+    from tileproof.checking import explain as rules  # noqa: PLC0415
 
-    near = get_close_matches(code, [*documented, *(item.name for item in documented.values())], 3)
-    return fail(f"no rule has the code or name '{code}'" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    item = rules.find(book, name)
+    if item is not None:
+        return item
+    near = [
+        f"{code} ({book.documented()[code].name})" if code in book.documented() else code
+        for code in rules.nearest(book, name)
+    ]
+    return fail(f"no rule has the code or name '{name}'" + (f"; nearest: {', '.join(near)}" if near else ""))

@@ -40,10 +40,16 @@ def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def load_rules(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
-    """The rulebook with the project's own rules; exits with status 2 and the faults where it cannot be used."""
+def load_rules(
+    folders: Iterable[Path], more: Iterable[Path] = (), status: int = 2
+) -> tuple[Rulebook, tuple[Source, ...]]:
+    """The rulebook with the project's own rules; exits with a status and the faults where it cannot be used.
+
+    Args:
+        more: rule files, which may be among those of the folders.
+    """
     from tileproof.cli import config  # noqa: PLC0415
-    from tileproof.rulebase.load import RuleError, default_files, load, rule_files  # noqa: PLC0415
+    from tileproof.rulebase.load import RuleError, default_files, load, rule_file, rule_files  # noqa: PLC0415
 
     files = default_files()
     try:
@@ -51,6 +57,9 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
             if not folder.is_dir():
                 fail(f"{folder}: no such folder of rules")
             files += rule_files(folder)
+        for path in more:
+            if source_name(path, files) is None:
+                files += (rule_file(path),)
         with no_garbage_collection():
             if files == default_files():
                 return load(files), files  # what they lack in Python, `rules check` and the tests tell
@@ -60,9 +69,18 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
     except RuleError as error:
         for fault in error.faults:
             click.echo(f"{fault.place}: error: {fault.message}", err=True)
-        sys.exit(2)
+        sys.exit(status)
     except (config.ConfigError, OSError) as error:
         fail(str(error))
+
+
+def source_name(path: Path, files: Iterable[Source]) -> str | None:
+    """The name by which a rule file is loaded already: of ours, its path below the folder that holds rules/."""
+    from tileproof.base import resources  # noqa: PLC0415
+
+    ours = resources.folder("rules").resolve().parent
+    wanted = path.resolve()
+    return next((file.name for file in files if wanted in (Path(file.name).resolve(), ours / file.name)), None)
 
 
 @contextmanager

@@ -160,26 +160,41 @@ class Judge:
         Rules about other facts do not count: what else is wrong with a configuration is reported by itself. The rule
         that asks, to say how to satisfy it, counts whatever its severity.
         """
+        lawful = self._lawful(facts, fact, asking)
+        return tuple(value for value in self.book.domain(self.schema, fact) if lawful(value))
+
+    def _lawful(self, facts: Facts, fact: str, asking: Rule | None) -> Callable[[Scalar], bool]:
         counts = [check for check in self.checks if check.rule.severity is Severity.ERROR or check.rule is asking]
         about = [check for check in counts if fact in check.rule.facts]
         trial = dict(facts)
-        found = []
-        for value in self.book.domain(self.schema, fact):
+
+        def lawful(value: Scalar) -> bool:
             trial[fact] = value
-            if all(check(trial) is not False for check in about):
-                found.append(value)
-        return tuple(found)
+            return all(check(trial) is not False for check in about)
+
+        return lawful
 
     def nearest(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
         """The legal values of a fact nearest to its present one: by distance for integers, by order for enums."""
-        legal = self.legal(facts, fact, asking)
-        domain = list(self.book.domain(self.schema, fact))
-        present = facts[fact]
-        # An integer beyond its domain is farther from every legal value than the domain is long: distance still orders.
-        at = present if isinstance(present, int) else domain.index(present) if present in domain else 0
-        distance = {value: abs((value if isinstance(value, int) else domain.index(value)) - at) for value in legal}
-        least = min(distance.values(), default=0)
-        return tuple(value for value in legal if distance[value] == least)
+        domain, present = self.book.domain(self.schema, fact), facts[fact]
+        lawful = self._lawful(facts, fact, asking)
+        if isinstance(domain, range):
+            # An integer beyond its domain is farther from every legal value than the domain is long.
+            assert isinstance(present, int), "a fact with bounds is an integer"
+            for distance in range(max(domain[0] - present, present - domain[-1], 0), _reach(domain, present) + 1):
+                values = dict.fromkeys((present - distance, present + distance))
+                if found := tuple(value for value in values if value in domain and lawful(value)):
+                    return found
+            return ()
+        at = domain.index(present) if present in domain else 0
+        distances = {value: abs(domain.index(value) - at) for value in domain if lawful(value)}
+        least = min(distances.values(), default=0)
+        return tuple(value for value, distance in distances.items() if distance == least)
+
+
+def _reach(domain: range, present: int) -> int:
+    """The distance of the farthest value."""
+    return max(abs(domain[0] - present), abs(domain[-1] - present))
 
 
 @lru_cache(maxsize=256)

@@ -1,18 +1,17 @@
-"""Rules as documentation: the same text serves ``explain``, ``rules list`` and ``rules show``."""
+"""Rules as documentation: the text of ``rules list`` and ``rules show``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 
-from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Example, Finding, Rule
-from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.declarations import Finding, Rule
+from tileproof.rulebase.references import DEVIATION
 
 
 def is_deviation(item: Rule | Finding) -> bool:
     """Whether a rule tells of a deliberate deviation, such as a hole in ptxas: one of its sources says so."""
-    return any(source.startswith("deviation: ") for source in item.sources)
+    return any(source.startswith(DEVIATION) for source in item.sources)
 
 
 def contract_of(item: Rule | Finding) -> str | None:
@@ -50,7 +49,9 @@ def as_json(items: Iterable[Rule | Finding]) -> str:
                 "schema": item.schema if isinstance(item, Rule) else None,
                 "message": item.message,
                 "hint": item.hint,
+                "why": item.why,
                 "sources": list(item.sources),
+                "source_urls": [url or None for url in item.urls],
             }
             for item in items
         ],
@@ -80,36 +81,3 @@ def text_of(item: Rule | Finding) -> str:
         end += 1
     line, _ = item.place.source.position(at)
     return f"# {item.place.source.name}:{line}\n{text[start : end + 1]}"
-
-
-def explanation(book: Rulebook, item: Rule | Finding) -> str:
-    """What a rule demands and why, its sources and its examples."""
-    lines = [f"{item.code} {item.name}", "", item.message]
-    if item.hint:
-        lines += ["", f"Hint: {item.hint}"]
-    if isinstance(item, Rule):
-        lines += ["", *_terms(item)]
-        instance = book.schemas[item.schema].instance
-        lines += [f"  Passes: {_example(item, example, instance)}" for example in item.passing]
-        lines += [f"  Fails:  {_example(item, example, instance)}" for example in item.failing]
-    lines += ["", *(f"Source: {source}" for source in item.sources)]
-    lines += ["", f"Silence one line with  // tileproof: ignore[{item.code}] reason"]
-    return "\n".join(lines)
-
-
-def _terms(rule: Rule) -> list[str]:
-    text = rule.place.source.text
-    conditions = [("when", rule.when)] if rule.when is not None else []
-    lines = [f"  On {rule.schema}, {'contract ' + rule.contract if rule.contract else 'both contracts'}"]
-    if rule.refines:
-        lines.append(f"  Silent where one of {', '.join(rule.refines)} reports")
-    for keyword, condition in (*conditions, ("require", rule.require)):
-        words = " ".join(text[condition.span.start : condition.span.end].split())
-        lines.append(f"  {keyword.capitalize()}: {words}")
-    return lines
-
-
-def _example(rule: Rule, example: Example, instance: dict[str, Scalar]) -> str:
-    """The facts that decide the rule, those of the example first."""
-    facts = {**example.facts, **{name: instance[name] for name in sorted(rule.facts) if name not in example.facts}}
-    return ", ".join(f"{name} = {str(value).removeprefix('.')}" for name, value in facts.items())

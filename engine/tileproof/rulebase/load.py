@@ -56,10 +56,11 @@ def rule_files(folder: Path) -> tuple[Source, ...]:
         OSError: a file cannot be read.
         RuleError: a file is not UTF-8.
     """
-    return tuple(map(_rule_file, sorted(folder.rglob("*.rule"))))
+    return tuple(map(rule_file, sorted(folder.rglob("*.rule"))))
 
 
-def _rule_file(path: Path) -> Source:
+def rule_file(path: Path) -> Source:
+    """One rule file, named by its path. Raises as ``rule_files``."""
     content = path.read_bytes()
     try:
         return Source(str(path), content.decode("utf-8"))
