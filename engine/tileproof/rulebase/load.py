@@ -120,6 +120,8 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
             declarations += _declared(file)
         except SyntaxFault as fault:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
+    if faults:  # what an unread file declares would be missed everywhere
+        raise RuleError(faults)
     book = _collect(list(_with_references(declarations, faults)), faults)
     if not faults:
         faults += Resolver(book).faults()
