@@ -100,7 +100,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     declarations: list[Declaration] = []
     for file in files:
         try:
-            declarations += syntax.declarations(file)
+            declarations += _declarations(file)
         except SyntaxFault as fault:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
     book = _collect(declarations, faults)
@@ -113,6 +113,10 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
     if faults:
         raise RuleError(faults)
     return book
+
+
+# A process that reads our rules with several extensions (the tests) parses each file once.
+_declarations = lru_cache(maxsize=256)(syntax.declarations)
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
