@@ -101,6 +101,8 @@ def _terms(rule: Rule) -> list[str]:
     text = rule.place.source.text
     conditions = [("when", rule.when)] if rule.when is not None else []
     lines = [f"  On {rule.schema}, {'contract ' + rule.contract if rule.contract else 'both contracts'}"]
+    if rule.replaces:
+        lines.append(f"  On '{rule.schema}' instead of {', '.join(rule.replaces)}")
     if rule.refines:
         lines.append(f"  Silent where one of {', '.join(rule.refines)} reports")
     for keyword, condition in (*conditions, ("require", rule.require)):
