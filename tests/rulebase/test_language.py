@@ -180,3 +180,134 @@ def test_what_z3_cannot_tell_in_time_is_unknown_not_proved():
     outcome = check_book(book_of(RULE.format(body="require N * N * M * M * N != 7 * M + 11 * N")), 0.000001)
     assert outcome.unknown
     assert all("could not" in fault.message for fault in outcome.unknown)
+
+
+SIZES = "table sizes (type: kind, side: side) -> bits {total} {{ .f16 .left | .right 16; .s8 .left 8; {more} }}"
+
+
+def test_a_total_table_with_every_row_loads() -> None:
+    book_of(SIZES.format(total="total", more=".s8 .right 8; .b1 .left | .right 1;"))
+    book_of(SIZES.format(total="", more=""))
+
+
+@pytest.mark.parametrize(
+    ("total", "fault"),
+    [
+        ("total", "test.rule:7:7: table 'sizes' is total and has no row for .s8 .right, .b1 .left, .b1 .right: write"),
+        (
+            "total when type != .b1",
+            "table 'sizes' is total and has no row for .s8 .right: write `.s8  .right  <bits>;`",
+        ),
+        ("total when size(type).bits == 8", "has no row for .s8 .right: write"),
+        ("total when 1 in size(type).widths and not side == .left", "has no row for .s8 .right: write"),
+        ("total when type == 3", "this is a integer where a kind is needed"),
+        ("total when wide == .yes", "has no fact 'wide'"),
+        ("total of size", "table 'size' has no column 'type'"),
+        ("total of nothing", "table 'nothing' has no column 'type'"),
+    ],
+)
+def test_a_total_table_names_the_rows_that_it_lacks(total: str, fault: str) -> None:
+    faults = faults_of("\n", SIZES.format(total=total, more=""))
+    assert any(fault in one for one in faults), faults
+
+
+def test_a_table_is_total_over_the_rows_of_another() -> None:
+    pairs = "table pairs (name: side) -> type, side { .left .f16 .left; .right .s8 .right; }"
+    (fault,) = faults_of(pairs, SIZES.format(total="total of pairs", more=""))
+    assert "table 'sizes' is total and has no row for .s8 .right: write `.s8  .right  <bits>;`" in fault
+    book_of(pairs, SIZES.format(total="total of pairs", more=".s8 .right 8;"))
+
+
+def test_an_extension_adds_members_spellings_and_rows() -> None:
+    book = book_of(
+        'extend enum kind { .f32 "single"; .f16 "fp16"; }'
+        "extend table size { .f32 32 {4}; .b1 1 {1, 2}; }"
+        'rule XX1 some-fault on thing { require type != .f32 error "{type}" source "nowhere" }'
+    )
+    assert book.enums["kind"].by_spelling["single"] == ".f32"
+    assert book.enums["kind"].members[".f16"] == ("half", "fp16")
+    assert book.tables["size", "ptx"].rows[".f32",] == (32, frozenset({4}))
+    assert book.tables["size", "tileiras"] is book.tables["size", "ptx"]
+    assert Judge(book, "ptx", "thing").violated({"type": ".f32"})
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("extend enum size { .a; }", "test.rule:7:13: no enum is called 'size'"),
+        ("extend enum kind { .b1; }", "test.rule:7:20: '.b1' is a member of 'kind' already"),
+        ('extend enum kind { .f32 "half"; }', 'test.rule:7:20: "half" already spells .f16'),
+        ("extend table sizes { .f16 16; }", "test.rule:7:14: no table is called 'sizes'"),
+        ("extend table size { .f16 16 {1}; }", "test.rule:7:21: the table has two rows for .f16"),
+        ("extend table size { .b1 16; }", "test.rule:7:21: a row of this table has 3 cells, not 2"),
+        ("extend table size { .f32 16 {1}; }", "test.rule:7:21: table 'size': '.f32' is no kind"),
+        ("extend table size in ptx { .b1 1 {1}; }", "table 'size' is of both contracts: leave out 'in ptx'"),
+        (
+            "table hand (type: kind) -> side { .f16 .left; } extend table hand { .s8 .middle; }",
+            "'.middle' in column 'side' of table 'hand' is no side: write one, or add it with `extend enum side",
+        ),
+    ],
+)
+def test_a_wrong_extension_is_a_fault(text: str, fault: str) -> None:
+    faults = faults_of("\n", text)
+    assert any(fault in one for one in faults), faults
+
+
+PARENT = 'rule XX1 narrow on thing { require N < 9 error "{N}" source "nowhere" pass { N = 8 } fail { N = 9 } }'
+CHILD = 'schema wide extends thing "a wide thing" {}'
+WIDER = (
+    'rule XX2 wider on wide replaces XX1 { require N < 17 error "{N}" source "nowhere" pass { N = 9 } fail { N = 17 } }'
+)
+
+
+def test_a_rule_replaces_one_that_its_schema_inherits() -> None:
+    book = book_of(PARENT, CHILD, WIDER)
+    broken = {schema: Judge(book, "ptx", schema, inherited=True).violated for schema in ("thing", "wide")}
+    assert [rule.code for rule in broken["thing"]({"N": 9})] == ["XX1"]
+    assert broken["wide"]({"N": 9}) == ()
+    assert [rule.code for rule in broken["wide"]({"N": 17})] == ["XX2"]
+
+
+def test_what_is_not_inherited_cannot_be_replaced() -> None:
+    assert faults_of(PARENT, CHILD, WIDER.replace("on wide", "on thing")) == [
+        f"test.rule:6:{len(PARENT + CHILD) + 6}: XX2 replaces 'XX1', which is no rule that 'thing' inherits"
+    ]
+
+
+ATOMS = 'enum atom { .a "d.one" "d.two"; .b "d.three"; .none "a type that is no atom"; }'
+DECLARED = "atom d.one on thing { N from 0; } "
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (DECLARED + "atom d.three on thing { N from 1; }", []),
+        (DECLARED + 'atom d.three unjudged "it has no parameters";', []),
+        (DECLARED, ["the atom d.three has no declaration, and no rule judges .b: write `atom d.three on SCHEMA"]),
+        (DECLARED + "atom d.three, d.four on thing { N from 0; }", ["'d.four' spells no member of the enum 'atom'"]),
+        (
+            DECLARED + "atom d.three on empty { N from 0; }",
+            ["no rule on 'empty' judges d.three: write `rule CODE name"],
+        ),
+        (DECLARED + 'atom d.three on empty { N from 0; } atom d.three unjudged "none";', []),
+        (
+            DECLARED + 'atom d.three on thing { N from 0; } atom d.three unjudged "none";',
+            ["rules on 'thing' judge d.three"],
+        ),
+    ],
+)
+def test_each_spelling_of_an_atom_is_declared(text: str, faults: list[str]) -> None:
+    texts = (ATOMS, 'schema empty "" { N : 0..4 = 1; }', PARENT, text)
+    if not faults:
+        book = book_of(*texts)
+        assert book.atoms["d.two"] is book.atoms["d.one"]
+    else:
+        found = faults_of(*texts)
+        assert all(any(fault in one for one in found) for fault in faults), found
+
+
+def test_of_several_declarations_each_spelling_has_its_own() -> None:
+    atoms = ATOMS.replace('"d.two"', '"d.two" "d.also"')
+    texts = (atoms, PARENT, DECLARED, "atom d.two on thing { N from 1; } atom d.three on thing { N from 0; }")
+    (fault,) = faults_of(*texts)
+    assert "the atom d.also has no declaration, and the other spellings of this member have several" in fault

@@ -67,6 +67,32 @@ LATTICES: list[tuple[str, dict[str, Sequence[Scalar]]]] = [
         },
     ),
     (
+        "umma.sm107",
+        {
+            **{
+                "M": [64, 128, 256],
+                "N": [8, 16, 64, 256],
+                "K": [16, 32, 64],
+                "a.type": [".f16", ".e4m3", ".s8"],
+                "c_scale": [0],
+            },
+            **{"b.type": [".f16", ".e4m3", ".s8"], "d.type": [".f32", ".f16", ".s32"], "b.major": [".k"]},
+        },
+    ),
+    (
+        "umma.scaled.sm107",
+        {
+            **{"M": [128, 256], "N": [8, 16, 256], "K": [32, 64, 96, 128], "a.type": [".e2m1", ".e4m3"]},
+            **{
+                "b.type": [".e2m1"],
+                "d.type": [".f32"],
+                "b.major": [".k"],
+                "vec_size": [16, 32],
+                "a.source": [".smem_desc"],
+            },
+        },
+    ),
+    (
         "wgmma.sparse",
         {
             **{
@@ -121,11 +147,17 @@ def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, 
 
 
 SLOW = ("umma", "umma.scaled", "mma.block_scale")  # many facts: ten seconds and more each
+# No document says how the instruction descriptor tells their K, so no lowering leads to an instruction.
+JUDGED_ONLY = ("umma.sm107", "umma.scaled.sm107")
 
 
 @pytest.mark.parametrize(
     "family",
-    [pytest.param(f.schema, marks=pytest.mark.sweep if f.schema in SLOW else ()) for f in families(BOOK)],
+    [
+        pytest.param(one.schema, marks=pytest.mark.sweep if one.schema in SLOW else ())
+        for one in families(BOOK)
+        if one.schema not in JUDGED_ONLY
+    ],
 )
 def test_every_family_suggests_something_on_its_own_target(family: str):
     schema = BOOK.schemas[family]

@@ -44,6 +44,8 @@ def as_text(book: Rulebook, item: Rule | Finding) -> str:
     lines += ["", f"Why: {item.why}"] if item.why else []
     if isinstance(item, Rule):
         lines += ["", f"  On {item.schema}, {'contract ' + item.contract if item.contract else 'both contracts'}"]
+        if item.replaces:
+            lines.append(f"  On '{item.schema}' instead of {', '.join(item.replaces)}")
         if item.refines:
             lines.append(f"  Silent where one of {', '.join(item.refines)} reports")
         lines += [f"  {word.capitalize()}: {told[word]}" for word in ("when", "require") if told[word]]
@@ -81,6 +83,7 @@ def _told(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
         "why": item.why,
         "when": condition(rule, rule.when) if rule and rule.when is not None else None,
         "require": condition(rule, rule.require) if rule else None,
+        "replaces": list(rule.replaces) if rule else [],
         "refines": list(rule.refines) if rule else [],
         "wrong": _example(book, rule, rule.failing, wrong) if rule else None,
         "right": _example(book, rule, rule.passing, right) if rule else None,

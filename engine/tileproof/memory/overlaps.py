@@ -27,6 +27,7 @@ _TENSORS = "cute.memref."  # accesses to elements of a tensor, not of a pointer
 # Operations on addresses in shared memory that neither read nor write what lies there as a tensor.
 _HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect")
 _OPAQUE = ("llvm.", "nvvm.", "func.", "ptr.", "memref.", "vector.", "cute_nvgpu.arch.", "cuda.")
+_NAMED = ".memory"  # of the enum `memory_name`; the text is the kernel's own name
 _LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: no target has more bytes
 
 
@@ -74,7 +75,7 @@ class _Run:
         if moves == "fragment" and len(operation.operands) == 2:
             place = self.places.of(operation.operands[1], scope)
             if place is not None and place.view is not None and len(operation.inputs) == 2:
-                yield self.operand(operation, place, place.view)
+                yield from self.operand(operation, place, place.view)
         if moves:
             return  # what only says where memory is neither reads nor writes it
         match self.places.operations.step_operands(name):
@@ -140,43 +141,42 @@ class _Run:
 
     def allocation(self, operation: Operation, fields: tuple[Field, ...]) -> Facts:
         """The fields of a struct: each inside, and apart from the others but where two begin together, as a union."""
-        values: dict[str, Scalar] = {"inside": ".yes", "apart": ".yes"}
+        values: dict[str, Scalar] = {"overlap": 0, "beyond": 0}
         spelled: dict[str, str] = {}
         size = size_of(operation, self.aliases)
-        for one in fields:
-            if size is not None and one.end > size and values["inside"] == ".yes":
-                values["inside"] = ".no"
-                spelled["inside"] = f"'{one.name}' ends at byte {one.end} of {size}"
+        last = next((one for one in fields if size is not None and one.end > size), None)
+        if last is not None and size is not None:
+            values |= {"last": _NAMED, "beyond": last.end - size, "last.end": last.end, "size": size}
+            spelled["last"] = last.name
         ordered = sorted(fields, key=lambda one: (one.start, one.end))
-        for one, other in pairwise(ordered):
-            if one.start < other.start < one.end:
-                values["apart"] = ".no"
-                shared = one.end - other.start
-                spelled["apart"] = (
-                    f"'{other.name}' begins at byte {other.start}, {shared} bytes before '{one.name}' ends"
-                )
-                break
+        pair = next((pair for pair in pairwise(ordered) if pair[0].start < pair[1].start < pair[0].end), None)
+        if pair is not None:
+            first, second = pair
+            values |= {"first": _NAMED, "second": _NAMED, "second.start": second.start}
+            values["overlap"] = first.end - second.start
+            spelled |= {"first": first.name, "second": second.name}
         return Facts("shared_allocation", values, spelled, {}, operation.name_span)
 
-    def operand(self, operation: Operation, place: Place, view: View) -> Facts:
+    def operand(self, operation: Operation, place: Place, view: View) -> Iterator[Facts]:
         """An operand: its view inside the field or the allocation, and no two of its elements in one place."""
-        values: dict[str, Scalar] = {"fits": ".yes", "injective": ".yes"}
-        spelled: dict[str, str] = {}
+        span = operation.inputs[1].span
         if view.start is not None and view.size is not None:
             size = size_of(place.allocation, self.aliases)
             holder = next((f for f in fields_of(place.allocation) if f.start <= view.start < f.end), None)
             end = holder.end if holder is not None else size
-            if end is not None and view.start + view.size > end:
-                values["fits"] = ".no"
-                where = f"'{holder.name}' ends" if holder is not None else "the allocation ends"
-                spelled["fits"] = f"its layout ends at byte {view.start + view.size}, {where} at byte {end}"
+            if end is not None:
+                reached = view.start + view.size
+                values: dict[str, Scalar] = {"beyond": max(reached - end, 0), "end": reached}
+                values |= {"memory": _NAMED, "memory.end": end}
+                named = f"'{holder.name}'" if holder is not None else "the allocation"
+                yield Facts("shared_operand", values, {"memory": named}, {}, span)
         layout = view.layout.outer if isinstance(view.layout, ComposedLayout) else view.layout
         if isinstance(layout, Layout) and is_static_layout(layout) and (view.size or 0) <= _LARGEST:
             collision = first_collision(layout)
             if collision is not None:
                 here, there = (show(idx2crd(index, layout.shape)) for index in collision)
-                values["injective"], spelled["injective"] = ".no", f"{here} and {there} are one place in {layout}"
-        return Facts("shared_operand", values, spelled, {}, operation.inputs[1].span)
+                spelled = {"injective": f"{here} and {there} are one place in {layout}"}
+                yield Facts("shared_operand", {"injective": ".no"}, spelled, {}, span)
 
     def handovers(self) -> Iterator[Facts]:
         """Each reader against those who write its memory."""
@@ -204,10 +204,11 @@ class _Run:
                 continue
             as_a, as_b = ({key for key, view in written.items() if view == one} for one in (a.view, b.view))
             once = not as_a or not as_b or (as_a == as_b and len(as_a) == 1)
-            apart = a.view.start == b.view.start and once
-            values: dict[str, Scalar] = {"apart": ".yes" if apart else ".no"}
-            spans = f"A has bytes {_bytes(a.view)} and B bytes {_bytes(b.view)} of one allocation"
-            yield Facts("shared_operands", values, {"apart": spans}, {}, span)
+            values: dict[str, Scalar] = {"one_matrix": ".yes" if a.view.start == b.view.start and once else ".no"}
+            (a_first, a_last), (b_first, b_last) = _bytes(a.view), _bytes(b.view)
+            values |= {"a.first": a_first, "a.last": a_last, "b.first": b_first, "b.last": b_last}
+            values["common"] = min(a_last, b_last) - max(a_first, b_first) + 1
+            yield Facts("shared_operands", values, {}, {}, span)
 
 
 def _meet(one: Place, other: Place) -> bool:
@@ -230,6 +231,7 @@ def _with(swizzle: Swizzle | None) -> str:
     return f"with {swizzle}" if swizzle is not None else "without a swizzle"
 
 
-def _bytes(view: View) -> str:
+def _bytes(view: View) -> tuple[int, int]:
+    """The first and the last byte of a view."""
     assert view.start is not None and view.size is not None, "what overlaps is known"
-    return f"{view.start} to {view.start + view.size - 1}"
+    return view.start, view.start + view.size - 1

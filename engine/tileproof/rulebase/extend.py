@@ -36,7 +36,9 @@ def extend_table(book: Rulebook, more: MoreRows) -> Iterator[RuleFault]:
     if not tables:
         where = f" in contract {more.contract}" if more.contract else ""
         yield RuleFault(more.place, f"no table is called '{more.table}'{where}")
-    for table in tables:
+    for old in tables:
+        table = replace(old, rows=dict(old.rows), places=dict(old.places))
+        book.tables.update({key: table for key, known in book.tables.items() if known is old})
         if more.contract is not None and table.contract is None:
             yield RuleFault(more.place, f"table '{more.table}' is of both contracts: leave out 'in {more.contract}'")
             continue

@@ -371,7 +371,8 @@ class Resolver:
     def operands(self, schema: str) -> frozenset[str]:
         """The operands of the instructions on a schema or on those that extend it."""
         instructions = [item for same in self.book.instructions.values() for item in same]
-        fitting = [item for item in instructions if schema in self.book.lineage(item.schema)]
+        known = [item for item in instructions if item.schema in self.book.schemas]
+        fitting = [item for item in known if schema in self.book.lineage(item.schema)]
         return frozenset(name for item in fitting for form in item.forms for names in form.items for name in names)
 
     def lines(

@@ -111,7 +111,11 @@ def families(book: Rulebook) -> tuple[Family, ...]:
     shaped = [
         name for name, schema in book.schemas.items() if all(fact in schema.fields for fact in (*SHAPE, "a.type"))
     ]
-    declared = [atom for atom in book.atoms.values() if atom.schema in shaped and _needs(book, atom) != ".baseline"]
+    declared = [
+        atom
+        for atom in dict.fromkeys(book.atoms.values())
+        if atom.schema in shaped and _needs(book, atom) != ".baseline"
+    ]
     based: dict[str, list[Instruction]] = {atom.schema: [] for atom in declared}
     fields = {name: tuple(book.schemas[name].fields) for name in shaped}
     for instruction in (item for same in book.instructions.values() for item in same if item.schema in shaped):
