@@ -173,7 +173,7 @@ def legal_many(
 
     book = load_rules(rules)
     if schema not in book.schemas:
-        raise ValueError(f"no schema is called '{schema}'; there are {', '.join(book.schemas)}")
+        raise ValueError(f"unknown schema '{schema}'; use {', '.join(book.schemas)}")
     columns = dict(facts) if isinstance(facts, Mapping) else transposed(facts)
     if target is not None and columns:
         rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
@@ -266,16 +266,16 @@ def emit(
 
     book = load_rules(rules)
     if (item is None) == (atom is None):
-        raise ValueError("emit takes IR or an atom")
+        raise ValueError("emit requires IR or an atom")
     if form not in EMITTED_FORMS:
-        raise ValueError(f"no form is called '{form}'; there are {', '.join(EMITTED_FORMS)}")
+        raise ValueError(f"unknown form '{form}'; use {', '.join(EMITTED_FORMS)}")
     if atom is not None:
         validate(book, Options(contract, target))
         if target is None:
-            raise ValueError("an atom is emitted for a target")
+            raise ValueError("emitting an atom requires a target")
         return emit_atom(book, contract, atom, context(book, target, ptx), form.replace("-", "_"))
     if (form, contract, ptx) != ("ptx", "ptx", None):
-        raise ValueError("form, contract and ptx go with an atom")
+        raise ValueError("form, contract and ptx require an atom")
     if target is not None:
         context(book, target)
     source = _source(item or "")
@@ -310,15 +310,15 @@ def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
 def validate(book: Rulebook, options: Options) -> None:
     """Raise ValueError, with what there is instead, for a contract, a target or a rule that does not exist."""
     if options.contract not in ("ptx", "tileiras"):
-        raise ValueError(f"no contract is called '{options.contract}'; there are ptx and tileiras")
+        raise ValueError(f"unknown contract '{options.contract}'; use ptx or tileiras")
     targets = [member[1:] for member in book.enums["target"].members]
     if options.target is not None and options.target not in targets:
-        raise ValueError(f"no target is called '{options.target}'; there are {', '.join(targets)}")
+        raise ValueError(f"unknown target '{options.target}'; use {', '.join(targets)}")
     documented = book.documented()
     names = {item.name for item in documented.values()}
     for item in (*options.select, *options.ignore):
         if item not in names and not any(code.startswith(item) for code in documented):
-            raise ValueError(f"no rule has the code or name '{item}'; `tileproof rules list` shows them all")
+            raise ValueError(f"unknown rule '{item}'; `tileproof rules list` shows all")
 
 
 def expand(name: str) -> list[str]:

@@ -92,7 +92,7 @@ def test_a_program_ended_by_a_signal_counts_as_in_a_shell():
 
 def test_a_bad_target_is_found_before_the_program_runs(program):
     done = run("--target", "sm_91", "--", *program, "0")
-    assert done.stderr.startswith("tileproof: no target is called 'sm_91'; there are sm_")
+    assert done.stderr.startswith("tileproof: unknown target 'sm_91'; there are sm_")
     assert (done.returncode, done.stdout) == (2, "")
 
 

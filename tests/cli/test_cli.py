@@ -198,13 +198,13 @@ def test_rules_are_chosen_by_code_prefix_and_name(arguments: tuple[str, ...], ex
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_a_rule_that_does_not_exist_is_one_line(option: str):
     result = check(GOOD, option, "WG999")
-    line = "tileproof: no rule has the code or name 'WG999'; `tileproof rules list` shows them all\n"
+    line = "tileproof: unknown rule 'WG999'; `tileproof rules list` shows them all\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)
 
 
 def test_a_target_that_does_not_exist_is_one_line():
     result = check(GOOD, "--target", "sm_91")
-    assert result.stderr.startswith("tileproof: no target is called 'sm_91'; there are sm_70, ")
+    assert result.stderr.startswith("tileproof: unknown target 'sm_91'; there are sm_70, ")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 
 
@@ -332,9 +332,9 @@ def test_settings_that_cannot_be_used_are_one_line(scratch: Path, text: str, fau
     [
         ('rules = ["no-such-folder"]', "no such folder of rules"),
         ('fail-on = "hint"', "fail-on is error, warning or note, not 'hint'"),
-        ('contract = "cuda"', "no contract is called 'cuda'"),
-        ('target = "sm_91"', "no target is called 'sm_91'"),
-        ('select = ["XY1"]', "no rule has the code or name 'XY1'"),
+        ('contract = "cuda"', "unknown contract 'cuda'"),
+        ('target = "sm_91"', "unknown target 'sm_91'"),
+        ('select = ["XY1"]', "unknown rule 'XY1'"),
     ],
 )
 def test_settings_that_name_what_does_not_exist_are_one_line(scratch: Path, text: str, fault: str):

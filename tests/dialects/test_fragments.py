@@ -141,7 +141,7 @@ SOURCE = 'source "a manual"'
         (SOURCE, "A (4,8):(1,4,2);", "different profiles"),
         (SOURCE, "A (4,8):(1,4) in bytes;", "not in 'bytes'"),
         (SOURCE, "A (4,8):(1,4) onto (M,P);", "has no fact 'P'"),
-        (f"on nowhere; {SOURCE}", "A (4,8):(1,4);", "no schema is called 'nowhere'"),
+        (f"on nowhere; {SOURCE}", "A (4,8):(1,4);", "unknown schema 'nowhere'"),
         (f"on one with P = n; {SOURCE}", "A (4,8):(1,4);", "this fragment has no fact 'P'"),
         (f"on one with M = colour; {SOURCE}", "A (4,8):(1,4);", "has no fact 'colour'"),
         (f"on one with k = n; {SOURCE}", "A (4,8):(1,4);", "where a flag is needed"),

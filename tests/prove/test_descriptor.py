@@ -139,7 +139,7 @@ def test_dynamic_steps_between_tiles_are_proved_for_all_values():
         (("--atom", KK, "--operand", "A", "--layout", "(64,16):(64,1)"), "the element type is needed"),
         (("--atom", KK, "--operand", "A", "--element", "f17x", "--layout", "(64,16):(64,1)"), "no element type"),
         (("--atom", KK, "--operand", "A", "--element", "f16", "--layout", "(64,16"), "expected"),
-        (("--atom", KK, "--operand", "A", "--element", "f16", "--layout", "64"), "'64' is no layout"),
+        (("--atom", KK, "--operand", "A", "--element", "f16", "--layout", "64"), "'64' is not a layout"),
         (("--atom", "nonsense", "--operand", "A", "--element", "f16", "--layout", "(64,16):(64,1)"), "is no MMA atom"),
         (
             ("--atom", KK, "--operand", "A", "--element", "f16", "--layout", "(64,16):(64,1)", "--value", "0xzz"),
@@ -257,4 +257,4 @@ def test_degenerate_layouts():
         assert about(KK, "():()", *more)[0] == 1
         result = CliRunner().invoke(main, ["prove", "descriptor", *given, "--layout", "(_,8):(1,1)", *more])
         assert result.exit_code == 2
-        assert "is no layout: expects positive shape mode" in result.output
+        assert "is not a layout: expects positive shape mode" in result.output

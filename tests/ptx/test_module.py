@@ -96,7 +96,7 @@ def test_a_kernel_has_one_cta_group(group: str, codes: list[str]):
     assert [d.code for d in found] == codes
     for diagnostic in found:
         assert text[diagnostic.span.start : diagnostic.span.end] == ".cta_group::1"
-        assert "began with .cta_group::2" in diagnostic.message
+        assert "starts with .cta_group::2" in diagnostic.message
 
 
 @corpus("corpus/*/*.ptx")

@@ -55,7 +55,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     if (member,) not in rows:
         shown = target if len(target) <= 40 else target[:37] + "..."
         close = get_close_matches(shown.lower(), [name[1:] for (name,) in rows], 1, 0.5)
-        raise BadRequest(f"no target is called '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
+        raise BadRequest(f"unknown target '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
     if ptx is None:
         newest = book.tables["target", "ptx"].column("last")
         assert newest is not None, "rules/targets.rule"
@@ -65,7 +65,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     major, minor = ptx
     version = 100 * major + minor
     if version not in book.domain("ptx", "ptx") or not 0 <= minor < 10:
-        raise BadRequest(f"there is no PTX {major}.{minor}")
+        raise BadRequest(f"unknown PTX ISA version {major}.{minor}")
     return {"target": member, "ptx": version}
 
 
@@ -135,7 +135,7 @@ def check_atom(
     name = atom.removeprefix("!").partition("<")[0].strip()
     if any_type or report.diagnostics or name.startswith("cute.") or name in known:
         return report
-    found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"no atom is called '{name}'")
+    found = finding(book, source, "AT001", Span(start, start + 1 + len(name)), f"unknown atom '{name}'")
     inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
     close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
     hint = f"did you mean {inner[close[0]]}?" if close else found.hint
@@ -215,7 +215,7 @@ def version(text: str) -> tuple[int, int]:
     """
     major, _, minor = text.partition(".")
     if not (major.isdecimal() and minor.isdecimal()):
-        raise BadRequest(f"'{text}' is no PTX version such as 8.7")
+        raise BadRequest(f"'{text}' is not a PTX ISA version such as 8.7")
     return int(major), int(minor)
 
 
@@ -237,12 +237,12 @@ def report(
 
 def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
     if not isinstance(request, dict):
-        raise BadRequest("a request is an object with 'target' and 'instr'")
+        raise BadRequest("expected an object with 'target' and 'instr'")
     target, text, ptx = request.get("target"), request.get("instr"), request.get("ptx")
     if not isinstance(target, str) or not isinstance(text, str):
-        raise BadRequest("a request has the strings 'target' and 'instr'")
+        raise BadRequest("'target' and 'instr' must be strings")
     if ptx is None:
         return target, text, None
     if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
-        raise BadRequest("'ptx' is a version such as [8, 7]")
+        raise BadRequest("'ptx' must be a version such as [8, 7]")
     return target, text, (ptx[0], ptx[1])

@@ -154,7 +154,7 @@ class _Check:
             if text.startswith(("!cute.", "!cute_nvgpu.", "#cute.")):
                 self.read_type(text, offset)
             elif text[0] == "!" and "." not in text and "<" not in text and text not in self.aliases:
-                self.find("IR005", Span(offset, offset + len(text)), f"no alias '{text}' is defined in this file")
+                self.find("IR005", Span(offset, offset + len(text)), f"undefined alias '{text}'")
 
     def read_type(self, text: str, offset: int) -> None:
         try:
@@ -183,7 +183,7 @@ class _Check:
         if generation is not None and any(tier.startswith(f".sm{generation[1]}_") for tier in tiers):
             self.find("AT002", span, f"SM{generation[1]} is a legal target without an MMA atom mnemonic of its own")
             return
-        found = finding(self.book, self.source, "AT001", span, f"no atom is called '{name}'")
+        found = finding(self.book, self.source, "AT001", span, f"unknown atom '{name}'")
         known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
         close = get_close_matches(name.lower(), known, 1, 0.8)
         self.diagnostics.append(replace(found, hint=f"did you mean {known[close[0]]}?") if close else found)

@@ -83,7 +83,7 @@ def _instructions(
         group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:
             place = Span(opcode.start(1) + group.start(), opcode.start(1) + group.end())
-            message = f"{group[0]} stands in a kernel that began with {groups[statement.body]}"
+            message = f"{group[0]} in a kernel that starts with {groups[statement.body]}"
             yield finding(book, source, "PT012", place, message)
 
 

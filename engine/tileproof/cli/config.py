@@ -54,10 +54,10 @@ def _read(path: Path, text: str) -> Config:
         raise ConfigError(f"{path}: {error}") from None
     for name, value in table.items():
         if name not in LISTS + WORDS:
-            raise ConfigError(f"{path}: [tool.tileproof] has no setting '{name}'")
+            raise ConfigError(f"{path}: unknown setting '{name}' in [tool.tileproof]")
         words = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not (words if name in LISTS else isinstance(value, str)):
-            raise ConfigError(f"{path}: '{name}' takes a {'list of strings' if name in LISTS else 'string'}")
+            raise ConfigError(f"{path}: '{name}' must be a {'list of strings' if name in LISTS else 'string'}")
     settings: dict[str, Any] = {name.replace("-", "_"): value for name, value in table.items()}
     for name in LISTS:
         settings[name] = tuple(settings.get(name, ()))

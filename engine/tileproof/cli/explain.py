@@ -47,4 +47,4 @@ def find(book: Rulebook, code: str) -> Rule | Finding:
     from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(code, [*documented, *(item.name for item in documented.values())], 3)
-    return fail(f"no rule has the code or name '{code}'" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    return fail(f"unknown rule '{code}'" + (f"; did you mean {' or '.join(near)}?" if near else ""))

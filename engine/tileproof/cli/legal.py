@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("instructions", nargs=-1, metavar="INSTRUCTION...")
 @click.option("--target", metavar="SM", default="sm_90a", show_default=True)
-@click.option("--ptx", metavar="VERSION", help="PTX version, such as 8.7. Default: the newest that knows the target.")
+@click.option(
+    "--ptx", metavar="VERSION", help="PTX ISA version, such as 8.7. Default: the latest that supports the target."
+)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--jsonl", is_flag=True, help='Read {"target": ..., "instr": ...} lines from standard input.')
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -52,7 +54,7 @@ def legal(
                 sys.stdout.write(answer + "\n")
         return
     if not instructions:
-        fail("legal needs an instruction or --jsonl")
+        fail("legal requires an instruction or --jsonl")
     try:
         where = verb.context(book, target, verb.version(ptx) if ptx else None)
     except ValueError as error:

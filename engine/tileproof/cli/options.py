@@ -49,7 +49,7 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rulebook, tuple[Source, ...]]:
     try:
         for folder in (*config.find(Path.cwd()).rules, *folders):
             if not folder.is_dir():
-                fail(f"{folder}: no such folder of rules")
+                fail(f"{folder}: no such rules folder")
             files += rule_files(folder)
         with no_garbage_collection():
             return load(files), files

@@ -43,7 +43,7 @@ def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.FloatRange(0, min_open=True),
             default=10.0,
             show_default=True,
-            help="Seconds that Z3 may spend.",
+            help="Time limit of Z3 in seconds.",
         ),
         click.option(
             "--assume", multiple=True, metavar="RELATION", help="Such as 'ld >= m' or 'd % 32 == 1'; repeatable."
@@ -58,10 +58,13 @@ def _memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What questions about addresses take as well."""
     for option in (
         click.option(
-            "--align", type=click.IntRange(1), metavar="BYTES", help="Of the base. Default: all that is needed."
+            "--align",
+            type=click.IntRange(1),
+            metavar="BYTES",
+            help="Alignment of the base address. Default: as required.",
         ),
         click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses."),
-        click.option("--mode", type=click.IntRange(0), help="The mode that runs. Default: that of stride 1."),
+        click.option("--mode", type=click.IntRange(0), help="The contiguous mode. Default: that of stride 1."),
     ):
         command = option(command)
     return command
@@ -96,16 +99,16 @@ def prove_equivalent(first: str, second: str, element: str | None, assume: tuple
 
 
 @prove.command("descriptor")
-@click.option("--atom", required=True, metavar="TYPE", help="The MMA atom, as the IR writes it.")
+@click.option("--atom", required=True, metavar="TYPE", help="The MMA atom, as in the IR.")
 @click.option("--operand", "operand_name", required=True, metavar="A|B")
-@click.option("--layout", "layout_", required=True, metavar="LAYOUT", help="Of the operand in shared memory.")
+@click.option("--layout", "layout_", required=True, metavar="LAYOUT", help="Layout of the operand in shared memory.")
 @click.option("--element", metavar="TYPE", help="The element type in shared memory, such as f16.")
-@click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses, beside the layout.")
-@click.option("--value", metavar="HEX", help="A descriptor; any start address.")
-@click.option("--solve", is_flag=True, help="Any major, and any swizzle where the layout has none.")
+@click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses, in addition to the layout.")
+@click.option("--value", metavar="HEX", help="A 64-bit descriptor to compare; the start address is ignored.")
+@click.option("--solve", is_flag=True, help="Try both majors, and all swizzles if the layout has none.")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=10.0, help="No solver is needed here.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=10.0, help="Not used here.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def prove_descriptor(
@@ -214,7 +217,7 @@ def prove_aligned(
 @prove.command("conflict-free")
 @click.argument("layout_", metavar="LAYOUT")
 @click.option("--access", required=True, help="ldmatrix.x4, stmatrix.x2, ld.shared.b32, st.shared.v4.b32, ...")
-@click.option("--tv", metavar="LAYOUT", help="The thread-value layout, where LAYOUT is that of the memory.")
+@click.option("--tv", metavar="LAYOUT", help="The TV layout; LAYOUT is then that of the memory.")
 @_memory_options
 @_prove_options
 def prove_conflict_free(
@@ -243,10 +246,12 @@ def prove_conflict_free(
 @click.option(
     "--operand", "role", default="A", show_default=True, help="A, B, C, E (metadata), SFA, SFB, T (TMEM), S, D."
 )
-@click.option("--layout", "own", metavar="TV", help="A thread-value layout to compare with the true one.")
-@click.option("--copy", metavar="INSTR", help="An ldmatrix or stmatrix that should fill or drain the operand.")
+@click.option("--layout", "own", metavar="TV", help="A TV layout to compare with that of the hardware.")
+@click.option("--copy", metavar="INSTR", help="An ldmatrix or stmatrix to load or store the operand.")
 @click.option("--major", type=click.Choice(["k", "mn"]), default="k", show_default=True, help="For --copy.")
-@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option(
+    "--set", "facts", multiple=True, metavar="FACT=VALUE", help="A fact that is not in the opcode; repeatable."
+)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -278,7 +283,7 @@ def prove_fragment(
         answer = verb.fragment(book, atom, role, contract=contract, given=facts, layout=own, copy=copy, major=major)
         if smt2 is not None:
             if copy is not None or contract != "ptx":
-                fail("--smt2 does not go with --copy and --contract tileiras: no single question decides those")
+                fail("--smt2 cannot be combined with --copy and --contract tileiras: they are several questions")
             smt2.write_text(verb.question(book, atom, role, given=facts, layout=own), encoding="utf-8")
     except BadQuestion as error:
         fail(str(error))
@@ -291,7 +296,9 @@ def prove_fragment(
 @prove.command("gemm")
 @click.argument("layouts", nargs=-1, metavar="[A B D]")
 @click.option("--atom", help="A type of the IR or a PTX opcode, instead of three layouts.")
-@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option(
+    "--set", "facts", multiple=True, metavar="FACT=VALUE", help="A fact that is not in the opcode; repeatable."
+)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
@@ -308,7 +315,7 @@ def prove_gemm(
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415
 
     if (atom is None) == (not layouts) or len(layouts) not in (0, 3):
-        fail("prove gemm takes three layouts, A B D, or --atom")
+        fail("prove gemm requires three layouts, A B D, or --atom")
     book, _ = load_rules(folders)
     try:
         answer = verb.gemm_of_layouts(*layouts) if atom is None else verb.gemm(book, atom, facts)

@@ -29,7 +29,7 @@ def rules() -> None:
 
 @rules.command("list")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), help="Only the rules of one contract.")
-@click.option("--deviations", is_flag=True, help="Only where we knowingly differ from ptxas or from the PTX ISA.")
+@click.option("--deviations", is_flag=True, help="Only deliberate deviations from ptxas or the PTX ISA.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple[Path, ...]) -> None:
@@ -56,8 +56,8 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
 
 
 @rules.command("check")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
-@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Processes to use. Default: one a core.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
+@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Number of processes. Default: one per core.")
 @rule_options
 def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
     """Check the rule base itself.
@@ -89,7 +89,7 @@ def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
 @rules.command("diff")
 @click.argument("left", type=click.Choice(["ptx", "tileiras"]))
 @click.argument("right", type=click.Choice(["ptx", "tileiras"]))
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:

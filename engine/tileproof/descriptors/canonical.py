@@ -167,7 +167,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         Undecided: the layout is not static.
     """
     if not is_static_layout(tile.layout):
-        raise Undecided(f"the layout {tile.layout} has strides that are known only when the kernel runs")
+        raise Undecided(f"the layout {tile.layout} has dynamic strides")
     forms = tuple(canonical_forms(book, major, tile.swizzle))
     attempts = []
     for form in forms:
@@ -187,7 +187,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
-        raise NoDescriptor(f"there is no canonical {how}layout with the swizzle {spelled(book, tile.swizzle)}")
+        raise NoDescriptor(f"no canonical {how}layout has the swizzle {spelled(book, tile.swizzle)}")
     raise NoDescriptor(f"the layout {tile.layout} is not canonical: {attempts[-1].reason}", tuple(attempts))
 
 
@@ -215,12 +215,12 @@ def spelled(book: Rulebook, swizzle: str) -> str:
 def match(form: Form, tile: Tile) -> Match | Attempt:
     """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
     if 128 % tile.bits:
-        return Attempt(form, f"16 bytes are no whole number of elements of {tile.bits} bits")
+        return Attempt(form, f"16 bytes are not a whole number of elements of {tile.bits} bits")
     values = {"T": 128 // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
     strides: dict[str, int] = {}
     parts = modes(tile.layout)
     if len(parts) != 2:
-        return Attempt(form, f"the tile {tile.layout} has no two modes, MN and K")
+        return Attempt(form, f"the tile {tile.layout} does not have two modes, MN and K")
     shape, stride = form.layout.shape, form.layout.stride
     assert isinstance(shape, tuple) and isinstance(stride, tuple), "a form has the modes MN and K"
     for name, part, extents, steps in zip(("MN", "K"), parts, shape, stride, strict=True):
@@ -228,7 +228,7 @@ def match(form: Form, tile: Tile) -> Match | Attempt:
         assert isinstance(extent, int)
         step = _product(extents, values)
         if extent % step:
-            return Attempt(form, f"the extent {extent} of {name} is no multiple of {step}")
+            return Attempt(form, f"the extent {extent} of {name} is not a multiple of {step}")
         free = next(f.name for e in _steps(extents) for f in [e.value] if isinstance(f, Fact) and f.name in "mk")
         values[free] = extent // step
         before = 1
@@ -247,7 +247,7 @@ def match(form: Form, tile: Tile) -> Match | Attempt:
     unread = {name for name, _ in form.written}
     for name, elements in strides.items():
         if elements * tile.bits % (8 * UNIT) or not 0 <= elements * tile.bits // 8 < _LARGEST:
-            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: no multiple of {UNIT} that fits")
+            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: not a valid multiple of {UNIT}")
         found_bytes[name] = elements * tile.bits // 8
         if elements == 0:
             unread.add(name)
@@ -388,14 +388,14 @@ class Operand:
                 if stride.div * bits % 128:
                     least = f"{stride.div * bits / 8:g} bytes"
                     raise NoDescriptor(
-                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {UNIT}"
+                        f"a step of {stride} elements may be {least}: descriptor addresses are multiples of {UNIT}"
                     )
                 return replace(stride, div=stride.div * bits // 128)
             if not isinstance(stride, int):
                 return stride
             if stride * bits % 128:
                 raise NoDescriptor(
-                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: it counts 16"
+                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: not a multiple of 16"
                 )
             return stride * bits // 128
 
@@ -420,7 +420,7 @@ def operand(
     inner = layout.inner if isinstance(layout, ComposedLayout) else None
     plain = layout.outer if isinstance(layout, ComposedLayout) else layout
     if isinstance(inner, Layout):
-        raise NoDescriptor(f"the composed layout {layout} has a layout outside: only a swizzle may stand there")
+        raise NoDescriptor(f"the composed layout {layout} has an outer layout: only a swizzle is supported there")
     if inner is not None and swizzle is not None and swizzle.bits:
         raise NoDescriptor(f"two swizzles, {swizzle} of the pointer and {inner} of the layout")
     mode = (
@@ -432,7 +432,7 @@ def operand(
         known = ", ".join(f"S<{row[0]},{row[1]},{row[2]}>" for row in book.tables["smem_swizzle", "ptx"].rows.values())
         where = "element indices" if inner is not None else "byte addresses"
         raise NoDescriptor(
-            f"{inner or swizzle} on {where} is no swizzle of the tensor core; on byte addresses these are {known}"
+            f"{inner or swizzle} on {where} is not a swizzle of the tensor core; on byte addresses use {known}"
         )
     parts = modes(plain)
     if not parts:
@@ -455,5 +455,5 @@ def operand(
     offset = layout.offset if isinstance(layout, ComposedLayout) else 0
     start = offset * bits // 8 if isinstance(offset, int) else 0
     if isinstance(offset, int) and (start % UNIT or offset * bits % 8):
-        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {UNIT}")
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: not a multiple of {UNIT}")
     return Operand(Tile(tile, bits, mode, start), others)

@@ -110,14 +110,14 @@ def _atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     except StopIteration:
         named = next((n for n in book.enums["atom"].by_spelling if re.search(rf"{re.escape(n)}\b", text)), None)
         raise BadAtom(
-            f"'{text}' holds no atom that the rules know"
+            f"'{text}' has no atom that is declared in rules/"
             if named is None
-            else f"nothing is emitted: the rules do not know what the parameters of {named.partition('.')[2]} say"
+            else f"nothing is emitted: the rules do not declare the parameters of {named.partition('.')[2]}"
         ) from None
     otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
     lowered = lower_atom(book, contract, where, declaration.schema, facts, otherwise)
     if lowered is None and contract == "ptx" and lone(book, contract, declaration.schema, facts) is None:
-        raise BadAtom(f"{str(where['target'])[1:]} has no PTX instruction for {text}")
+        raise BadAtom(f"no PTX instruction for {text} on {str(where['target'])[1:]}")
     inner = text[node.start : node.end]
     return Asked(declaration.schema, facts, inner if inner.startswith("!") else f"!{inner}", lowered)
 
@@ -149,7 +149,7 @@ def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], s
     broken = [r for r in judge_for(book, contract, schema).violated(facts) if r.severity is Severity.ERROR]
     named = ", ".join(f"{rule.code} {rule.name}" for rule in broken)
     target = f"{str(facts['target'])[1:]}, PTX {version_text(facts['ptx'])}"
-    return f"'{opcode}' is not legal on {target}" + (f": {named}" if named else ", whatever its operands")
+    return f"'{opcode}' is not legal on {target}" + (f": {named}" if named else ", with any operands")
 
 
 def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
@@ -184,7 +184,7 @@ def _page(book: Rulebook, contract: str, asked: Asked, where: Mapping[str, Scala
     facts = {**asked.facts, **where}
     template = template_for(book, contract, asked.schema, form, facts)
     if template is None:
-        raise BadAtom(f"the reference pages write nothing like this as {form.replace('_', '-')}")
+        raise BadAtom(f"the reference pages have no form {form.replace('_', '-')} of this")
     lines = text_of(book, contract, template, facts)
     return [f"// {path}", *lines] if form == "ptx" and (path := _path(book, contract, where)) else lines
 

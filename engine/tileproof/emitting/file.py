@@ -87,7 +87,7 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
         raise Refused(Report((report,), (), options, book))
     found = scan(source)
     if not found.holds_ir or report.target is None:
-        raise BadAtom(f"{source.name}: there is nothing to emit in it")
+        raise BadAtom(f"{source.name}: nothing to emit")
     return module_of(book, found, source, context(book, str(report.target)))
 
 
@@ -104,7 +104,7 @@ def module_of(book: Rulebook, found: Scan, source: Source, where: dict[str, Scal
     for top in kernels(found.module.operations):
         emitter.kernel(top)
     if not emitter.entries:
-        raise BadAtom(f"{source.name}: it holds no MMA, no copy and nothing of their protocol to emit")
+        raise BadAtom(f"{source.name}: no MMA, copy or synchronisation operation to emit")
     return kernel.module(book, where, emitter.entries) + "".join(f"{note}\n" for note in emitter.notes)
 
 
@@ -134,7 +134,7 @@ class _Emitter:
             place = f"{self.source.name}:{line}"
             if use.sequence is None:
                 on = str(self.where["target"])[1:]
-                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own on {on}")
+                self.notes.append(f"// {place}: {operation.name} of {use.of}: no instruction on {on}")
                 continue
             if use.what == "protocol":
                 protocol.append(use.sequence.step(f"{place}: {operation.name}"))
@@ -147,7 +147,7 @@ class _Emitter:
             protocol.append(Sequence.note(f"{place}: {operation.name}, see {name}"))
         if own:
             line, _ = self.source.position(top.span.start)
-            title = f"{self.source.name}:{line}: what the kernel orders by itself, once through its text"
+            title = f"{self.source.name}:{line}: the synchronisation operations of the kernel, in textual order"
             self.entries.append((f"protocol_{len(self.entries)}_line_{line}", protocol, [title]))
 
     def atom(self, operation: Operation) -> _Use | None:
@@ -224,7 +224,7 @@ class _Emitter:
                 continue
             known: Known = fold(operation.operands[first + i], scope, self.places)
             if known.unknown & ~address:
-                missing[name] = "what its descriptor says is known only at run time"
+                missing[name] = "its descriptor is a run-time value"
             else:
                 placed[name] = Placed(i * _DISTANCE, known.ones & ~address)
         return placed, missing

@@ -49,7 +49,7 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
             if isinstance(value, int) is not isinstance(schema.fields[name], Bounded) or (
                 isinstance(value, str) and value not in judge.book.domain(judge.schema, name)
             ):
-                raise ValueError(f"{value!r} is no value of '{name}'")
+                raise ValueError(f"{value!r} is not a value of '{name}'")
         if rows not in (-1, len(column.codes)):
             raise ValueError(f"'{name}' has {len(column.codes)} rows, not {rows}")
         rows = len(column.codes)
@@ -71,7 +71,7 @@ def transposed(rows: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
     names = rows[0].keys()
     for i, row in enumerate(rows):
         if row.keys() != names:
-            raise ValueError(f"row {i} has other facts than row 0")
+            raise ValueError(f"row {i} and row 0 have different facts")
     return {name: [row[name] for row in rows] for name in names}
 
 

@@ -76,7 +76,7 @@ def finish(
         item = documented.get(suppression.code) or by_name.get(suppression.code)
         if item is not None and not options.reports(item.code, item.name):
             continue
-        said = "suppresses nothing here" if item else "is no rule"
+        said = "has no effect here" if item else "is not a rule"
         diagnostic = finding(book, source, "IR010", suppression.span, f"'{suppression.code}' {said}")
         if options.reports(diagnostic.code, diagnostic.name):
             kept.append(diagnostic)

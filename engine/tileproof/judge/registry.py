@@ -103,13 +103,11 @@ def as_text(atom: AtomContract) -> str:
     lines = [f"{atom.mnemonics[0]}: since {atom.min_tier}, implements {', '.join(atom.interfaces)}"]
     lines += [f"  also spelled {name}" for name in atom.mnemonics[1:]]
     if atom.verifier is not None:
-        lines.append(f"  judged by the verifier of {atom.verifier}")
+        lines.append(f"  checked by the verifier of {atom.verifier}")
     if (mma := atom.mma) is not None:
         for role, places in (("A", mma.a), ("B", mma.b), ("D", mma.d)):
             lines.append(f"  {role} in {' or '.join(sorted(places))}")
-        lines += ["  takes sparse metadata"] * mma.supports_sparse + [
-            "  takes scale factors"
-        ] * mma.supports_block_scale
+        lines += ["  with sparse metadata"] * mma.supports_sparse + ["  with scale factors"] * mma.supports_block_scale
     if (copy := atom.copy) is not None:
         lines.append(f"  from {' or '.join(sorted(copy.source))} to {' or '.join(sorted(copy.destination))}")
         lines.append(f"  becomes {copy.instruction}")

@@ -46,4 +46,4 @@ def choose(book: Rulebook, contract: str, source: Source, needs: Iterable[str], 
     for need in sorted(set(needs)):
         legal = set(judge.legal({**instance, "needs": need}, "target"))
         candidates = [candidate for candidate in candidates if candidate in legal]
-    return Target(candidates[0], "least that admits its atoms") if candidates else None
+    return Target(candidates[0], "lowest that supports its atoms") if candidates else None

@@ -45,7 +45,7 @@ def tensor_map(
     if not is_static_layout(shared) or not is_static_layout(tile):
         raise LayoutError(f"the tile of a tensor map must be static, but got {shared} and {tile}")
     if not equal(product_each(shared.shape), product_each(tile.shape)):
-        raise LayoutError(f"the modes of the tile have other sizes in {shared} than in {tile}")
+        raise LayoutError(f"the modes of the tile have different sizes in {shared} and {tile}")
     walk = composition(tile, right_inverse(shared))
     assert isinstance(walk, Layout)
     steps = _unit_steps(walk, widest)
@@ -81,7 +81,7 @@ def _unit_steps(walk: Layout, widest: int) -> list[tuple[Integer, Leaf]]:
         largest = LARGEST_EXTENT if steps else min(widest, LARGEST_EXTENT)
         pieces = next(n for n in range(1, extent + 1) if extent % n == 0 and extent // n <= largest)
         if pieces > LARGEST_EXTENT:
-            raise LayoutError(f"{extent} elements do not divide into pieces of at most {largest}")
+            raise LayoutError(f"{extent} elements cannot be divided into pieces of at most {largest}")
         steps.append((extent // pieces, stride))
         if pieces > 1 and len(steps) == 1:
             break
@@ -93,12 +93,12 @@ def _grouped(
 ) -> list[list[tuple[int, Basis]]]:
     """The steps, those taken together that follow each other in memory, as far as one mode of the box reaches."""
     if len(bases) != len(memory):
-        raise LayoutError("the box of a tensor map does not follow the modes of the tensor")
+        raise LayoutError("the box of a tensor map does not match the modes of the tensor")
     parts: list[list[tuple[int, Basis]]] = []
     last, reached = 1, None
     for (_, basis), (extent, stride) in zip(bases, memory, strict=True):
         if not isinstance(basis, Basis) or not isinstance(extent, int) or extent == 1:
-            raise LayoutError("the box of a tensor map does not follow the modes of the tensor")
+            raise LayoutError("the box of a tensor map does not match the modes of the tensor")
         most = widest if len(parts) == 1 else LARGEST_EXTENT
         if parts and isinstance(stride, int) and stride == reached and last * extent <= most:
             parts[-1].append((extent, basis))

@@ -229,7 +229,7 @@ def _mismatch(book: Rulebook, one: Made, atom: str, role: str) -> str | None:
         return f"the atom reads {role} {major[1:].upper()}-major, the descriptor is {one.major[1:].upper()}-major"
     if columns * width % (one.extents[1] * one.bits):
         whole, part = columns * width / 8, one.extents[1] * one.bits / 8
-        return f"the atom reads {whole:g} bytes of K, which are no multiple of the descriptor's {part:g}"
+        return f"the atom reads {whole:g} bytes of K, which is not a multiple of the descriptor's {part:g}"
     return None
 
 

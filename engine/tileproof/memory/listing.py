@@ -78,7 +78,7 @@ def _listed(book: Rulebook, contract: str, file: str, line: int, column: int, on
         return Listed(file, line, column, one.operand, None, None, None, None, str(error))
     swizzle = spelled(book, known.swizzle)
     if one.absolute:
-        reason = "bits 16-29 are the absolute address of the next buffer, known only in the kernel"
+        reason = "bits 16-29 are the absolute address of the next buffer, a run-time value"
         return Listed(file, line, column, one.operand, swizzle, None, known.sbo, None, reason)
     offset = one.layout.offset if isinstance(one.layout, ComposedLayout) else 0
     if offset != 0 and not isinstance(offset, int):

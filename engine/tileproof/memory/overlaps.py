@@ -174,7 +174,7 @@ class _Run:
             collision = first_collision(layout)
             if collision is not None:
                 here, there = (show(idx2crd(index, layout.shape)) for index in collision)
-                values["injective"], spelled["injective"] = ".no", f"{here} and {there} are one place in {layout}"
+                values["injective"], spelled["injective"] = ".no", f"{here} and {there} have one offset in {layout}"
         return Facts("shared_operand", values, spelled, {}, operation.inputs[1].span)
 
     def handovers(self) -> Iterator[Facts]:

@@ -373,7 +373,7 @@ class _Reader:
         written = words[name].partition("<")[0]
         op = written if "." in written else f"{dialect}.{written}"
         if op == f"builtin.{written}" and written not in _BUILTIN:
-            raise _Fault(f"'{written}' is no operation: expected its dialect, a dot and its name", name)
+            raise _Fault(f"'{written}' is not an operation: expected dialect.name", name)
         i = name + 1
         operands: list[str] = []
         arguments: list[Argument] = []
@@ -411,7 +411,7 @@ class _Reader:
             elif kind == LABEL:
                 successors.append(word)
             elif kind == CLOSE:
-                raise _Fault(f"'{word}' closes nothing", i)
+                raise _Fault(f"unmatched '{word}'", i)
             i += 1
         tail = self.slice(begin, i)
         pieces.append(" " + tail if tail and regions else tail)
@@ -490,7 +490,7 @@ class _Reader:
 
 def _small(digits: str, token: int) -> int:
     if not digits.isdigit() or len(digits) > 6:
-        raise _Fault(f"'{digits[:20]}' is no count of results", token)
+        raise _Fault(f"'{digits[:20]}' is not a number of results", token)
     return int(digits)
 
 

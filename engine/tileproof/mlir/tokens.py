@@ -139,7 +139,7 @@ def match_brackets(tokens: Tokens) -> None:
                 match[stack.pop()] = i
             else:
                 span = Span(tokens.starts[i], tokens.ends[i])
-                tokens.faults.append(Fault(f"'{words[i]}' closes nothing", span))
+                tokens.faults.append(Fault(f"unmatched '{words[i]}'", span))
     if stack:  # one cause: the text ends too early
         around = f", nor are {len(stack) - 1} around it" if len(stack) > 1 else ""
         span = Span(tokens.starts[stack[-1]], tokens.ends[stack[-1]])

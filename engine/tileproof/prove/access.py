@@ -275,7 +275,7 @@ class Accesses:
         told |= other
         told["expected_byte"] = address(start + fault.element * self.bits)
         message = (
-            f"the access at {told['coordinate']} is torn: its element {fault.element} is at byte "
+            f"the access at {told['coordinate']} is not contiguous: its element {fault.element} is at byte "
             f"{told['other_byte']}, not at {told['expected_byte']}"
         )
         return Refuted(by, message, told)
@@ -408,6 +408,6 @@ def positions(what: Map, mode: int) -> range:
     """
     shape = what.shape if isinstance(what.shape, tuple) else (what.shape,)
     if not 0 <= mode < len(shape):
-        raise LayoutError(f"there is no mode {mode}: the shape has {len(shape)}")
+        raise LayoutError(f"no mode {mode}: the shape has {len(shape)}")
     start = sum(len(list(flat(part))) for part in shape[:mode])
     return range(start, start + len(list(flat(shape[mode]))))

@@ -13,7 +13,7 @@ from tileproof.prove.parse import AnyText
 __all__ = ["aligned", "bijective", "conflict_free", "covers", "decide", "equivalent", "injective"]
 
 TIMEOUT = 10.0
-"""Seconds that Z3 may spend."""
+"""Time limit of Z3 in seconds."""
 
 Element = str | int | None
 """An element type by its name in PTX or in the IR, or its bits."""

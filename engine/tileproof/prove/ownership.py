@@ -71,7 +71,7 @@ def composing(a: Layout, b: Layout, d: Layout) -> Script:
         if isinstance(one, int) and isinstance(other, int):
             faults.append(_unlike(script, one, other))
         elif one != other:
-            raise ValueError("extents are dynamic and differ: there is no question to write")
+            raise ValueError("the extents are dynamic and differ: no query to write")
     script.require(any_of(faults))
     return script
 

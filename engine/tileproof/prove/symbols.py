@@ -235,7 +235,7 @@ class Facts:
         for symbol in self.symbols:
             if not symbol.quotients:
                 values = f"[{symbol.least}, {symbol.most}]"
-                return f"no multiple of {symbol.div} lies in {values}, so {symbol.name} has no value"
+                return f"no multiple of {symbol.div} is in {values}: {symbol.name} has no value"
             if not self._ranges[symbol.name]:
                 return f"the assumptions leave {symbol.name} no value"
         for assumption in self.assumptions:
@@ -393,7 +393,9 @@ def assumption(text: str, symbols: dict[str, Symbol]) -> Assumption:
         return Assumption(total(number, times(quotient_of.number, -divisor), -left), True, text)
     parts = _RELATION.split(text)
     if len(parts) != 3:
-        raise LayoutError(f"an assumption is a relation such as 'ld >= m', 'm == 16*n' or 'd % 32 == 1', not '{text}'")
+        raise LayoutError(
+            f"an assumption must be a relation such as 'ld >= m', 'm == 16*n' or 'd % 32 == 1', not '{text}'"
+        )
     left_side, right_side = (_sum(part, text, symbols) for part in (parts[0], parts[2]))
     difference = total(left_side, times(right_side, -1))
     match parts[1]:

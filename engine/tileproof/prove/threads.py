@@ -45,7 +45,7 @@ def _groups(threads: Map, memory: Operand) -> list[range]:
         elif len(axis) == 1 and axis[0] < modes:
             found.append(positions(what, axis[0]))
         else:
-            raise LayoutError(f"the thread-value layout moves along mode {list(axis)}, unlike {memory.text}")
+            raise LayoutError(f"the TV layout has a stride along mode {list(axis)}, unlike {memory.text}")
     return found
 
 
@@ -56,7 +56,7 @@ def _check_reach(threads: Map, memory: Operand, groups: list[range]) -> None:
         limit = product_of(memory.elements.leaves[i].extent for i in group)
         if not threads.stages and isinstance(last, int) and isinstance(limit, int) and last >= limit:
             where = f" along mode {axis[0]}" if axis else ""
-            raise LayoutError(f"the thread-value layout leads to {last}{where}, beyond the {limit} of {memory.text}")
+            raise LayoutError(f"the TV layout maps to {last}{where}, beyond the {limit} of {memory.text}")
 
 
 def _summed(threads: Map, addresses: Map, groups: list[range]) -> tuple[Map, range, range] | None:

@@ -64,7 +64,7 @@ def mma_covers(mma: TiledMma, role: str) -> Verdict:
         tile = tile_of(held)
         divided = divided_among_threads(make_layout(tile), held)
     except NotKnown:
-        return Unknown("no rule file says who holds what of this atom")
+        return Unknown("no fragment is declared for this atom")
     except LayoutError as fault:
         if is_static_layout(mma.atoms) and not any(isinstance(leaf, Dynamic) for leaf in _leaves(mma.permutation)):
             return Refuted(ALGEBRA, str(fault), {"permutation": str(mma.permutation)})
@@ -110,7 +110,7 @@ def atoms_share_threads(mma: TiledMma) -> Refuted | None:
     for index in range(count):
         place = crd2idx(index, mma.atoms)
         if not isinstance(place, int):
-            raise LayoutError(f"the places of the atoms {mma.atoms} are not known")
+            raise LayoutError(f"the layout of the atoms {mma.atoms} is not known")
         if place in seen:
             first, second = (idx2crd(number, mma.atoms.shape) for number in (seen[place], index))
             message = f"the atoms at {show(first)} and {show(second)} have the same threads"

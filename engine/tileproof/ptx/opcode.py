@@ -90,8 +90,8 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
             break
     else:
         close = _closest(".".join(words[:2]), tuple(book.instructions))
-        hint = f"; the nearest that is known is '{close}'" if close else ""
-        message = f"'{_first_words(text)}' is no instruction that tileproof judges{hint}"
+        hint = f"; did you mean '{close}'?" if close else ""
+        message = f"unknown instruction '{_first_words(text)}'{hint}"
         return Opcode(None, {}, (), (Fault("PT002", message, Span(0, len(text))),))
     modifiers = [f".{word}" for word in words[count:]]
     found = None
@@ -306,12 +306,12 @@ class _Reader:
             if modifier not in repeatable:
                 self.place(modifier, at)
             elif modifier in present and not repeatable[modifier]:
-                self.fault("PT005", f"{modifier} stands here twice", at, modifier)
+                self.fault("PT005", f"repeated modifier {modifier}", at, modifier)
             present.add(modifier)
             at += len(modifier)
         for modifier in repeatable:
             if modifier not in present:
-                self.fault("PT004", f"'{declaration.name}' needs {modifier}", 0, declaration.name)
+                self.fault("PT004", f"'{declaration.name}' requires {modifier}", 0, declaration.name)
         values: dict[str, Scalar] = dict(declaration.sets)
         values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats
         given: Sequence[Scalar] | None
@@ -325,7 +325,7 @@ class _Reader:
             else:
                 given = [value for value, _, _ in found]
             if given is None:
-                self.fault("PT004", f"'{declaration.name}' needs {plan.expected[i]}", 0, declaration.name)
+                self.fault("PT004", f"'{declaration.name}' requires {plan.expected[i]}", 0, declaration.name)
             else:
                 values.update(zip(clause.facts, given, strict=True))
         return Opcode(declaration, values, tuple(map(tuple, self.found)), tuple(self.faults))
@@ -346,15 +346,15 @@ class _Reader:
                 return  # swallowed
         name = plan.declaration.name
         if takers:
-            takes = f"'{name}' takes {plan.expected[takers[0][0]]}"
-            self.fault("PT005", f"{modifier} is one too many: {takes}", at, modifier)
+            takes = f"'{name}' has {plan.expected[takers[0][0]]}"
+            self.fault("PT005", f"surplus modifier {modifier}: {takes}", at, modifier)
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.ignored = True
             self.formats += modifier in plan.formats
         else:
             close = _closest(modifier, plan.words)
             hint = f"; did you mean {close}?" if close else ""
-            self.fault("PT003", f"'{name}' takes no modifier {modifier}{hint}", at, modifier)
+            self.fault("PT003", f"'{name}' has no modifier {modifier}{hint}", at, modifier)
 
     def ready(self, i: int) -> bool:
         """Whether a clause may take a modifier: one with a star, or behind, only after the nearest that must be there.

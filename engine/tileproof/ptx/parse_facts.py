@@ -86,7 +86,7 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
         start = instruction.opcode_start
         faults += [Fault(f.code, f.message, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
-        faults.append(Fault("PT009", f"the guard {instruction.guard} is no predicate", instruction.guard_span))
+        faults.append(Fault("PT009", f"the guard {instruction.guard} is not a predicate", instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
         form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
         if form is None:
@@ -148,7 +148,7 @@ def _misfit(declaration: Declaration, instruction: Instruction) -> Fault:
     counts, wanted = _wanted(declaration)
     if len(operands) not in counts:
         span = Span(instruction.opcode_start, instruction.opcode_start + len(instruction.opcode))
-        return Fault("PT006", f"{wanted[0]} here are {len(operands)}: {wanted[1]}", span)
+        return Fault("PT006", f"{wanted[0]} found {len(operands)}: {wanted[1]}", span)
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
     what = _WHAT[form.notations[at]]
@@ -161,14 +161,14 @@ def _wanted(declaration: Declaration) -> tuple[frozenset[int], tuple[str, str]]:
     """How many operands an instruction may have, and both that and the first of its forms in words."""
     counts = sorted({len(form.items) for form in declaration.forms})
     listed = " or ".join(map(str, counts))
-    said = f"'{declaration.name}' takes {listed} operand{'s' if counts != [1] else ''},"
+    said = f"'{declaration.name}' has {listed} operand{'s' if counts != [1] else ''},"
     return frozenset(counts), (said, " or ".join(_written(form) for form in declaration.forms[:2]))
 
 
 _WHAT = {
-    Notation.VALUE: "is no address",
+    Notation.VALUE: "is not an address",
     Notation.TUPLE: "is a tuple",
-    Notation.MEMBERS: "is a tuple of these members",
+    Notation.MEMBERS: "must be a tuple of these members",
     Notation.ADDRESS: "is an address",
     Notation.EITHER: "is an address",
 }
@@ -237,7 +237,7 @@ class _Reader:
         message = f"operand {self.at + 1} is one value, not a tuple: {_written(self.form)}"
         if code == "PT008":
             name = next(name for name in part.names if name[0] != "." and registers(name) is None)
-            message = f"'{name}' is no register that is declared"
+            message = f"undeclared register '{name}'"
         return Fault(code, message, instruction.span(self.at))
 
 

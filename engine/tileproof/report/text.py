@@ -94,7 +94,7 @@ def _targets(files: Sequence[FileReport]) -> str:
     """Why the target is the one it is, for one file; how many files have which, for several."""
     if len(files) == 1:
         target = files[0].target
-        return f"{target} ({target.reason})" if target else "none (no target has all that is used)"
+        return f"{target} ({target.reason})" if target else "none (no target has all features used)"
     counted = Counter(str(file.target) if file.target else "none" for file in files)
     return ", ".join(f"{name} x {count}" for name, count in sorted(counted.items()))
 

@@ -78,7 +78,7 @@ def placements(
     except LayoutError as error:
         raise BadOperand(str(error)) from None
     if bits is None or 128 % bits:
-        raise BadOperand(f"16 bytes are no whole number of elements of type {element}")
+        raise BadOperand(f"16 bytes are not a whole number of elements of type {element}")
     if atom in FAMILIES:
         _check_type(book, atom, role, element, major)
     word, of_atom, extents = _instruction(book, atom, role, bits, shape)
@@ -86,7 +86,7 @@ def placements(
         raise BadOperand(f"operand {role} of the atom is {of_atom[1:]}-major, not {major}-major")
     wanted = of_atom or (f".{major}" if major else None)
     if wanted is None:
-        raise BadOperand(f"the major of the operand is not known: {atom} takes k and mn")
+        raise BadOperand(f"missing major of the operand: {atom} supports k and mn")
     found = []
     for form in canonical_forms(book, wanted, None):
         placed = _placed(book, word, form.swizzle, wanted, bits, shape, extents)
@@ -120,7 +120,9 @@ def _instruction(
     known = operand_of(book, node, role) if node is not None else None
     if known is None:
         names = " or ".join(FAMILIES)
-        raise BadOperand(f"'{atom}' is no atom that reads {role} by a descriptor; give such an atom's type, or {names}")
+        raise BadOperand(
+            f"'{atom}' is not an atom that reads {role} through a descriptor; use such an atom's type, or {names}"
+        )
     return known
 
 
@@ -195,7 +197,7 @@ def read_shape(text: str) -> tuple[int, int]:
     """
     pieces = text.lower().split("x")
     if len(pieces) != 2 or not all(piece.isdecimal() and len(piece) < 6 and int(piece) for piece in pieces):
-        raise BadOperand(f"'{text}' is no shape of rows and columns such as 64x64")
+        raise BadOperand(f"'{text}' is not a shape of rows and columns such as 64x64")
     return int(pieces[0]), int(pieces[1])
 
 

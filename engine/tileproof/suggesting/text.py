@@ -49,7 +49,7 @@ def query(
 def _tile(text: str) -> tuple[int, int, int]:
     pieces = text.lower().split("x")
     if len(pieces) != 3 or not all(piece.isdecimal() and len(piece) < 10 and int(piece) for piece in pieces):
-        raise BadQuery(f"'{text}' is no tile such as 128x128x64")
+        raise BadQuery(f"'{text}' is not a tile such as 128x128x64")
     m, n, k = map(int, pieces)
     return m, n, k
 
@@ -64,7 +64,7 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
     if not domains:
         known = sorted({name for family in families(book) for name in book.schemas[family.schema].fields})
         close = get_close_matches(fact, known, 1)
-        raise BadQuery(f"no MMA has a fact '{fact}'" + (f"; did you mean {close[0]}?" if close else ""))
+        raise BadQuery(f"unknown fact '{fact}'" + (f"; did you mean {close[0]}?" if close else ""))
     names: list[str] = []
     for domain in dict.fromkeys(domains):
         if isinstance(domain, Bounded):
@@ -78,7 +78,7 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
             return enum.by_spelling[text]
         names += [member[1:] for member in enum.members]
     close = get_close_matches(text, names, 1)
-    raise BadQuery(f"'{text}' is no value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
+    raise BadQuery(f"'{text}' is not a value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
@@ -140,7 +140,7 @@ def repaired(book: Rulebook, contract: str, text: str, where: Mapping[str, Scala
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
-        raise BadQuery(f"'{text}' holds no atom that the rules know") from None
+        raise BadQuery(f"'{text}' has no atom that is declared in rules/") from None
 
 
 def repair_as_text(repair: Repair) -> Iterator[str]:
@@ -150,7 +150,7 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
     elif repair.answer is Answer.UNSATISFIABLE:
         yield "no legal form was found"
     elif not repair.changes:
-        yield f"{repair.text}\n  it is legal as it stands"
+        yield f"{repair.text}\n  already legal"
         return
     else:
         yield repair.text
@@ -173,7 +173,7 @@ def repair_as_json(repair: Repair) -> str:
 
 def _shown(change: Change, value: Scalar | None) -> str:
     if value is None:
-        return "(not there)"
+        return "(none)"
     if change.fact == "ptx":
         return version_text(value)
     return str(value).removeprefix(".")

@@ -22,7 +22,7 @@ class LayoutBuilder(Transformer[Token, Any]):
 
     def ratio(self, items: list[Token]) -> Fraction:
         if int(items[1]) == 0:
-            raise SyntaxFault("a ratio needs a positive denominator", start_of(items[1]), end_of(items[1]))
+            raise SyntaxFault("a ratio requires a positive denominator", start_of(items[1]), end_of(items[1]))
         return Fraction(int(items[0]), int(items[1]))
 
     def dynamic(self, items: list[dict[str, int]]) -> Dynamic:
@@ -33,7 +33,7 @@ class LayoutBuilder(Transformer[Token, Any]):
         if token.type == "WIDTH":
             return {"width": int(token[1:])}
         if int(token) == 0:
-            raise SyntaxFault("a divisor is positive", token.start_pos or 0, token.end_pos or 0)
+            raise SyntaxFault("a divisor must be positive", token.start_pos or 0, token.end_pos or 0)
         return {"div": int(token)}
 
     def wildcard(self, items: list[Token]) -> Wildcard:
