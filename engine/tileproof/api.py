@@ -60,11 +60,11 @@ def check(
     Args:
         inputs: paths (files, or directories searched for ``*.mlir``) or MLIR text. A string is text where it has a
             line break or no file of that name exists.
-        contract: ``ptx``, what the hardware and ptxas accept, or ``tileiras``, what the reference pages say.
-        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms.
+        contract: ``ptx``, rules of the hardware and ptxas, or ``tileiras``, rules of the reference pages.
+        target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms.
         select, ignore: codes, prefixes of codes or names of rules to report, or not to.
         rules: folders with more rule files.
-        explain_path: whether findings of the protocol show, as ``related`` places, what the threads did on the way.
+        explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
 
     Raises:
         RuleError: a rule file is wrong.
@@ -107,8 +107,8 @@ def descriptor(
         LBO and SBO in bytes, the swizzle, the major and the 64 bits at address 0.
 
     Raises:
-        NoDescriptor: no descriptor describes the layout; ``attempts`` says where each canonical form fails.
-        Undecided: the layout has strides that only the kernel knows.
+        NoDescriptor: no descriptor describes the layout; ``attempts`` has the mismatch of each canonical form.
+        Undecided: the layout has dynamic strides.
         ValueError: an argument means nothing.
         SyntaxFault: the layout is none.
     """
@@ -130,12 +130,12 @@ def legal(
     contract: str = "ptx",
     rules: Iterable[Path] = (),
 ) -> Verdict:
-    """Whether a target takes a PTX instruction, such as ``ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0},[r1];``.
+    """Whether a target supports a PTX instruction, such as ``ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0},[r1];``.
 
     Args:
         instruction: one instruction with its semicolon; registers are named by class (``r0`` .b32, ``f0`` .f32,
             ``d0`` .f64, ``l0`` .b64, ``h0`` .b16, ``p0`` .pred).
-        ptx: the PTX version, such as (8, 7); None for the newest that knows the target.
+        ptx: the PTX version, such as (8, 7); None for the latest that supports the target.
 
     Raises:
         BadRequest: no such target or version.
@@ -155,7 +155,7 @@ def legal_many(
     contract: str = "ptx",
     rules: Iterable[Path] = (),
 ) -> list[bool]:
-    """Which of many configurations are legal: what an autotuner asks.
+    """Which of many configurations are legal, for autotuners.
 
     Args:
         schema: whose facts they are, such as ``wgmma.mma_async``; ``tileproof rules list`` names them.
@@ -245,13 +245,13 @@ def emit(
 
     Args:
         item: IR, as a path or as text; a string is text where it has a line break or no file of that name exists.
-        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms. An atom
+        target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms. An atom
             needs one.
         atom: instead of ``item``, an atom's type, ``!cute_nvgpu.sm90.mma<64x128x16, ...>``, or a PTX opcode or
             instruction, ``wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16``.
-        ptx: of an atom, the PTX version, such as (8, 7); None for the newest that knows the target.
+        ptx: of an atom, the PTX version, such as (8, 7); None for the latest that supports the target.
         form: of an atom, ``ptx``, ``inline-asm``, ``nvvm`` or ``llvm``.
-        contract: of an atom, ``ptx``, or ``tileiras`` for what the reference pages write.
+        contract: of an atom, ``ptx``, or ``tileiras`` for the form of the reference pages.
 
     Raises:
         Refused: the IR has errors, or the atom is not legal on the target; ``report`` says what is wrong.
@@ -308,7 +308,7 @@ def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
 
 
 def validate(book: Rulebook, options: Options) -> None:
-    """Raise ValueError, with what there is instead, for a contract, a target or a rule that does not exist."""
+    """Raise ValueError, with the alternatives, for an unknown contract, target or rule."""
     if options.contract not in ("ptx", "tileiras"):
         raise ValueError(f"unknown contract '{options.contract}'; use ptx or tileiras")
     targets = [member[1:] for member in book.enums["target"].members]
@@ -343,7 +343,7 @@ class _Job:
 
 
 def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
-    """Check one file, by its name, or one text; what could not even be read stays so."""
+    """Check one file, by its name, or one text; an unreadable one stays unread."""
     source = read(item)
     if isinstance(source, Unread):
         return source

@@ -39,7 +39,7 @@ class Function:
 
     Attributes:
         signature: its parameters, each ``name: kind``; a kind with ``?`` may be left out, one with ``*`` repeats.
-        doc: what it gives, in one line.
+        doc: its result, in one line.
         call: the function on converted arguments.
     """
 
@@ -249,7 +249,7 @@ def evaluate(text: str) -> Value:
     """The value of an expression.
 
     Raises:
-        SyntaxFault: the text is no expression, or names a function that does not exist.
+        SyntaxFault: the text is not an expression, or names a function that does not exist.
         LayoutError: a value is malformed, an argument is of the wrong kind, or an operation has no result.
     """
     if len(text) > MAX_TEXT:

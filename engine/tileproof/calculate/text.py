@@ -18,7 +18,7 @@ def value_of(expression: str) -> str:
     """The value of an expression, printed as CuTe prints it.
 
     Raises:
-        ExpressionError: the text is no expression, or an operation in it has no result.
+        ExpressionError: the text is not an expression, or an operation in it has no result.
     """
     try:
         return show_value(evaluate(expression))

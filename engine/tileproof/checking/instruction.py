@@ -1,4 +1,4 @@
-"""``legal``: whether a target takes a PTX instruction, and which rules it breaks if not."""
+"""``legal``: whether a target supports a PTX instruction, and which rules it violates if not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Verdict:
 
 
 class BadRequest(ValueError):
-    """A target or a PTX version that there is not."""
+    """An unknown target or PTX version."""
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +45,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
 
     Args:
         target: such as ``sm_90a``.
-        ptx: such as (8, 7); None for the newest that knows the target.
+        ptx: such as (8, 7); None for the latest that supports the target.
 
     Raises:
         BadRequest: no such target, or no such version.
@@ -88,7 +88,7 @@ _LONG = 1000
 
 @lru_cache(maxsize=65536)
 def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
-    """The verdict on an instruction; programs that search for one ask the same again and again."""
+    """The verdict on an instruction; programs that search for one repeat the same queries."""
     lowered = lower(book, text, by_letter(book))
     if lowered.faults:
         fault = lowered.faults[0]
@@ -123,7 +123,7 @@ def check_atom(
     """Check a type as ``check`` would in a file.
 
     Args:
-        any_type: a type of the dialect that is no atom is none of our business, as in a file.
+        any_type: a type of the dialect that is not an atom is ignored, as in a file.
     """
     from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what instructions do not need
 
@@ -188,7 +188,7 @@ def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str
 
 
 def answer(book: Rulebook, contract: str, line: str) -> str:
-    """The answer to one request; what is wrong with the request is an answer too."""
+    """The answer to one request; a fault of the request is an answer too."""
     try:
         request = _decoded(line)
         target, text, ptx = _fields(request)
@@ -211,7 +211,7 @@ def version(text: str) -> tuple[int, int]:
     """``8.7`` as (8, 7).
 
     Raises:
-        BadRequest: it is no version.
+        BadRequest: it is not a version.
     """
     major, _, minor = text.partition(".")
     if not (major.isdecimal() and minor.isdecimal()):

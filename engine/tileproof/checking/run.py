@@ -77,7 +77,7 @@ class _Dumps:
     """The IR files that appear in a folder.
 
     A dump is named after its function and the types of the arguments, so a function compiled a second time, with
-    another tile say, replaces the dump of the first. Hence the folder is looked at while the program runs.
+    another tile say, replaces the dump of the first. Hence the folder is polled while the program runs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class _Dumps:
         self.stamps: dict[Path, tuple[int, int, int]] = {}
         self.texts: dict[Path, list[bytes]] = {}
         self.look()
-        self.texts.clear()  # what was there before is not ours
+        self.texts.clear()  # earlier files are not ours
 
     def look(self) -> None:
         """Read what is new."""
@@ -110,7 +110,7 @@ class _Dumps:
         """The files, those that were replaced written again under names of their own: ``NAME~1.mlir``."""
         files = []
         for path, texts in self.texts.items():
-            # With ir-debug, the same module lies there a second time, as it was before it was cleaned up.
+            # With ir-debug, the same module is there a second time, before clean-up.
             if path.with_name(f"{path.stem}_clean.mlir") in self.texts:
                 continue
             files.append(path)

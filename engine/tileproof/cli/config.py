@@ -17,7 +17,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a project asks for; the command line overrides it.
+    """The settings of a project; the command line overrides them.
 
     Attributes:
         rules: folders with the project's own rule files.
@@ -35,7 +35,7 @@ def find(folder: Path) -> Config:
     """The settings that hold in a folder.
 
     Raises:
-        ConfigError: the file is no TOML, or a setting is unknown or of the wrong type.
+        ConfigError: the file is not TOML, or a setting is unknown or of the wrong type.
     """
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"

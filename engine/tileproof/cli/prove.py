@@ -32,7 +32,7 @@ def prove() -> None:
 
 
 def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every question about layouts takes besides its own."""
+    """The common options of questions about layouts."""
     for option in (
         click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option(
@@ -55,7 +55,7 @@ def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What questions about addresses take as well."""
+    """The further options of questions about addresses."""
     for option in (
         click.option(
             "--align",
@@ -88,7 +88,7 @@ def _prove(kind: str, *arguments: Any, timeout: float, smt2: Path | None, form: 
 @click.argument("second", metavar="LAYOUT")
 @_prove_options
 def prove_equivalent(first: str, second: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do two layouts lead to one value at each index?
+    """Whether two layouts have the same value at each index.
 
     `tileproof prove equivalent '(4,8):(8,1)' '(4,(2,4)):(8,(1,2))'`
 
@@ -155,7 +155,7 @@ def prove_descriptor(
 @click.argument("layout_", metavar="LAYOUT")
 @_prove_options
 def prove_injective(layout_: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do no two coordinates lead to one value?
+    """Whether no two coordinates have the same value.
 
     `tileproof prove injective '(?m,?n):(1,?ld)' --assume 'ld >= m'`
     """
@@ -233,8 +233,8 @@ def prove_conflict_free(
 ) -> None:
     """Does a warp's access to shared memory meet no bank conflict?
 
-    Of ldmatrix and stmatrix LAYOUT is that of a tile of rows and columns, in which every 8x8 matrix is asked about. Of
-    ld.shared and st.shared it is a thread-value layout that leads to offsets, or with --tv the layout of the memory.
+    For ldmatrix and stmatrix LAYOUT is that of a tile of rows and columns, of which every 8x8 matrix is checked. For
+    ld.shared and st.shared it is a TV layout that maps to offsets, or with --tv the layout of the memory.
 
     `tileproof prove conflict-free 'S<3,3,3> o 0 o (64,64):(64,1)' --element f16 --access ldmatrix.x4`
     """

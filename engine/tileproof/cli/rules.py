@@ -48,7 +48,7 @@ def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple
 @click.argument("code")
 @rule_options
 def show_rule(code: str, folders: tuple[Path, ...]) -> None:
-    """Show the text of a rule as it stands in its file."""
+    """Show the text of a rule from its file."""
     from tileproof.rulebase.explain import text_of  # noqa: PLC0415
 
     book, _ = load_rules(folders)
@@ -62,7 +62,7 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
 def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
     """Check the rule base itself.
 
-    Each rule can hold and can fail, is not implied by the others, has a source and examples that behave as they say,
+    Each rule can hold and can fail, is not implied by the others, has a source and examples that pass and fail,
     and its two readings, the Python function and the Z3 formula, agree on every configuration.
     """
     from tileproof.audit.rules import check_book, check_files  # noqa: PLC0415
@@ -95,7 +95,7 @@ def check_rules(timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
 def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:
     """Where two contracts differ: what LEFT accepts and RIGHT rejects, then the reverse.
 
-    Each region is told by the rule that rejects it, the values its facts take there, one witness, and both sources.
+    Each region is given by the rule that rejects it, the values its facts take there, one witness, and both sources.
     """
     from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
 

@@ -29,7 +29,7 @@ class _ConfigurationsByDefault(click.Group):
 
 @click.group(cls=_ConfigurationsByDefault)
 def suggest() -> None:
-    """Legal MMA atoms and instructions for a partial description; `suggest layout`: where an operand may lie."""
+    """Legal MMA atoms and instructions for a partial description; `suggest layout`: layouts of an operand."""
 
 
 @suggest.command("layout")
@@ -43,7 +43,7 @@ def suggest() -> None:
 def suggest_layout(
     role: str, atom: str, element: str, shape: str, major: str | None, form: str, folders: tuple[Path, ...]
 ) -> None:
-    """Where an operand may lie in shared memory: legal layouts, free of bank conflicts first, the widest swizzle first.
+    """Legal layouts of an operand in shared memory, free of bank conflicts first, the widest swizzle first.
 
     `tileproof suggest layout --operand A --atom wgmma --element f16 --shape 64x64 --major k`
 
@@ -117,11 +117,11 @@ def suggest_(
 ) -> None:
     """Legal MMA atoms and instructions for a partial description, the best first.
 
-    Dense before sparse; ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
+    Dense before sparse; ranked by the number of instructions for the tile, then by the bytes of A and B that they read.
 
     `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
 
-    `tileproof suggest layout` is about operands instead: where one may lie in shared memory.
+    `tileproof suggest layout` lists layouts of an operand in shared memory instead.
 
     `tileproof suggest --repair 'wgmma.mma_async.sync.aligned.m64n100k16...;'` gives the nearest legal form of an
     instruction or an atom type, and the rules in conflict.

@@ -1,4 +1,4 @@
-"""From a layout of shared memory to the descriptor that says it, or to the coordinate where no descriptor can.
+"""From a layout of shared memory to the descriptor that encodes it, or to the coordinate where none can.
 
 **What is proved.** The tensor core reads an operand by itself. It is told a start address, two strides (LBO, SBO) and a
 swizzle, 64 bits in all; the place of element ``(mn,k)`` in memory then follows from a *canonical layout*, one for each
@@ -49,7 +49,7 @@ class NoDescriptor(ValueError):
     """No descriptor describes the layout.
 
     Attributes:
-        attempts: what was tried, and where it failed.
+        attempts: the forms tried, and where each failed.
     """
 
     def __init__(self, message: str, attempts: tuple[Attempt, ...] = ()) -> None:
@@ -62,7 +62,7 @@ class NoTiles(NoDescriptor):
 
 
 class Undecided(ValueError):
-    """The layout has strides that only the kernel knows."""
+    """The layout has dynamic strides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class OperandDescriptor:
-    """What a descriptor says of an operand in memory that starts at address 0.
+    """The descriptor of an operand in memory that starts at address 0.
 
     Attributes:
         word: the name of the packed word: ``wgmma.descriptor`` or ``tcgen05.descriptor``.
@@ -163,7 +163,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         major: ``.k`` or ``.mn``; None tries both.
 
     Raises:
-        NoDescriptor: no canonical form of this major and swizzle is the layout, or the word cannot say it.
+        NoDescriptor: no canonical form of this major and swizzle is the layout, or the word cannot encode it.
         Undecided: the layout is not static.
     """
     if not is_static_layout(tile.layout):
@@ -192,7 +192,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
 
 
 def canonical_forms(book: Rulebook, major: str | None, swizzle: str | None) -> Iterator[Form]:
-    """The forms of a major and a swizzle, in the order of preference; None stands for all."""
+    """The forms of a major and a swizzle, in the order of preference; None means all."""
     for canonical in book.canonical.values():
         for form in canonical.forms:
             if major in (None, form.major) and swizzle in (None, form.swizzle):
@@ -415,7 +415,7 @@ def operand(
 
     Raises:
         NoTiles: the layout has no such tiles.
-        NoDescriptor: it has no swizzle that the tensor core knows.
+        NoDescriptor: it has no swizzle that the tensor core supports.
     """
     inner = layout.inner if isinstance(layout, ComposedLayout) else None
     plain = layout.outer if isinstance(layout, ComposedLayout) else layout

@@ -30,15 +30,15 @@ from tileproof.syntax.types import type_tree
 
 
 class BadAtom(ValueError):
-    """A text that is no atom and no instruction, or one for which there is nothing to emit."""
+    """A text that is neither an atom nor an instruction, or one without anything to emit."""
 
 
 class NotLegal(ValueError):
-    """An opcode that the target does not take, whatever its operands."""
+    """An opcode that the target does not support with any operands."""
 
 
 class Refused(ValueError):
-    """What is not legal is not emitted; ``report`` says what is wrong."""
+    """Illegal code is not emitted; ``report`` has the faults."""
 
     def __init__(self, report: Report) -> None:
         super().__init__("nothing is emitted")
@@ -83,7 +83,7 @@ def emit_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]
 
 
 def read(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Asked:
-    """What a text asks for, checked; raises as ``emit_atom`` does."""
+    """The atom or opcode of a text, checked; raises as ``emit_atom`` does."""
     stripped = text.strip().removesuffix(";").strip() if not verdicts.is_atom(text) else text.strip()
     if not stripped:
         raise BadAtom("there is no atom")
@@ -153,7 +153,7 @@ def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], s
 
 
 def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
-    """The sequence of an atom in PTX; without ``placed`` its operands lie where it is best."""
+    """The sequence of an atom in PTX; without ``placed`` its operands have the best layouts."""
     if asked.lowered is None:
         own = lone(book, "ptx", asked.schema, asked.facts)
         assert own is not None, "asked when it was read"
@@ -180,7 +180,7 @@ def _lines(book: Rulebook, asked: Asked, where: Mapping[str, Scalar], form: str)
 
 
 def _page(book: Rulebook, contract: str, asked: Asked, where: Mapping[str, Scalar], form: str) -> Iterable[str]:
-    """What the reference pages write, mistakes included."""
+    """The form of the reference pages, mistakes included."""
     facts = {**asked.facts, **where}
     template = template_for(book, contract, asked.schema, form, facts)
     if template is None:
@@ -190,7 +190,7 @@ def _page(book: Rulebook, contract: str, asked: Asked, where: Mapping[str, Scala
 
 
 def _path(book: Rulebook, contract: str, where: Mapping[str, Scalar]) -> str:
-    """By which path the reference pages emit the MMAs of a target; empty where they do not say."""
+    """By which path the reference pages emit the MMAs of a target; empty if they do not define it."""
     targets = book.tables["target", contract]
     tier = targets.rows[str(where["target"]),][targets.column("tier") or 0]
     row = book.tables["emission_path", contract].rows.get((str(tier),))

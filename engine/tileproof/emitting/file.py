@@ -2,7 +2,7 @@
 for each kernel that orders them by itself.
 
 An entry of an MMA or a copy holds one instruction of the operation, the first of its tile, with the protocol around
-it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B behind it. The entry of a
+it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B after it. The entry of a
 kernel holds its own fences, barriers, commits and waits in the order of the text, and names MMAs and copies between.
 """
 
@@ -56,7 +56,7 @@ class _Use:
     """An operation in PTX.
 
     Attributes:
-        what: ``mma`` or ``copy``, which stand in entries of their own, else ``protocol``.
+        what: ``mma`` or ``copy``, which have entries of their own, else ``protocol``.
         of: the atom's type, or the name of the operation.
         sequence: None where it becomes no instruction of its own.
         missing: why a descriptor is not known, by operand.
@@ -73,7 +73,7 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
     """A PTX module for a file of IR.
 
     Args:
-        target: such as ``sm_90a``; None for what the IR names, else the least that admits its atoms.
+        target: such as ``sm_90a``; None for that of the IR, else the lowest that supports its atoms.
 
     Raises:
         Refused: the file has errors.
@@ -198,7 +198,7 @@ class _Emitter:
         return _Use(operation, what, operation.name, one, missing)
 
     def refuse_illegal(self, operation: Operation, own: Sequence | None) -> None:
-        """Raise where the target does not take an instruction that stands for an operation."""
+        """Raise if the target does not support an instruction of an operation."""
         for line in own.parts["emit"] if own is not None else ():
             if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
                 verdict = legal(self.book, "ptx", line, self.where)
@@ -230,7 +230,7 @@ class _Emitter:
         return placed, missing
 
     def with_shape(self, lowered: Lowered) -> Lowered:
-        """An MMA of tensor memory with the N that its instruction descriptor says."""
+        """A tensor-memory MMA with the N of its instruction descriptor."""
         word, kind = lowered.facts.get("fourth"), lowered.facts.get("kind")
         if not isinstance(word, int) or not isinstance(kind, str):
             return lowered
@@ -254,7 +254,7 @@ class _Descriptors:
         self.defined.update({result.name: operation for result in operation.results})
 
     def placed(self, operation: Operation) -> tuple[dict[str, Placed], dict[str, str]]:
-        """Where A and B lie, as far as it is known, and why one is not."""
+        """The places of A and B, as far as known, and the reasons where not."""
         offset = 0
         placed: dict[str, Placed] = {}
         missing: dict[str, str] = {}

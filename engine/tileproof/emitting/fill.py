@@ -15,7 +15,7 @@ class NotStatic(ValueError):
 
 
 def fill(source: str, offset: int, layout: Layout | ComposedLayout, bits: int, label: str) -> list[str]:
-    """Lines that copy a dense array into ``operands``, element i of it to where the layout takes i.
+    """Lines that copy a dense array into ``operands``, element i of it to the offset of i in the layout.
 
     Args:
         source: the 64-bit register with the address of the array in global memory.

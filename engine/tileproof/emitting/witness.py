@@ -44,7 +44,7 @@ class NoGpu(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A kernel and what it is made of.
+    """A kernel and its parts.
 
     Attributes:
         text: PTX; its entry ``witness`` takes ``from`` (registers that are read, a row a thread), ``to`` (those that
@@ -137,7 +137,7 @@ def _filled(
 
 
 def found_by(made: Witness, name: str, values: Any) -> Any:
-    """What the tensor core finds of an operand: an array of its rows and columns, 0 where nothing was written.
+    """An operand as the tensor core reads it: an array of its rows and columns, 0 where nothing was written.
 
     Args:
         values: a numpy array of rows and columns.
@@ -152,16 +152,16 @@ def found_by(made: Witness, name: str, values: Any) -> Any:
 
 
 def predicted(made: Witness, a: Any, b: Any) -> Any:
-    """D as the layouts say: the product of what the tensor core finds, of small integers without rounding."""
+    """The expected D: the product of the operands as the tensor core reads them, in small integers without rounding."""
     return found_by(made, "a", a).astype("float64") @ found_by(made, "b", b).astype("float64").T
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a GPU computed.
+    """The result of a GPU.
 
     Attributes:
-        as_predicted: D is bit for bit what the layouts say.
+        as_predicted: D is bit for bit the expected one.
         wrong: the coordinates (m,n) where D is not the product of A and B.
     """
 
@@ -212,7 +212,7 @@ def _holders(book: Rulebook, made: Witness) -> Callable[[int, int], tuple[int, i
 
 
 def encode(element: str, values: Any) -> Any:
-    """Small whole numbers from 0 to 7 as they lie in memory, in numpy's unsigned integers of the same size.
+    """Small whole numbers from 0 to 7 as stored in memory, in numpy's unsigned integers of the same size.
 
     Raises:
         BadAtom: an element type that is not written here.

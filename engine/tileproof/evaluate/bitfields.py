@@ -23,14 +23,14 @@ from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, 
 
 
 class PackError(ValueError):
-    """Facts that a word cannot hold, or a word that stands for no facts."""
+    """Facts that a word cannot hold, or a word that decodes to no facts."""
 
 
 def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) -> int:
     """The word for these facts.
 
     Raises:
-        PackError: a fact is missing, is no value that its field can hold, or does not fit; the message names the field.
+        PackError: a fact is missing, is not a value of its field, or does not fit; the message names the field.
     """
     word = word_for(book, contract, name, facts)
     packed = 0
@@ -56,7 +56,7 @@ def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) 
 def unpack(
     book: Rulebook, contract: str, name: str, packed: int, known: Mapping[str, Scalar] | None = None
 ) -> dict[str, Scalar]:
-    """The facts that a word stands for.
+    """The facts that a word encodes.
 
     Args:
         known: facts that the word does not hold but needs, such as the kind of the instruction.
@@ -86,7 +86,7 @@ class Shown:
 
     Attributes:
         bits: the first and the last one.
-        facts: what the field says; empty for a constant.
+        facts: the content of the field; empty for a constant.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which target a file is compiled for: what the user says, else what the IR says, else the least that will do."""
+"""Which target a file is compiled for: that of the user, else that of the IR, else the lowest possible."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tensor maps: which part of a tensor one bulk copy takes, and how the copy's coordinates follow the tensor's.
+"""Tensor maps: the box of a tensor that one bulk copy moves, and the relation of its coordinates to the tensor's.
 
 A tensor map addresses a tensor by at most five coordinates. Its *box*, the part that one copy takes, is walked in the
 order of shared memory: from the first element on as long as neighbours there are neighbours in some mode of the tensor.
-The box says of each of its modes which mode of the tensor it runs along, by scaled bases: ``(64,128):(1@1,1@0)``.
+Each mode of the box runs along a mode of the tensor, given by scaled bases: ``(64,128):(1@1,1@0)``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def tensor_map(
         remote: the tensor, of elements of ``old_bits``.
         shared: coordinates of the tile to offsets in shared memory.
         tile: the same coordinates to coordinates of the tensor, as scaled bases.
-        new_bits: what one element of the map holds.
+        new_bits: the bits of one element of the map.
         widest: elements of the tensor that the first mode of the box may have: a swizzle's pattern is that wide.
 
     Raises:
@@ -123,7 +123,7 @@ def _box(parts: list[list[tuple[int, Basis]]]) -> Layout:
 
 def map_coordinates(remote: Layout, box: Layout, old_bits: int, new_bits: int) -> Layout:
     """The tensor's coordinate to that of the map: by elements of the map along its first mode, zero for what the map
-    does not reach. How far one step leads along a mode that modes of the tensor share is known only in the kernel.
+    does not reach. The extent of one step along a mode that modes of the tensor share is a run-time value.
 
     Raises:
         LayoutError: a dynamic stride does not count elements of the map.

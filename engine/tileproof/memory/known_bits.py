@@ -61,7 +61,7 @@ _WIDTH = re.compile(r"\bi(\d+)$")
 
 
 def fold(name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
-    """What is known of the value ``name``.
+    """The known bits of the value ``name``.
 
     Args:
         places: where pointers lead to; without it nothing is known of addresses but the allocation.
@@ -255,7 +255,7 @@ _THROUGH = frozenset(
 
 
 def memory_of(name: str, scope: Scope) -> Operation | None:
-    """The allocation that an address leads into, however it is offset; None where it is not known."""
+    """The allocation of an address, with any offset; None if it is not known."""
     origin = origin_of(name, scope)
     if origin is None or origin.argument or origin.operation.name != "cute.memref.alloca":
         return None

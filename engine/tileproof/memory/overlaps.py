@@ -1,7 +1,7 @@
-"""What shares shared memory: the fields of an allocation, the operands of an MMA, and those who write and who read.
+"""Users of shared memory: the fields of an allocation, the operands of an MMA, writers and readers.
 
 Memory may be used twice: an epilogue lays its output out where the operands were, with another swizzle. So a reader is
-wrong only where *nobody* writes its memory as it reads it, and two operands only where one MMA reads both.
+an error only if *no* writer uses its layout, and two operands only where one MMA reads both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: n
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Somebody who reads or writes shared memory.
+    """A reader or writer of shared memory.
 
     Attributes:
         swizzle: of byte addresses; None where there is none.

@@ -1,10 +1,10 @@
 """MLIR text to ``ir.Module``: a scanner for the shape of the text.
 
-The cost of reading IR lies in its tens of thousands of tokens, so statements and brackets are found by hand; the pieces
+The cost of reading IR is in its tens of thousands of tokens, so statements and brackets are found by hand; the pieces
 that carry meaning, types and layouts, are parsed by their grammars, each distinct text once (``tileproof.syntax``).
 ``grammar/ir.lark`` defines the same shape as a grammar, and a test holds the two together over real files.
 
-Faults do not stop the scanner: they are collected, the statement is skipped, and reading goes on at the next one.
+Faults do not stop the scanner: they are collected, the statement is skipped, and reading continues at the next one.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ class _Reader:
         return " " if i < len(self.kinds) and i and self.starts[i] != self.ends[i - 1] else ""
 
     def top(self, i: int, stop: int) -> Iterable[int]:
-        """Tokens of a range that stand outside brackets; an opening bracket stands for its group."""
+        """Tokens of a range outside brackets; an opening bracket represents its group."""
         while i < stop:
             yield i
             i = self.match.get(i, i) + 1 if self.kinds[i] == OPEN else i + 1

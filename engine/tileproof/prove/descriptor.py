@@ -1,4 +1,4 @@
-"""``prove descriptor``: is there a descriptor that says what a layout says, and is a given one it?"""
+"""``prove descriptor``: whether a descriptor encodes a layout, and whether a given one does."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def question(
     value: str | None = None,
     solve: bool = False,
 ) -> Asked:
-    """What the texts of a question mean.
+    """Parse the texts of a question.
 
     Args:
         layout: a layout, or a memory reference of the IR.
-        element: in shared memory, by its name in PTX or in the IR; needed where the layout is no memory reference.
+        element: in shared memory, by its name in PTX or in the IR; required if the layout is not a memory reference.
 
     Raises:
         BadQuestion: a text that means nothing.
@@ -321,7 +321,7 @@ def _word(book: Rulebook, value: Scalar) -> Known:
 
 
 def _first_wrong(book: Rulebook, found: OperandDescriptor, tile: Tile, given: dict[str, Scalar]) -> dict[str, Known]:
-    """The first coordinate that the given descriptor leads elsewhere."""
+    """The first coordinate that the given descriptor maps elsewhere."""
     swizzle, lbo, sbo = given["swizzle"], given["lbo"], given["sbo"]
     assert isinstance(swizzle, str) and isinstance(lbo, int) and isinstance(sbo, int)
     for form in canonical_forms(book, found.major, swizzle):

@@ -1,4 +1,4 @@
-"""``prove fragment`` and ``prove gemm``: what is asked, found and answered about who holds what."""
+"""``prove fragment`` and ``prove gemm``: questions and answers about fragments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAME = {"D": "C", "METADATA": "E"}
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict, and what it is about.
+    """A verdict and its subject.
 
     Attributes:
         about: the layout and its tile, where there is one.
@@ -62,12 +62,12 @@ def fragment(
     copy: str | None = None,
     major: str = "k",
 ) -> Answer:
-    """Who holds what of one operand, and whether that is so.
+    """The fragment of one operand, and its proof.
 
     Args:
         atom: a type of the IR, a PTX opcode or instruction, or the name of a fragment in the rule files.
         role: A, B, C or D, E (metadata), SFA, SFB, T (tensor memory), S, D of a copy.
-        given: ``FACT=VALUE``, for what the opcode does not say.
+        given: ``FACT=VALUE``, for facts that are not in the opcode.
         layout: a layout of one's own, to be compared with the true one.
         copy: an ldmatrix or stmatrix, to be compared with the operand.
         major: the contiguous mode in shared memory, for ``copy``.
@@ -120,7 +120,7 @@ def gemm_question(book: Rulebook, atom: str, given: Sequence[str] = ()) -> str:
     """What ``gemm`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
 
     Raises:
-        BadQuestion: there is no such atom or fact, or it is not known who holds what.
+        BadQuestion: there is no such atom or fact, or its fragments are not known.
     """
     from tileproof.prove import ownership  # noqa: PLC0415  a verdict needs none of it
 
@@ -194,7 +194,7 @@ def _of_tiled(mma: TiledMma, role: str, layout: str | None) -> Answer:
 
 
 def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | str]) -> Found:
-    """The fragments of what a text names.
+    """The fragments of the atom or opcode in a text.
 
     Raises:
         BadQuestion: it names nothing whose fragments a rule file has.
@@ -287,7 +287,7 @@ def _matrices(book: Rulebook, text: str, bits: int | None) -> prove.Matrices:
 
 
 def _page(book: Rulebook, atom: str, facts: Mapping[str, Scalar | str], role: str, true: Found) -> Verdict:
-    """What page P0 says of the operand, against the hardware."""
+    """Page P0's layout of the operand, compared with the hardware."""
     try:
         page = find(book, atom, "tileiras", facts)
     except BadQuestion:
@@ -379,7 +379,7 @@ def as_json(answer: Answer) -> str:
 
 
 def as_text(answer: Answer) -> Iterator[str]:
-    """The verdict in one sentence, then what belongs to it, one a line."""
+    """The verdict in one sentence, then its values, one per line."""
     values: Mapping[str, Known] = {}
     match answer.verdict:
         case Proved(by, statement, values):

@@ -1,8 +1,8 @@
-"""Proofs about who holds what: fragments, and the instructions that fill and drain them.
+"""Proofs about fragments, and the instructions that load and store them.
 
-All of this is static: it is decided by algebra or by looking at every element. A layout whose steps, taken in
+All of this is static: it is decided by algebra or by enumeration. A layout whose steps, taken in
 order, are 1 and then each the product of the extents before it reaches every number once; only where that fails are the
-elements looked at one by one, for the first that shows it. A step of 0 is a broadcast that the layout states: what lies
+elements enumerated, for the first counterexample. A step of 0 is a broadcast that the layout states: what lies
 along it is the same, and the claim is about one of them.
 """
 
@@ -140,7 +140,7 @@ def _first_difference(own: Layout, flat: Layout, true: Operand) -> dict[str, Kno
 
 @dataclass(frozen=True)
 class Matrices:
-    """What a warp moves with one ldmatrix or stmatrix.
+    """The elements that a warp moves with one ldmatrix or stmatrix.
 
     Attributes:
         held: ``(lane, value)`` to the number of an element, counted through the rows of the first matrix, then of the
@@ -269,7 +269,7 @@ def composes(a: Layout, b: Layout, d: Layout) -> Verdict:
 
 
 def differs(page: Fragments, role: str, true: Operand) -> Verdict:
-    """Is what a reference page says of one thread's share of an operand the hardware's map?
+    """Whether the per-thread layout of a reference page is that of the hardware.
 
     A refutation has the numbers of elements by the page's own count, by its layout and in truth, and the first value
     of thread 0 at which the layouts differ.
@@ -370,7 +370,7 @@ def _count(layout: Layout) -> int:
 
 
 def _names(operand: Operand) -> tuple[str, ...]:
-    """What the modes of a coordinate are called; without a tile there is one number."""
+    """The names of the modes of a coordinate; without a tile there is one number."""
     if not operand.tile:
         return ("element",)
     first = COORDINATES.get(operand.role, ("row", "column"))

@@ -1,4 +1,4 @@
-"""What the rule files say of element types and of shared memory's banks."""
+"""Element types and shared-memory banks, from the rule files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _integer(table: Table, key: str, column: str) -> int | None:
 
 
 def access(name: str) -> Access:
-    """The access that a name such as ``ldmatrix.x4`` or ``ld.shared.v4.b32`` stands for.
+    """The access that a name such as ``ldmatrix.x4`` or ``ld.shared.v4.b32`` means.
 
     Raises:
         LayoutError: there is none.

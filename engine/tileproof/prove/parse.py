@@ -1,4 +1,4 @@
-"""What the user asks about: a layout, or a memory reference of the IR, as a map with named dynamic leaves.
+"""The layout or memory reference of a question, as a map with named dynamic leaves.
 
 Three texts are read: a layout (``(8,64):(64,1)``), a composed layout (``S<3,3,3> o 0 o (8,64):(64,1)``), whose swizzle
 acts on element indices, and a memory reference (``!cute.memref<f16, smem, align<128>, S<3,4,3>, "(8,64):(64,1)">``),
@@ -33,7 +33,7 @@ Name = tuple[str | None, bool]
 
 @dataclass(frozen=True)
 class Operand:
-    """A layout with what is known of the memory that it lies in.
+    """A layout with the known properties of its memory.
 
     Attributes:
         text: as it is printed in statements.
@@ -78,7 +78,7 @@ class Operand:
         """The map to element offsets with the swizzle of the pointer, which must move whole elements.
 
         Raises:
-            LayoutError: it does not, or elements are no power of two of bits.
+            LayoutError: it does not, or the bits of an element are not a power of two.
         """
         if self.swizzle is None or self.swizzle.bits == 0:
             return self.elements
@@ -98,10 +98,10 @@ def base_of(alignment: int, period: int) -> Symbol | None:
 
 
 def facts(operands: Iterable[Operand], assume: Iterable[str] = (), base: Symbol | None = None) -> Facts:
-    """What is known of the dynamic leaves of all operands together.
+    """The known properties of the dynamic leaves of all operands.
 
     Raises:
-        LayoutError: one name stands for leaves of different kinds, or an assumption cannot be read.
+        LayoutError: one name is used for leaves of different kinds, or an assumption cannot be read.
     """
     symbols: dict[str, Symbol] = {}
     for operand in operands:
@@ -127,13 +127,13 @@ def read(
 
     Args:
         beside: the operand whose dynamic leaves this one's share: by name, and those without a name in their order.
-        bits: of an element, where the text is no memory reference.
+        bits: of an element, if the text is not a memory reference.
         swizzle: of byte addresses, likewise.
         align: of the base address in bytes, likewise.
 
     Raises:
         SyntaxFault: the text cannot be read.
-        LayoutError: it is no layout, or not well-formed.
+        LayoutError: it is not a layout, or malformed.
     """
     names: list[Name] = []
     value: object = what

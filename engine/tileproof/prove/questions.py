@@ -41,7 +41,7 @@ def equivalent(first: AnyText, second: AnyText, element: Element = None, assume:
 
 
 def injective(layout: AnyText, element: Element = None, assume: Texts = ()) -> Reaches:
-    """That no two coordinates lead to one value."""
+    """That no two coordinates have the same value."""
     return reach.injective(read(layout, _bits(element)), assume)
 
 

@@ -109,7 +109,7 @@ class Reaches:
     def _nests(self, leaves: list[tuple[Number, Number]], reach: Number) -> bool:
         """Do the leaves nest in some order, above what reaches this far?
 
-        Static leaves can only nest in the order of their steps, so that orders differ in where dynamic ones stand.
+        Static leaves can only nest in the order of their steps, so that orders differ in the positions of dynamic ones.
         """
         static = sorted((leaf for leaf in leaves if _is_static(leaf)), key=lambda leaf: whole(leaf[1]))
         dynamic = [leaf for leaf in leaves if not _is_static(leaf)]
@@ -284,7 +284,7 @@ def _is_static(leaf: tuple[Number, Number]) -> bool:
 
 
 def injective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:
-    """That no two coordinates lead to one value."""
+    """That no two coordinates have the same value."""
     known = facts((operand,), assume)
     return Reaches(operand.text, operand.in_elements().reduced(known.reduced), known, How.AT_MOST_ONCE)
 
@@ -293,7 +293,7 @@ def bijective(operand: Operand, assume: tuple[str, ...] = ()) -> Reaches:
     """That the offsets are ``0`` to ``size - 1``, each once.
 
     Raises:
-        LayoutError: the layout leads to coordinates.
+        LayoutError: the layout maps to coordinates.
     """
     known = facts((operand,), assume)
     what = operand.in_elements().reduced(known.reduced)
@@ -311,7 +311,7 @@ def covers(operand: Operand, tile: Any, name: str, how: How, assume: tuple[str, 
         tile: its shape, static. A layout to offsets reaches the index of an element, one to coordinates the element.
 
     Raises:
-        LayoutError: the tile has an extent that is no positive integer, or not the modes that the layout moves along.
+        LayoutError: the tile has an extent that is not a positive integer, or not the modes of the layout.
     """
     known = facts((operand,), assume)
     what = operand.in_elements().reduced(known.reduced)

@@ -1,4 +1,4 @@
-"""Dynamic leaves as polynomials: what is known of them, and what follows without a solver.
+"""Dynamic leaves as polynomials: their known properties, and what follows without a solver.
 
 A dynamic leaf ``?{div=16}`` is sixteen times an unknown *quotient*. A number is an ``int``, or a ``Polynomial`` over
 quotients; as coefficients carry the divisors, a number is a multiple of ``n`` where all its coefficients are.
@@ -133,7 +133,7 @@ class Symbol:
     """A dynamic leaf.
 
     Attributes:
-        div: what divides it.
+        div: its known divisor.
         least: 1 for an extent (a shape with an extent of zero has no coordinates), 0 for a stride or an offset.
         most: the largest value: that of a signed integer of its width.
     """
@@ -280,7 +280,7 @@ class Facts:
 
     @cached_property
     def _equations(self) -> list[tuple[str, int, Number]]:
-        """(name, factor, rest) of each assumption that says ``factor * name + rest == 0``, rest without the name."""
+        """(name, factor, rest) of each assumption ``factor * name + rest == 0``, rest without the name."""
         found: list[tuple[str, int, Number]] = []
         for assumption in self.assumptions:
             if not assumption.equal:

@@ -38,7 +38,7 @@ MOST_ATOMS = 1024  # a CTA has no more threads
 
 
 def tile_of(operand: MmaOperand) -> tuple[int, int]:
-    """Rows and columns of the tile of one operand of a tiled MMA: the atoms side by side, or more by the permutation.
+    """Rows and columns of the tile of one operand of a tiled MMA: the atom layout, or more by the permutation.
 
     Raises:
         LayoutError: the extents are dynamic, or the permutation leaves room that nothing fills.
@@ -77,7 +77,7 @@ def held_by_threads(mma: TiledMma, role: str) -> Operand:
     """Which element of its tile each thread of a tiled MMA, by its number, holds as each of its values.
 
     Raises:
-        Unknown: no rule file says who holds what of the atom (``infer.call.Unknown``).
+        Unknown: no fragment of the atom is declared (``infer.call.Unknown``).
         LayoutError: the threads are not numbered evenly, or something is dynamic.
     """
     held = mma_operand(mma, role)

@@ -1,4 +1,4 @@
-"""Reports for people: the line, a caret under the piece of text that is wrong, and what would be right."""
+"""Reports for people: the line, a caret under the piece of text that is wrong, and the fix."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _path(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
 
 
 def _window(text: str, at: int, length: int) -> tuple[str, int]:
-    """The part of a line around the caret, at most WIDTH characters, and where the caret stands in it."""
+    """The part of a line around the caret, at most WIDTH characters, and the position of the caret in it."""
     if len(text) <= WIDTH:
         return _printable(text), at
     start = max(0, min(at - (WIDTH - min(length, WIDTH)) // 2, len(text) - WIDTH))

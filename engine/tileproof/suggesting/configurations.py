@@ -35,7 +35,7 @@ _WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is wanted.
+    """The query.
 
     Attributes:
         facts: values that a configuration must have, by fact; a family without such a fact does not come into question.
@@ -80,10 +80,10 @@ class Suggestion:
     """One legal configuration.
 
     Attributes:
-        instructions: how many the tile takes, of each warp or warpgroup that shares it; traffic: bytes of A and B that
+        instructions: the number for the tile, per warp or warpgroup that shares it; traffic: bytes of A and B that
             all of them read.
         sparse: whether A is 2:4 sparse.
-        ptx: the instruction, registers named by class; empty where PTX has no instruction of its own for the atom.
+        ptx: the instruction, registers named by class; empty if PTX has no instruction for the atom.
         atom: the CuTe type; empty where CuTe has none.
     """
 
@@ -98,7 +98,7 @@ class Suggestion:
 
     @property
     def why(self) -> str:
-        """Why it stands where it stands."""
+        """The reason for its rank."""
         m, n, k = self.tile
         plural = "" if self.instructions == 1 else "s"
         kind = " with a sparse A" if self.sparse else ""
@@ -140,7 +140,7 @@ def _sparse(fields: Sequence[str], instructions: Sequence[Instruction]) -> bool 
 
 
 def _threads(book: Rulebook, names: Sequence[str]) -> int:
-    """How many threads execute an instruction, from the fragments; a warp where these do not say."""
+    """The number of threads that execute an instruction, from the fragments; a warp by default."""
     for name in names:
         for row in book.fragments[name].rows if name in book.fragments else ():
             shape = getattr(row.layout, "shape", None)
@@ -222,7 +222,7 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
     instructions = [
         item for item in lowered or family.instructions if legal_form(book, query.contract, where, item, {}) is not None
     ]
-    # The reference pages know atoms that no instruction does; the hardware runs nothing else.
+    # The reference pages have atoms without an instruction, which the hardware cannot execute.
     if not instructions and (query.contract == "ptx" or not atoms):
         return
     for facts in legal_configurations(judge, options):
@@ -239,7 +239,7 @@ def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence
     wanted = {_named(family, fact): values for fact, values in query.facts.items()}
     if not wanted.keys() <= set(family.fields):
         return None
-    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR knows one E4M3, whatever its sign
+    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR has one E4M3, with and without sign
         wanted["sf.type"] = tuple(".e4m3" if value == ".ue4m3" else value for value in wanted["sf.type"])
     options: dict[str, Sequence[Scalar]] = {}
     for fact in family.fields:
@@ -258,14 +258,14 @@ def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence
 
 
 def _named(family: Family, fact: str) -> str:
-    """What a family calls a fact."""
+    """The name of a fact in a family."""
     if fact == "K":
         return family.shape[2]
     return _SAME[fact] if fact not in family.fields and fact in _SAME else fact
 
 
 def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
-    """Whether the target has what an atom needs."""
+    """Whether the target has the feature that an atom requires."""
     needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
     if needs is None or member is None:
         return True

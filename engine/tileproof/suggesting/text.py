@@ -33,14 +33,14 @@ def query(
     sparsity: str = "any",
     warps: int | None = None,
 ) -> Query:
-    """What is wanted, from the words of the command line.
+    """The query, from the words of the command line.
 
     Args:
         wanted: spelled values by fact, such as ``{"a.type": ["e4m3", "e5m2"], "N": ["64"]}``.
         tile: such as ``128x128x64``.
 
     Raises:
-        BadQuery: naming what is nearest to a fact or a value that there is not.
+        BadQuery: an unknown fact or value; the message has the nearest one.
     """
     facts = {fact: tuple(_value(book, fact, text) for text in texts) for fact, texts in wanted.items()}
     return Query(contract, where, facts, _tile(tile) if tile else None, sparsity, warps)
@@ -82,7 +82,7 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
-    """One block a suggestion: what it costs, the atom, the instruction."""
+    """One block per suggestion: its cost, the atom, the instruction."""
     shown = found if limit is None else found[:limit]
     for i, suggestion in enumerate(shown, 1):
         yield f"{i}. {suggestion.why}"

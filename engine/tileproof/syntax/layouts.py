@@ -79,14 +79,14 @@ def layout(text: str) -> Value:
 
 
 # Static shapes and layouts are nearly all that occurs, and with brackets in place of parentheses they are JSON, which
-# reads ten times as fast. What this does not match the grammar reads, and says what is wrong with it.
+# reads ten times as fast. Text that this does not match is read by the grammar, which reports the fault.
 _STATIC = re.compile(r"[(),\d]{1,200}(?::[(),\d]{1,200})?", re.ASCII)
 _LONG = re.compile(rf"\d{{{MAX_DIGITS}}}")
 _BRACKETS = str.maketrans("()", "[]")
 
 
 def _static(text: str) -> Value | None:
-    """A static shape or layout; None where the grammar has to look at the text."""
+    """A static shape or layout; None if the grammar has to parse the text."""
     if _STATIC.fullmatch(text) is None or _LONG.search(text) is not None or text.count("(") > MAX_NESTING:
         return None
     try:

@@ -27,12 +27,12 @@ _MASK = {"nvvm.cp.async.bulk.tensor.shared.cluster.global": 5, "nvvm.cp.async.bu
 
 
 def is_raw(book: Rulebook, operation: Operation) -> bool:
-    """Whether the rules say what an operation is in PTX."""
+    """Whether the rules declare the PTX of an operation."""
     return operation.name in book.enums[ENUM].by_spelling
 
 
 def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, Scalar]:
-    """What an operation for which ``is_raw`` holds says.
+    """The facts of an operation for which ``is_raw`` holds.
 
     Args:
         scope: what its operands are; those that are constants become facts.
