@@ -128,14 +128,14 @@ def test_emit_takes_ir_and_atoms():
     [
         ({}, "IR or an atom"),
         ({"item": "a\n", "atom": "b"}, "IR or an atom"),
-        ({"atom": "wgmma.fence.sync.aligned"}, "for a target"),
-        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "no target is called"),
-        ({"atom": "foo", "target": "sm_90a"}, "is no instruction"),
-        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "no form is called"),
-        ({"item": "module {\n}\n", "form": "llvm"}, "go with an atom"),
+        ({"atom": "wgmma.fence.sync.aligned"}, "requires a target"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "unknown target"),
+        ({"atom": "foo", "target": "sm_90a"}, "unknown instruction"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "unknown form"),
+        ({"item": "module {\n}\n", "form": "llvm"}, "require an atom"),
         ({"item": "what is this\n"}, "holds no IR|nothing to emit"),
         ({"item": Path("nowhere.mlir")}, "nowhere.mlir: No such file"),
-        ({"item": "module {\n}\n", "target": "sm_9"}, "no target is called"),
+        ({"item": "module {\n}\n", "target": "sm_9"}, "unknown target"),
     ],
 )
 def test_what_cannot_be_emitted_is_a_value_error(arguments: dict, message: str):

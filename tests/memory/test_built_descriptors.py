@@ -152,8 +152,8 @@ def test_steps_along_k_begin_where_tiles_do(step):
     assert advanced(1, step) == [
         (
             "DS142",
-            "The matrix descriptor of A does not describe the layout that TMA writes: it begins at byte 16 of the allocation,"
-            " tiles of 128x16 begin at 0, 32, 64, 96",
+            "The matrix descriptor of A does not describe the layout that TMA writes: it begins at byte 16 of the"
+            " allocation, tiles of 128x16 begin at 0, 32, 64, 96",
         )
     ]
     assert [code for code, _ in advanced(64, step)] == ["DS142"]

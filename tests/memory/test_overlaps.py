@@ -191,15 +191,13 @@ def test_the_mma_says_which_operand_a_descriptor_is_of():
         (
             {"operands": "%vb, %va"},
             [
-                "The descriptor does not match operand B of the atom: the atom reads 256 rows of B, the descriptor has 128",
-                "The descriptor does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 256",
+                "does not match operand B of the atom: the atom reads 256 rows of B, the descriptor has 128",
+                "does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 256",
             ],
         ),
         (
             {"rows": 64},
-            [
-                "The descriptor does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 64"
-            ],
+            ["does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 64"],
         ),
         ({"columns": 32}, ["48 bytes of K, which are no multiple of the descriptor's 32"]),
         ({"major": "mn"}, ["the atom reads A K-major, the descriptor is MN-major"]),

@@ -1,6 +1,6 @@
 """Verdicts of a proof: proved, refuted or unknown.
 
-A proof is about values that the reader of a kernel knows: coordinates, byte addresses, fields of a descriptor. A
+A proof is about values of a kernel: coordinates, byte addresses, fields of a descriptor. A
 refutation always carries such values; `unknown` always has a reason, and never counts as success.
 """
 

@@ -1,7 +1,7 @@
 """``run``: a CuTe DSL program with its IR dumped where we can check it.
 
 CuTe DSL writes the IR of each function that it compiles as soon as the function is traced, before it asks its caches or
-starts a compiler: ``PREFIX_KEEP=ir`` asks for it and ``PREFIX_DUMP_DIR`` says where. So nothing else of the program's
+starts a compiler: ``PREFIX_KEEP=ir`` enables it and ``PREFIX_DUMP_DIR`` is the folder. So nothing else of the program's
 environment has to change, and a program that stops at the first launch for want of a GPU is checked all the same.
 """
 
@@ -64,7 +64,7 @@ def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int
 
 
 def environment(variables: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """A program's environment, with CuTe DSL asked for IR in a folder beside what it is asked for already."""
+    """A program's environment, with CuTe DSL's dump of IR into a folder in addition to its own settings."""
     asked = dict(variables)
     for prefix in PREFIXES:
         kept = {token.strip() for token in asked.get(f"{prefix}_KEEP", "").split(",")} - {""}

@@ -307,7 +307,7 @@ def _steps(modes_: Modes) -> tuple[Step, ...]:
 
 
 def _product(modes_: Modes, values: Mapping[str, int]) -> int:
-    """The product of extents; a free one counts as it stands in ``values``."""
+    """The product of extents; a free one counts with its value in ``values``."""
     product = 1
     for step in _steps(modes_):
         product *= _number(step.value, values)

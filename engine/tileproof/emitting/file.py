@@ -92,13 +92,13 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
 
 
 def module_of(book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> str:
-    """A PTX module for a module of IR whose errors, if it has any, are not asked for.
+    """A PTX module for a module of IR, whose errors are not checked.
 
     Args:
         where: target and PTX version.
 
     Raises:
-        BadAtom: it holds nothing that becomes an instruction, or one that the target does not take.
+        BadAtom: it holds nothing that becomes an instruction, or one that the target does not support.
     """
     emitter = _Emitter(book, found, source, where)
     for top in kernels(found.module.operations):
@@ -176,7 +176,7 @@ class _Emitter:
         return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
 
     def sides(self, operation: Operation) -> dict[str, Scalar]:
-        """Where a copy reads and writes, as far as its operands say."""
+        """Where a copy reads and writes, as far as its operands show."""
         copy = read_copy(operation, self.aliases)
         if copy is None:
             return {}

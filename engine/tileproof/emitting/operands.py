@@ -48,6 +48,6 @@ def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
 
 
 def _element(book: Rulebook, bits: int) -> str:
-    """An element of so many bits: where it lies is all that is asked."""
+    """An element of so many bits: only its place is used."""
     rows = book.tables["element", "ptx"].rows
     return next(name[1:] for (name,), row in rows.items() if row[0] == bits)

@@ -39,7 +39,7 @@ BYTES = 98304  # of dynamic shared memory that a launch asks for; no operand of 
 
 
 class NoGpu(RuntimeError):
-    """There is no GPU, or no cuda-bindings to reach it by; the message says which."""
+    """No GPU, or no cuda-bindings; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The layouts of a fragment declaration, once its facts are known.
 
-An operand's layout takes ``(thread, value)`` to a coordinate: its strides are scaled bases such as ``8@0``. Its *tile*
+An operand's layout maps ``(thread, value)`` to a coordinate: its strides are scaled bases such as ``8@0``. Its *tile*
 has the extents of that coordinate. Modes after the second are further contents of a register: the metadata that another
 selector names, the scale factors of another byte. ``flat`` numbers the coordinates as CuTe does, the first mode running
 fastest.

@@ -32,7 +32,7 @@ class CopyAtomContract:
     """Source and destination memory space of a copy atom, and the kind of copy.
 
     Attributes:
-        value_bits: the bits of one copy; empty where the atom's parameters say.
+        value_bits: the bits of one copy; empty if the atom's parameters have them.
         needs_barrier: it completes on an mbarrier.
         instruction: the PTX instructions that it becomes.
     """

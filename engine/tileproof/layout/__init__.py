@@ -14,7 +14,7 @@ extent one. The last mode is unbounded.
 **Composition** ``R = composition(A, B)`` is ``R(c) = A(B(c))`` for all ``c`` of ``B``. For it to be a layout again
 each mode ``s:d`` of ``B`` must walk through ``A`` evenly: its step ``d`` must come out whole against the extents of
 ``A`` that it jumps over, and its ``s`` elements must fill what those extents leave. These are the *divisibility
-conditions*. Where they fail there is no layout with that function, and the operation is refused with the mode and the
+conditions*. Where they fail no layout has that function, and the operation is refused with the mode and the
 condition that failed. One case is CuTe's, and kept: a step smaller than an extent that it does not divide is
 accepted, and then ``R`` is not ``A o B``.
 

@@ -1,6 +1,6 @@
 """Tensor maps: the box of a tensor that one bulk copy moves, and the relation of its coordinates to the tensor's.
 
-A tensor map addresses a tensor by at most five coordinates. Its *box*, the part that one copy takes, is walked in the
+A tensor map addresses a tensor by at most five coordinates. Its *box*, the part that one copy moves, is walked in the
 order of shared memory: from the first element on as long as neighbours there are neighbours in some mode of the tensor.
 Each mode of the box runs along a mode of the tensor, given by scaled bases: ``(64,128):(1@1,1@0)``.
 """

@@ -1,6 +1,6 @@
 """Tiled MMAs and tiled copies: a tensor divided among threads, each of which gets its values of every tile.
 
-An *atom* is one hardware instruction; a *thread-value layout* says for each of its operands which thread holds which
+An *atom* is one hardware instruction; a *TV layout* gives for each of its operands which thread holds which
 value: ``(thread, value)`` to an index in the tile. A *tiled* atom repeats the atom over more threads, and perhaps over
 more values of each, to cover a larger tile. Partitioning divides a tensor by that tile, composes what is within the
 tile with the thread-value layout, and is then sliced at a thread: the rest is ``(values, rest m, rest n, ...)``.

@@ -294,7 +294,7 @@ class _Run:
 def _boxes(tensor_map: TensorMap, rows: int, major: str, starts: list[int]) -> tuple[Layout, list[int]] | None:
     """The layout ``(mn,k)`` of the boxes that hold the rows of one instruction, and where such layouts begin.
 
-    One box may hold them all; else as many boxes as it takes lie at equal distances. None where neither is so.
+    One box may hold them all; else as many boxes as needed at equal distances. None otherwise.
     """
     assert tensor_map.box is not None and tensor_map.bits is not None, "asked before"
     inner, outer = tensor_map.box[:2]

@@ -21,7 +21,7 @@ class Listed:
         operand: ``A`` or ``B``; None if the operation does not determine it.
         swizzle: ``0``, ``32``, ``64``, ``128`` or ``128b32``; None where no descriptor is known.
         lbo, sbo: bytes; None where they are known only in the kernel.
-        value: the 64 bits at address 0; None where some of them are not static: then ``reason`` says which.
+        value: the 64 bits at address 0; None if some of them are not static: ``reason`` has them.
     """
 
     file: str

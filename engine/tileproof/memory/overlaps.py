@@ -27,7 +27,7 @@ _COPIES = ("cute.copy", "cute.copy_atom_call")
 _STORES = {"cute.memref.store": 0, "cute.memref.store_vec": 1}
 _LOADS = {"cute.memref.load": 0, "cute.memref.load_vec": 0}
 _BULK = "nvvm.cp.async.bulk.tensor.shared"
-# Operations on addresses in shared memory that neither read nor write what lies there as a tensor.
+# Operations on addresses in shared memory that neither read nor write a tensor there.
 _HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect", "llvm.ptrtoint", "llvm.getel")
 _OPAQUE = ("llvm.", "nvvm.", "func.", "ptr.", "memref.", "vector.", "cute_nvgpu.arch.", "cuda.")
 _LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: no target has more bytes
@@ -216,7 +216,7 @@ def _meet(one: Place, other: Place) -> bool:
 
 
 def _extent(place: Place) -> tuple[int, int] | None:
-    """The bytes that a place may have: those of its view, or else of the field that a pointer leads to."""
+    """The bytes that a place may have: those of its view, or else of the field that a pointer points to."""
     view = place.view
     if view is not None:
         return (view.start, view.start + view.size) if view.start is not None and view.size is not None else None

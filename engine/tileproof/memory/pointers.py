@@ -2,7 +2,7 @@
 
 A kernel allocates shared memory, offsets a pointer into it, gives the pointer a swizzle and a layout, and then cuts,
 groups and partitions that *view* until one thread or one instruction has its part. The parts keep the view's swizzle.
-Where in the view a part lies is often known only in the kernel; where the view itself lies hardly ever is not. So a
+The place of a part in the view is often a run-time value; that of the view itself hardly ever is. So a
 place remembers both: the view, and, where it is known, its own start.
 """
 
@@ -237,7 +237,7 @@ class Places:
         return read_type(resolve(uses[-1].text, self.aliases)) if uses else None
 
 
-# Operations whose result lies where one of their operands does, or somewhere in it.
+# Operations whose result is in the memory of one of their operands.
 _THROUGH = {
     "builtin.unrealized_conversion_cast": 0,
     "cute.get_iter": 0,

@@ -336,7 +336,7 @@ class Accesses:
 
         Returns:
             For each name in ``inner`` (``0``: the first position) its number in the chunk and the leaf coordinates; of
-            the run the conditions under which the last position lies outside, of the rows those under which all lie
+            the run the conditions under which the last position is outside, of the rows those under which all are
             inside.
         """
         leaves = self._leaves(places)

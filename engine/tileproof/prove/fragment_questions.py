@@ -97,7 +97,7 @@ def fragment(
 
 
 def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (), layout: str | None = None) -> str:
-    """What ``fragment`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+    """The question of ``fragment`` for an atom that is not tiled, as SMT-LIB 2: satisfiable if refuted.
 
     Raises:
         BadQuestion: there is no such atom, operand, fact or layout.
@@ -117,7 +117,7 @@ def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (),
 
 
 def gemm_question(book: Rulebook, atom: str, given: Sequence[str] = ()) -> str:
-    """What ``gemm`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+    """The question of ``gemm`` for an atom that is not tiled, as SMT-LIB 2: satisfiable if refuted.
 
     Raises:
         BadQuestion: there is no such atom or fact, or its fragments are not known.
@@ -133,10 +133,10 @@ def gemm_question(book: Rulebook, atom: str, given: Sequence[str] = ()) -> str:
 
 
 def gemm_of_layouts_question(a: str, b: str, d: str) -> str:
-    """What ``gemm_of_layouts`` asks, as SMT-LIB 2.
+    """The question of ``gemm_of_layouts``, as SMT-LIB 2.
 
     Raises:
-        BadQuestion: one of them is no layout, or extents are dynamic and differ.
+        BadQuestion: one of them is not a layout, or extents are dynamic and differ.
     """
     from tileproof.prove import ownership  # noqa: PLC0415
 
@@ -173,7 +173,7 @@ def gemm_of_layouts(a: str, b: str, d: str) -> Answer:
     """Do three layouts form a GEMM?
 
     Raises:
-        BadQuestion: one of them is no layout.
+        BadQuestion: one of them is not a layout.
     """
     return Answer(prove.composes(*map(_layout, (a, b, d))), {})
 
@@ -296,7 +296,7 @@ def _page(book: Rulebook, atom: str, facts: Mapping[str, Scalar | str], role: st
 
 
 def _arm(book: Rulebook, atom: str) -> dict[str, Known]:
-    """The arm of page P0's synthesizer that an instruction of a warp asks for: the one whose key it has, or none."""
+    """The arm of page P0's synthesizer for an instruction of a warp: the one with its key, or None."""
     opcode = read_opcode(book, atom.split(maxsplit=1)[0] if atom.split() else "")
     values = opcode.values
 

@@ -118,7 +118,7 @@ def conflict_free(
 
     Args:
         access: ``ldmatrix.x4``, ``stmatrix.x2``, ``ld.shared.b32``, ``st.shared.v4.b32``, ... Of a matrix access the
-            layout is that of the tile, rows and columns, and every 8x8 matrix in it is asked about; of the others it
+            layout is that of the tile, rows and columns, and every 8x8 matrix in it is checked; of the others it
             is a TV layout that maps to offsets.
         tv: the TV layout, if ``layout`` is that of the memory: it maps to the index of an element of
             ``layout``, or to its coordinate.

@@ -58,7 +58,7 @@ class Family:
 
     Attributes:
         fields: the facts that make a configuration; the rest of an instruction's are its operands.
-        sparse: whether A is sparse; None where a fact says it.
+        sparse: whether A is sparse; None if a fact determines it.
         threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
     """
 
@@ -133,7 +133,7 @@ def families(book: Rulebook) -> tuple[Family, ...]:
 
 
 def _sparse(fields: Sequence[str], instructions: Sequence[Instruction]) -> bool | None:
-    """Whether A is sparse in a family; None where the fact ``sparse`` says it."""
+    """Whether A is sparse in a family; None if the fact ``sparse`` determines it."""
     if "sparse" in fields:
         return None
     return SPARSE_K in fields or any(dict(item.sets).get("sparse") == ".yes" for item in instructions)
@@ -154,7 +154,7 @@ def _is_ptx(book: Rulebook, schema: str) -> bool:
 
 
 def _needs(book: Rulebook, atom: Atom) -> str | None:
-    """The feature that an atom needs, where the registry knows it."""
+    """The feature that an atom requires, if it is in the registry."""
     member = book.enums["atom"].by_spelling.get(atom.type)
     table = book.tables["atom", "ptx"]
     return str(table.rows[member,][table.column("needs") or 0]) if member is not None else None
@@ -215,7 +215,7 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
         return
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
-    # What the target has no instruction for at all need not be asked of each configuration.
+    # Without any instruction on the target no configuration needs a check.
     where = query.context
     to = instruction_schemas(book, query.contract, family.schema)
     lowered = [item for name in to for item in instructions_on(book, name)]
@@ -233,7 +233,7 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
 
 
 def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence[Scalar]] | None:
-    """The values to try for each fact; None where the family lacks a fact that is asked for."""
+    """The values to try for each fact; None if the family lacks a fact of the query."""
     if family.sparse is not None and query.sparsity == ("dense" if family.sparse else "sparse"):
         return None
     wanted = {_named(family, fact): values for fact, values in query.facts.items()}

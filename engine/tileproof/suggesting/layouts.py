@@ -193,7 +193,7 @@ def read_shape(text: str) -> tuple[int, int]:
     """``64x64``: rows and columns.
 
     Raises:
-        BadOperand: it is no such text.
+        BadOperand: the text is malformed.
     """
     pieces = text.lower().split("x")
     if len(pieces) != 2 or not all(piece.isdecimal() and len(piece) < 6 and int(piece) for piece in pieces):

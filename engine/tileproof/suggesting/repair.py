@@ -118,7 +118,7 @@ def _alternatives(book: Rulebook, declaration: Instruction) -> list[Instruction]
 
 
 def _written_as(encoder: Encoder, declaration: Instruction) -> Formula:
-    """That a configuration is one that a declaration can write: what it says, and what one of its forms says."""
+    """That a declaration can spell a configuration: its facts, and those of one of its forms."""
     fields = encoder.schema.fields
     options = [{**dict(declaration.sets), **said} for _, said in said_by_forms(declaration)]
     return encoder.one_of({name: v for name, v in option.items() if name in fields} for option in options)

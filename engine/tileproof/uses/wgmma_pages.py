@@ -88,7 +88,7 @@ def _depth(operation: Operation, constants: dict[str, int]) -> int | None:
 
 
 def _echo(operation: Operation, name: str, flight: Operation, *of: str) -> str:
-    """Whether an attribute says what those of the operation in flight say: one for both operands, or one for each."""
+    """Whether an attribute equals those of the operation in flight: one for both operands, or one for each."""
     attribute = operation.attribute(name)
     if attribute is None:
         return ".missing"
