@@ -198,13 +198,13 @@ def test_rules_are_chosen_by_code_prefix_and_name(arguments: tuple[str, ...], ex
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_a_rule_that_does_not_exist_is_one_line(option: str):
     result = check(GOOD, option, "WG999")
-    line = "tileproof: unknown rule 'WG999'; `tileproof rules list` shows them all\n"
+    line = "tileproof: unknown rule 'WG999'; `tileproof rules list` shows all\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)
 
 
 def test_a_target_that_does_not_exist_is_one_line():
     result = check(GOOD, "--target", "sm_91")
-    assert result.stderr.startswith("tileproof: unknown target 'sm_91'; there are sm_70, ")
+    assert result.stderr.startswith("tileproof: unknown target 'sm_91'; use sm_70, ")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 
 
@@ -247,7 +247,7 @@ def test_a_comment_silences_its_line_or_the_next(before: str, after: str, expect
 
 def test_an_unused_suppression_is_a_note_at_its_code():
     result = check("-", stdin=kernel(before="// tileproof: ignore[WG101] legal by now"))
-    assert result.stdout.startswith("-:1:22: note: 'WG101' suppresses nothing here [IR010 unused-suppression]\n")
+    assert result.stdout.startswith("-:1:22: note: 'WG101' has no effect here [IR010 unused-suppression]\n")
     assert result.exit_code == 0
 
 
@@ -314,7 +314,7 @@ def test_a_projects_rules_are_found_beside_its_pyproject(scratch: Path, monkeypa
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('colour = "red"', "[tool.tileproof] has no setting 'colour'"),
+        ('colour = "red"', "unknown setting 'colour' in [tool.tileproof]"),
         ('select = "WG101"', "'select' takes a list of strings"),
         ("target = 90", "'target' takes a string"),
         ('ignore = ["WG101"', "Unclosed array (at end of document)"),
@@ -330,8 +330,8 @@ def test_settings_that_cannot_be_used_are_one_line(scratch: Path, text: str, fau
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('rules = ["no-such-folder"]', "no such folder of rules"),
-        ('fail-on = "hint"', "fail-on is error, warning or note, not 'hint'"),
+        ('rules = ["no-such-folder"]', "no such rules folder"),
+        ('fail-on = "hint"', "fail-on must be error, warning or note, not 'hint'"),
         ('contract = "cuda"', "unknown contract 'cuda'"),
         ('target = "sm_91"', "unknown target 'sm_91'"),
         ('select = ["XY1"]', "unknown rule 'XY1'"),

@@ -199,7 +199,7 @@ def test_the_mma_says_which_operand_a_descriptor_is_of():
             {"rows": 64},
             ["does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 64"],
         ),
-        ({"columns": 32}, ["48 bytes of K, which are no multiple of the descriptor's 32"]),
+        ({"columns": 32}, ["48 bytes of K, which is not a multiple of the descriptor's 32"]),
         ({"major": "mn"}, ["the atom reads A K-major, the descriptor is MN-major"]),
     ],
 )
