@@ -75,8 +75,7 @@ def check(
 ) -> None:
     """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
-    Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
-    holds no IR, or bad arguments.
+    Exit status: 0 no error, 1 an error (see --fail-on), 2 an input that cannot be read or has no IR, or bad arguments.
 
     A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
     """

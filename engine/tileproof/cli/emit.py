@@ -45,12 +45,12 @@ def emit(
     layout_b: str | None,
     folders: tuple[Path, ...],
 ) -> None:
-    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors and one for what its kernel orders by
-    itself, or the sequence of one atom.
+    """Emit PTX: an entry for each MMA and copy of an IR file without errors and one for its synchronisation, or the
+    sequence of one atom.
 
     `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
 
-    Exit status: 1 where it is not legal (nothing is emitted then), 2 where there is nothing to emit.
+    Exit status: 0 emitted, 1 not legal (nothing is emitted), 2 nothing to emit or bad arguments.
     """
     from tileproof.checking.instruction import BadRequest, context, version  # noqa: PLC0415
     from tileproof.emitting import atom as verb  # noqa: PLC0415

@@ -39,11 +39,11 @@ def legal(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Is a PTX instruction or an atom's type legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
+    """Check one PTX instruction or atom type for a target. `tileproof legal --target sm_80 'ldmatrix.sync...;'`
 
     Registers are named by class: r0 .b32, f0 .f32, d0 .f64, l0 .b64, h0 .b16, p0 .pred, q0 .b128.
 
-    Exit status: 0 all are legal, 1 one is not, 2 bad arguments. With --jsonl 0: each line has its answer.
+    Exit status: 0 all are legal, 1 one is not, 2 bad arguments. With --jsonl always 0.
     """
     from tileproof.checking import instruction as verb  # noqa: PLC0415
 

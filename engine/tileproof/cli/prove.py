@@ -125,9 +125,9 @@ def prove_descriptor(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Does a descriptor describe an operand in shared memory as the tensor core reads it?
+    """Whether a descriptor describes an operand in shared memory as the tensor core reads it.
 
-    Without --value the descriptor is found: LBO, SBO and the swizzle. With it the given one is compared. The layout is
+    Without --value the descriptor is computed: LBO, SBO and swizzle. With it the given one is compared. The layout is
     that of the whole operand, `(128,64):(64,1)`, or already divided, `((64,16),2,4):((64,1),4096,16)`, or a memory
     reference of the IR.
     """
@@ -181,7 +181,7 @@ def prove_bijective(layout_: str, element: str | None, assume: tuple[str, ...], 
 def prove_covers(
     layout_: str, tile: str, at_least_once: bool, element: str | None, assume: tuple[str, ...], **settings: Any
 ) -> None:
-    """Does a layout reach each element of a tile exactly once, and nothing else?
+    """Whether a layout reaches each element of a tile exactly once, and nothing else.
 
     `tileproof prove covers '((4,8),(2,2)):((2@1,1@0),(1@1,8@0))' '(16,8)'`: offsets count through the tile, coordinates
     (scaled bases) name its elements.
@@ -206,10 +206,10 @@ def prove_aligned(
     assume: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Is every access of so many elements along a mode contiguous and aligned, also under the swizzle?
+    """Whether every access of a number of elements along a mode is contiguous and aligned, also under the swizzle.
 
-    `tileproof prove aligned '(64,16):(16,1)' --swizzle 'S<1,3,3>' --vector 8 --element bf16` shows where a row that
-    ldmatrix reads is torn.
+    `tileproof prove aligned '(64,16):(16,1)' --swizzle 'S<1,3,3>' --vector 8 --element bf16` shows where a row of
+    ldmatrix is not contiguous.
     """
     _prove("aligned", layout_, vector, element, size, mode, swizzle, align, assume, **settings)
 
@@ -231,7 +231,7 @@ def prove_conflict_free(
     assume: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Does a warp's access to shared memory meet no bank conflict?
+    """Whether a warp's access to shared memory is free of bank conflicts.
 
     For ldmatrix and stmatrix LAYOUT is that of a tile of rows and columns, of which every 8x8 matrix is checked. For
     ld.shared and st.shared it is a TV layout that maps to offsets, or with --tv the layout of the memory.
@@ -268,12 +268,12 @@ def prove_fragment(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Which thread holds which element of an operand, and that every element has its holder.
+    """The TV layout of an operand, and a proof that it covers every element.
 
     `tileproof prove fragment --atom mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A`
 
-    With --layout: is this layout the true one? With --copy: does the instruction feed or drain the operand? In contract
-    tileiras: is what reference page P0 says of the operand true? Of a tiled MMA or copy: is its tile covered once?
+    --layout compares a TV layout, --copy an ldmatrix or stmatrix with it. In contract tileiras the layout of reference
+    page P0 is compared. For a tiled MMA or copy: whether its tile is covered once.
     """
     from tileproof.prove import fragment_questions as verb  # noqa: PLC0415
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415
@@ -310,7 +310,7 @@ def prove_gemm(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Do A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
+    """Whether A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
     from tileproof.prove import fragment_questions as verb  # noqa: PLC0415
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415
 
