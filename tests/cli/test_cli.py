@@ -155,7 +155,7 @@ def test_a_glob_without_a_match_is_a_missing_file(pattern: str):
 
 def test_standard_input():
     result = check("-", stdin=kernel(100))
-    assert result.stdout.startswith("-:2:46: error: N = 100 is not a WGMMA width")
+    assert result.stdout.startswith("-:2:46: error: Invalid N = 100 for wgmma.mma_async")
     assert result.exit_code == 1
 
 
@@ -315,8 +315,8 @@ def test_a_projects_rules_are_found_beside_its_pyproject(scratch: Path, monkeypa
     ("text", "fault"),
     [
         ('colour = "red"', "unknown setting 'colour' in [tool.tileproof]"),
-        ('select = "WG101"', "'select' takes a list of strings"),
-        ("target = 90", "'target' takes a string"),
+        ('select = "WG101"', "'select' must be a list of strings"),
+        ("target = 90", "'target' must be a string"),
         ('ignore = ["WG101"', "Unclosed array (at end of document)"),
     ],
 )
@@ -475,7 +475,7 @@ def test_a_reader_that_stops_early_is_no_fault():
     path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": {**os.environ, "PYTHONPATH": path}}
     with subprocess.Popen(command, **pipes) as process:
-        assert b": error: N = 100" in process.stdout.readline()
+        assert b": error: Invalid N = 100" in process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
 
