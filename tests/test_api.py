@@ -35,9 +35,9 @@ def test_check_takes_directories(tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"contract": "cuda"}, "no contract is called 'cuda'"),
-        ({"target": "sm_91"}, "no target is called 'sm_91'"),
-        ({"select": ["XY1"]}, "no rule has the code or name 'XY1'"),
+        ({"contract": "cuda"}, "unknown contract 'cuda'"),
+        ({"target": "sm_91"}, "unknown target 'sm_91'"),
+        ({"select": ["XY1"]}, "unknown rule 'XY1'"),
     ],
 )
 def test_what_does_not_exist_is_refused_with_what_does(options: dict, message: str):
@@ -115,14 +115,14 @@ def test_emit_takes_ir_and_atoms():
     [
         ({}, "IR or an atom"),
         ({"item": "a\n", "atom": "b"}, "IR or an atom"),
-        ({"atom": "wgmma.fence.sync.aligned"}, "for a target"),
-        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "no target is called"),
+        ({"atom": "wgmma.fence.sync.aligned"}, "requires a target"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "unknown target"),
         ({"atom": "foo", "target": "sm_90a"}, "is not an instruction"),
-        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "no form is called"),
-        ({"item": "module {\n}\n", "form": "llvm"}, "go with an atom"),
+        ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "unknown form"),
+        ({"item": "module {\n}\n", "form": "llvm"}, "require an atom"),
         ({"item": "what is this\n"}, "holds no IR|nothing to emit"),
         ({"item": Path("nowhere.mlir")}, "nowhere.mlir: No such file"),
-        ({"item": "module {\n}\n", "target": "sm_9"}, "no target is called"),
+        ({"item": "module {\n}\n", "target": "sm_9"}, "unknown target"),
     ],
 )
 def test_what_cannot_be_emitted_is_a_value_error(arguments: dict, message: str):
@@ -139,8 +139,8 @@ def test_what_has_errors_is_not_emitted():
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("!cute_nvgpu.", "AT001", "no atom is called 'cute_nvgpu.'"),
-        ("cute_nvgpu.sm90.mm<64x64x16>", "AT001", "no atom is called 'cute_nvgpu.sm90.mm'"),
+        ("!cute_nvgpu.", "AT001", "unknown atom 'cute_nvgpu.'"),
+        ("cute_nvgpu.sm90.mm<64x64x16>", "AT001", "unknown atom 'cute_nvgpu.sm90.mm'"),
         ("ldmatrix.sync {r0}}, [r2];", "PT001", "this is not a PTX instruction: unexpected '}' (column 19)"),
         ("wgmma.wait_group.sync.aligned " + "9" * 26 + ";", "PT001", "an integer does not fit in 64 bits (column 31)"),
     ],

@@ -23,7 +23,7 @@ def test_the_broken_hopper_gemm_has_exactly_one_error_at_its_atom():
     assert report.exit_status() == 1
     assert diagnostic.code == "WG101"
     rule_says, _, repaired = diagnostic.hint.partition("; the nearest legal atom is ")
-    assert rule_says == "nearest: N = 96 or 104"
+    assert rule_says == "Nearest valid: N = 96 or 104"
     assert repaired.startswith("!cute_nvgpu.sm90.mma<64x96x16, ")
     assert diagnostic.source.text[: diagnostic.span.start].endswith("!cute_nvgpu.sm90.mma<64x")
 

@@ -61,11 +61,11 @@ def check(
     Args:
         inputs: paths (files, or directories searched for ``*.mlir``) or MLIR text. A string is text where it has a
             line break or no file of that name exists.
-        contract: ``ptx``, what the hardware and ptxas accept, or ``tileiras``, what the reference pages say.
-        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms.
+        contract: ``ptx``, rules of the hardware and ptxas, or ``tileiras``, rules of the reference pages.
+        target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms.
         select, ignore: codes, prefixes of codes or names of rules to report, or not to.
         rules: folders with more rule files.
-        explain_path: whether findings of the protocol show, as ``related`` places, what the threads did on the way.
+        explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
 
     Raises:
         RuleError: a rule file is wrong.
@@ -108,8 +108,8 @@ def descriptor(
         LBO and SBO in bytes, the swizzle, the major and the 64 bits at address 0.
 
     Raises:
-        NoDescriptor: no descriptor describes the layout; ``attempts`` says where each canonical form fails.
-        Undecided: the layout has strides that only the kernel knows.
+        NoDescriptor: no descriptor describes the layout; ``attempts`` has the mismatch of each canonical form.
+        Undecided: the layout has dynamic strides.
         ValueError: an argument means nothing.
         SyntaxFault: the layout is none.
     """
@@ -131,12 +131,12 @@ def legal(
     contract: str = "ptx",
     rules: Iterable[Path] = (),
 ) -> Verdict:
-    """Whether a target takes a PTX instruction, such as ``ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0},[r1];``.
+    """Whether a target supports a PTX instruction, such as ``ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0},[r1];``.
 
     Args:
         instruction: one instruction with its semicolon; registers are named by class (``r0`` .b32, ``f0`` .f32,
             ``d0`` .f64, ``l0`` .b64, ``h0`` .b16, ``p0`` .pred).
-        ptx: the PTX version, such as (8, 7); None for the newest that knows the target.
+        ptx: the PTX version, such as (8, 7); None for the latest that supports the target.
 
     Raises:
         BadRequest: no such target or version.
@@ -156,7 +156,7 @@ def legal_many(
     contract: str = "ptx",
     rules: Iterable[Path] = (),
 ) -> list[bool]:
-    """Which of many configurations are legal: what an autotuner asks.
+    """Which of many configurations are legal, for autotuners.
 
     Args:
         schema: whose facts they are, such as ``wgmma.mma_async``; ``tileproof rules list`` names them.
@@ -174,7 +174,7 @@ def legal_many(
 
     book = load_rules(rules)
     if schema not in book.schemas:
-        raise ValueError(f"no schema is called '{schema}'; there are {', '.join(book.schemas)}")
+        raise ValueError(f"unknown schema '{schema}'; use {', '.join(book.schemas)}")
     columns = dict(facts) if isinstance(facts, Mapping) else transposed(facts)
     if target is not None and columns:
         rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
@@ -246,13 +246,13 @@ def emit(
 
     Args:
         item: IR, as a path or as text; a string is text where it has a line break or no file of that name exists.
-        target: such as ``sm_90a``; without it what the IR names, else the least target that admits its atoms. An atom
+        target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms. An atom
             needs one.
         atom: instead of ``item``, an atom's type, ``!cute_nvgpu.sm90.mma<64x128x16, ...>``, or a PTX opcode or
             instruction, ``wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16``.
-        ptx: of an atom, the PTX version, such as (8, 7); None for the newest that knows the target.
+        ptx: of an atom, the PTX version, such as (8, 7); None for the latest that supports the target.
         form: of an atom, ``ptx``, ``inline-asm``, ``nvvm`` or ``llvm``.
-        contract: of an atom, ``ptx``, or ``tileiras`` for what the reference pages write.
+        contract: of an atom, ``ptx``, or ``tileiras`` for the form of the reference pages.
 
     Raises:
         Refused: the IR has errors, or the atom is not legal on the target; ``report`` says what is wrong.
@@ -267,16 +267,16 @@ def emit(
 
     book = load_rules(rules)
     if (item is None) == (atom is None):
-        raise ValueError("emit takes IR or an atom")
+        raise ValueError("emit requires IR or an atom")
     if form not in EMITTED_FORMS:
-        raise ValueError(f"no form is called '{form}'; there are {', '.join(EMITTED_FORMS)}")
+        raise ValueError(f"unknown form '{form}'; use {', '.join(EMITTED_FORMS)}")
     if atom is not None:
         validate(book, Options(contract, target))
         if target is None:
-            raise ValueError("an atom is emitted for a target")
+            raise ValueError("emitting an atom requires a target")
         return emit_atom(book, contract, atom, context(book, target, ptx), form.replace("-", "_"))
     if (form, contract, ptx) != ("ptx", "ptx", None):
-        raise ValueError("form, contract and ptx go with an atom")
+        raise ValueError("form, contract and ptx require an atom")
     if target is not None:
         context(book, target)
     source = _source(item or "")
@@ -309,17 +309,17 @@ def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
 
 
 def validate(book: Rulebook, options: Options) -> None:
-    """Raise ValueError, with what there is instead, for a contract, a target or a rule that does not exist."""
+    """Raise ValueError, with the alternatives, for an unknown contract, target or rule."""
     if options.contract not in ("ptx", "tileiras"):
-        raise ValueError(f"no contract is called '{options.contract}'; there are ptx and tileiras")
+        raise ValueError(f"unknown contract '{options.contract}'; use ptx or tileiras")
     targets = [member[1:] for member in book.enums["target"].members]
     if options.target is not None and options.target not in targets:
-        raise ValueError(f"no target is called '{options.target}'; there are {', '.join(targets)}")
+        raise ValueError(f"unknown target '{options.target}'; use {', '.join(targets)}")
     documented = book.documented()
     names = {item.name for item in documented.values()}
     for item in (*options.select, *options.ignore):
         if item not in names and not any(code.startswith(item) for code in documented):
-            raise ValueError(f"no rule has the code or name '{item}'; `tileproof rules list` shows them all")
+            raise ValueError(f"unknown rule '{item}'; `tileproof rules list` shows all")
 
 
 def expand(name: str) -> list[str]:
@@ -344,7 +344,7 @@ class _Job:
 
 
 def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
-    """Check one file, by its name, or one text; what could not even be read stays so."""
+    """Check one file, by its name, or one text; an unreadable one stays unread."""
     source = read(item)
     if isinstance(source, Unread):
         return source

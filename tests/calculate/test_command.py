@@ -36,7 +36,7 @@ def test_an_expression_prints_its_value_as_cute_does(expression: str, value: str
     [
         ("composition((4,3):(1,5), 6:1)", "6"),
         ("composition(4:1", "unexpected end"),
-        ("compose(4:1, 2:1)", "there is no function 'compose'"),
+        ("compose(4:1, 2:1)", "unknown function 'compose'"),
         ("size(" * 500, "nest deeper"),
         ("9" * 5000 + ":1", "64 bits"),
     ],

@@ -75,7 +75,7 @@ def test_arguments_after_the_dashes_are_the_programs_own():
 
 def test_a_program_that_compiles_nothing_is_told_so():
     done = run("--", sys.executable, "-c", "")
-    assert done.stderr == "tileproof: the command compiled no CuTe DSL kernel, so nothing was checked\n"
+    assert done.stderr == "tileproof: the command compiled no CuTe DSL kernel: nothing was checked\n"
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -92,7 +92,7 @@ def test_a_program_ended_by_a_signal_counts_as_in_a_shell():
 
 def test_a_bad_target_is_found_before_the_program_runs(program):
     done = run("--target", "sm_91", "--", *program, "0")
-    assert done.stderr.startswith("tileproof: no target is called 'sm_91'; there are sm_")
+    assert done.stderr.startswith("tileproof: unknown target 'sm_91'; use sm_")
     assert (done.returncode, done.stdout) == (2, "")
 
 

@@ -134,22 +134,22 @@ SOURCE = 'source "a manual"'
     ("source", "rows", "complaint"),
     [
         ("", "A (4,8):(1,4);", "needs a source"),
-        (SOURCE, "X (4,8):(1,4);", "no operand is called 'X'"),
+        (SOURCE, "X (4,8):(1,4);", "unknown operand 'X'"),
         (SOURCE, "A D;", "has no operand 'D'"),
         (SOURCE, "A (4,8):(1,P);", "has no fact 'P'"),
-        (SOURCE, "A (4,8):(1,k);", "where a integer is needed"),
-        (SOURCE, "A (4,8):(1,4) when M + 1;", "where a truth value is needed"),
+        (SOURCE, "A (4,8):(1,k);", "expected integer"),
+        (SOURCE, "A (4,8):(1,4) when M + 1;", "expected truth value"),
         (SOURCE, "A (4,8):(1,4) when k == .yes;", "'.yes' is no flag"),
-        (SOURCE, "A (4,8):(1,4/K);", "a divisor is a positive number"),
+        (SOURCE, "A (4,8):(1,4/K);", "a divisor must be positive"),
         (SOURCE, "A (4,8):(1,4%2);", "a product or a quotient"),
         (SOURCE, "A (4,8):(1,4,2);", "different profiles"),
         (SOURCE, "A (4,8):(1,4) in bytes;", "not in 'bytes'"),
         (SOURCE, "A (4,8):(1,4) onto (M,P);", "has no fact 'P'"),
-        (f"on nowhere; {SOURCE}", "A (4,8):(1,4);", "no schema is called 'nowhere'"),
+        (f"on nowhere; {SOURCE}", "A (4,8):(1,4);", "unknown schema 'nowhere'"),
         (f"on one with P = n; {SOURCE}", "A (4,8):(1,4);", "this fragment has no fact 'P'"),
         (f"on one with M = colour; {SOURCE}", "A (4,8):(1,4);", "has no fact 'colour'"),
-        (f"on one with k = n; {SOURCE}", "A (4,8):(1,4);", "where a flag is needed"),
-        (f"on one when n; {SOURCE}", "A (4,8):(1,4);", "where a truth value is needed"),
+        (f"on one with k = n; {SOURCE}", "A (4,8):(1,4);", "expected flag"),
+        (f"on one when n; {SOURCE}", "A (4,8):(1,4);", "expected truth value"),
     ],
 )
 def test_a_fragment_that_means_nothing_is_refused(source: str, rows: str, complaint: str):
@@ -159,7 +159,7 @@ def test_a_fragment_that_means_nothing_is_refused(source: str, rows: str, compla
 
 def test_a_fact_that_nothing_says_is_refused():
     text = 'reference "a manual" {} fragment a.b { M : integer; source "a manual" threads 32:1; A (4,8):(1,4); }'
-    with pytest.raises(RuleError, match="nothing says what 'M' is"):
+    with pytest.raises(RuleError, match="'M' has no value"):
         load((Source("f.rule", text),))
 
 

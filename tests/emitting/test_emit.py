@@ -230,10 +230,10 @@ def test_inline_assembly_ties_its_accumulator_EMT04():
         (("--atom", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--target", "sm_70"), 1, "MM131"),
         (("--atom", "wgmma.fence.sync.aligned;", "--target", "sm_90"), 1, "WG140"),
         (("--atom", "what is this", "--target", "sm_90a"), 1, "PT00"),
-        (("--atom", "foo", "--target", "sm_90a"), 2, "is no instruction"),
+        (("--atom", "foo", "--target", "sm_90a"), 2, "unknown instruction"),
         (("--atom", "", "--target", "sm_90a"), 2, "there is no atom"),
-        (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_91"), 2, "no target"),
-        (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_90a", "--contract", "tileiras"), 2, "write nothing"),
+        (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_91"), 2, "unknown target"),
+        (("--atom", "wgmma.fence.sync.aligned", "--target", "sm_90a", "--contract", "tileiras"), 2, "have no form"),
         ((), 2, "one file or --atom"),
     ],
 )

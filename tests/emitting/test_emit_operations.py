@@ -248,7 +248,7 @@ def test_descriptors_and_instruction_descriptors_of_constants_are_those_of_the_k
 def test_a_descriptor_that_only_the_kernel_knows_is_loaded_and_said_so():
     operation = next(one for one, _ in OPERATIONS if "tcgen05.mma %t, %desc" in one).replace("%desc", "%l")
     text = emitted(operation, "sm_100a")
-    assert "// a: what its descriptor says is known only at run time; it is loaded" in text
+    assert "// a: its descriptor is a run-time value; it is loaded" in text
     assert "ld.global.b64 l0" in text
 
 

@@ -63,7 +63,7 @@ def test_the_prediction_is_the_product_where_the_layouts_are_right_and_another_w
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ("(64,16)", "no layout"),
+        ("(64,16)", "not a layout"),
         ("(64,8):(8,1)", "1024 elements"),
         ("((", "cannot be read"),
         ("(64,16):(?,1)", "not static"),

@@ -43,7 +43,7 @@ def test_contracts_pack_differently_DSC02():
         found.setdefault(field, []).append(sentence)
     assert set(found) == {"lbo", "sbo", "base_offset", "swizzle"}
     assert found["lbo"][0] == "bits 16-29 in ptx, bits 14-29 in tileiras"
-    assert found["lbo"][1].startswith("holds another number for lbo = ")
+    assert found["lbo"][1].startswith("differs for lbo = ")
     assert found["swizzle"] == ["bits 62-63 in ptx, bits 52-53 in tileiras"]
     assert list(differing(BOOK, "tcgen05.descriptor", 5)) == []
 
@@ -67,9 +67,9 @@ def broken(fields: str) -> list[str]:
 
 def test_z3_refutes_broken_words():
     assert broken("x 0..6 = x; y 8..14 = y;") == []
-    assert broken("x 0..5 = x;") == ["'x' always has a code, and it fits in bits 0-5"]
-    assert broken("x 0..6 = x / 2;") == ["'x' is read back as it was packed"]
-    assert broken("t 0 = toy_bit(t);") == ["'t' is read back as it was packed"]
+    assert broken("x 0..5 = x;") == ["'x' always has a code that fits in bits 0-5"]
+    assert broken("x 0..6 = x / 2;") == ["unpacking 'x' gives the packed value"]
+    assert broken("t 0 = toy_bit(t);") == ["unpacking 't' gives the packed value"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_swizzle_modes_read_one_table_DSC04():
         ("wgmma.descriptor", {"lbo": 1 << 18}, "does not fit in 'lbo' of wgmma.descriptor, bits 16-29"),
         ("wgmma.descriptor", {"swizzle": ".b128_atom32"}, "'swizzle' of wgmma.descriptor has no code"),
         ("wgmma.descriptor", {"sbo": -16}, "does not fit in 'sbo'"),
-        ("nothing", {}, "no word is called 'nothing'"),
+        ("nothing", {}, "unknown word 'nothing'"),
     ],
 )
 def test_what_cannot_be_packed_DSC03(name, changed, message):
@@ -139,11 +139,11 @@ def test_what_cannot_be_packed_DSC03(name, changed, message):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        (0x6000404000010000, "3 in bits 61-63 means nothing"),
-        (0x4000004000010000, "0 in bits 46-48 means nothing"),
+        (0x6000404000010000, "3 in bits 61-63 is not a valid"),
+        (0x4000004000010000, "0 in bits 46-48 is not a valid"),
         (0x4000404000014000, "bit 14 of tcgen05.descriptor is set"),
-        (1 << 64, "is no word of 64 bits"),
-        (-1, "is no word of 64 bits"),
+        (1 << 64, "does not fit in 64 bits"),
+        (-1, "does not fit in 64 bits"),
     ],
 )
 def test_what_cannot_be_unpacked(word, message):

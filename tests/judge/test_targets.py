@@ -91,7 +91,7 @@ def target_of(text: str, **options: str) -> tuple[str, str]:
 
 
 def test_the_target_is_the_one_given_else_the_one_in_the_ir_else_the_least_TGT03():
-    assert target_of(WGMMA_KERNEL) == ("sm_90a", "least that admits its atoms")
+    assert target_of(WGMMA_KERNEL) == ("sm_90a", "lowest that supports its atoms")
     named = WGMMA_KERNEL + 'gpu.module @m [#nvvm.target<chip = "sm_100a">] {\n}\n'
     assert target_of(named) == ("sm_100a", "named in the IR")
     assert target_of(named, target="sm_90a") == ("sm_90a", "given")

@@ -110,17 +110,17 @@ def test_the_contract_of_the_pages_has_no_table_of_kinds_and_judges_the_rest():
     ("changed", "code", "message"),
     [
         ({"sbo": 1024}, "DS142", "'sbo' is 16384 bytes, a box of 64x128 elements with the swizzle 128 needs 1024"),
-        ({"swizzle": 4}, "DS140", "the tensor map of this memory has the swizzle 128, the descriptor of A 64"),
+        ({"swizzle": 4}, "DS140", "the tensor map of this memory has 128, the descriptor of A 64"),
         ({"swizzle": 0}, "DS140", "the descriptor of A none"),
-        ({"map_swizzle": 2}, "DS140", "the tensor map of this memory has the swizzle 64, the descriptor of A 128"),
-        ({"map_swizzle": 0}, "DS140", "the tensor map of this memory has the swizzle none, the descriptor of A 128"),
-        ({"swizzle": 3}, "DS141", "3 in bits 61-63 means nothing"),
-        ({"version": 0}, "DS141", "0 in bits 46-48 means nothing"),
-        ({"idesc": 0x8200020}, "UM112", "does not accumulate in i32"),
-        ({"idesc": 0x8200190}, "DS143", "3 in bits 7-9 means nothing"),
+        ({"map_swizzle": 2}, "DS140", "the tensor map of this memory has 64, the descriptor of A 128"),
+        ({"map_swizzle": 0}, "DS140", "the tensor map of this memory has none, the descriptor of A 128"),
+        ({"swizzle": 3}, "DS141", "3 in bits 61-63 is not a valid"),
+        ({"version": 0}, "DS141", "0 in bits 46-48 is not a valid"),
+        ({"idesc": 0x8200020}, "UM112", "Invalid accumulator type i32"),
+        ({"idesc": 0x8200190}, "DS143", "3 in bits 7-9 is not a valid"),
         ({"idesc": 0x8000010}, "UM102", ""),
         ({"idesc": 0x10200010}, "UM101", "M = 256"),
-        ({"kind": "tf32"}, "DS143", "0 in bits 7-9 means nothing"),
+        ({"kind": "tf32"}, "DS143", "0 in bits 7-9 is not a valid"),
     ],
 )
 def test_what_is_refuted(changed, code, message):
@@ -155,8 +155,8 @@ def test_steps_along_k_begin_where_tiles_do(step):
     assert advanced(1, step) == [
         (
             "DS142",
-            "the descriptor of A does not describe what TMA wrote there: it begins at byte 16 of the allocation,"
-            " tiles of 128x16 begin at 0, 32, 64, 96",
+            "The matrix descriptor of A does not describe the layout that TMA writes: it begins at byte 16 of the"
+            " allocation, tiles of 128x16 begin at 0, 32, 64, 96",
         )
     ]
     assert [code for code, _ in advanced(64, step)] == ["DS142"]

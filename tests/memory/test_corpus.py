@@ -39,7 +39,7 @@ def test_static_descriptors_stand_in_the_ptx(path):
     for one in listed:
         if one.value is None:
             assert path.parent.name == "sm_103a"
-            assert one.reason == "bits 16-29 are the absolute address of the next buffer, known only in the kernel"
+            assert one.reason == "bits 16-29 are the absolute address of the next buffer, a run-time value"
             continue
         low, high = one.value & 0xFFFFFFFF, one.value >> 32
         assert one.value in known or (low == 0 and high in known), one

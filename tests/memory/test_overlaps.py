@@ -95,12 +95,12 @@ def test_the_sound_kernel_is_clean():
         (
             {"a": "((64,16),1,1,2):((64,1),0,0,2048)", "stage": 256},
             "DS153",
-            "((32,0),0,0,0) and ((0,0),0,0,1) are one place",
+            "((32,0),0,0,0) and ((0,0),0,0,1) have one offset",
         ),
         (
             {"a": "((64,16),1,1,2):((64,1),0,0,0)", "stage": 0},
             "DS153",
-            "((0,0),0,0,0) and ((0,0),0,0,1) are one place",
+            "((0,0),0,0,0) and ((0,0),0,0,1) have one offset",
         ),
         ({"b_at": 9216}, "DS154", "A has bytes 1024 to 17311 and B bytes 9216 to 17311 of one allocation"),
         ({"b_at": 1024}, "DS154", "A has bytes 1024 to 17311 and B bytes 1024 to 9119 of one allocation"),
@@ -191,12 +191,15 @@ def test_the_mma_says_which_operand_a_descriptor_is_of():
         (
             {"operands": "%vb, %va"},
             [
-                "the descriptor is not one of B: the atom reads 256 rows of B, the descriptor has 128",
-                "the descriptor is not one of A: the atom reads 128 rows of A, the descriptor has 256",
+                "does not match operand B of the atom: the atom reads 256 rows of B, the descriptor has 128",
+                "does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 256",
             ],
         ),
-        ({"rows": 64}, ["the descriptor is not one of A: the atom reads 128 rows of A, the descriptor has 64"]),
-        ({"columns": 32}, ["48 bytes of K, which are no multiple of the descriptor's 32"]),
+        (
+            {"rows": 64},
+            ["does not match operand A of the atom: the atom reads 128 rows of A, the descriptor has 64"],
+        ),
+        ({"columns": 32}, ["48 bytes of K, which is not a multiple of the descriptor's 32"]),
         ({"major": "mn"}, ["the atom reads A K-major, the descriptor is MN-major"]),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_step_along_k_within_the_pattern_is_proved(k, part):
 def test_a_step_along_k_of_an_unaligned_view_is_refuted(k, part):
     ((code, message),) = found(base=128, k=k, part=part)
     assert code == "DS124"
-    assert "A is aligned to 128 bytes, and its 128-byte swizzle repeats every 1024" in message
+    assert "A is aligned to 128 bytes: its 128-byte swizzle repeats every 1024" in message
 
 
 def test_a_part_that_begins_between_addresses_is_refuted():

@@ -53,7 +53,7 @@ CASES = [
     (
         "4: atoms of 64 for a tile of 96",
         descriptor("S<3,3,3> o 0 o (96,64):(1,96)", atom=HOPPER.format(96, "k, mn"), operand="B"),
-        "the extent 96 of MN is no multiple of 64",
+        "the extent 96 of MN is not a multiple of 64",
         descriptor("S<2,3,3> o 0 o ((32,3),64):((1,2048),32)", atom=HOPPER.format(96, "k, mn"), operand="B"),
     ),
     (
@@ -107,7 +107,7 @@ CASES = [
     (
         "13: no canonical layout at all",
         descriptor("(128,64):(65,1)", "--solve"),
-        "no canonical layout is",
+        "is not a canonical layout",
         descriptor("(128,64):(64,1)", "--solve"),
     ),
     (

@@ -45,7 +45,7 @@ def test_a_layout_of_ones_own_is_compared():
 def test_the_answer_in_words():
     text = prove("fragment", "--atom", MMA, "--layout", WRONG).stdout
     assert text.splitlines()[:3] == [
-        "refuted by enumeration: thread 0 holds another element as its value 2",
+        "refuted by enumeration: value 2 of thread 0 is a different element",
         "  thread       0",
         "  value        2",
     ]

@@ -194,5 +194,5 @@ def test_the_summary_counts():
     ]
     report = Report((FileReport(source, tuple(found), None),), (), Options(), book=None)  # type: ignore[arg-type]
     assert list(text.render(report))[-1] == (
-        "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all that is used); contract ptx"
+        "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all features used); contract ptx"
     )

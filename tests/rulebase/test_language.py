@@ -75,30 +75,30 @@ def test_a_rule_says_yes_no_or_nothing(body: str, facts: dict[str, int | str], e
         ("rule XX1 a-fault on thing {\n  requir N == 8\n}", "test.rule:7:3: unexpected 'requir'"),
         ("rule XX1 a-fault on thing {", "test.rule:6:28: unexpected end"),
         (RULE.format(body="require M2 == 8"), "test.rule:8:11: schema 'thing' has no fact 'M2'"),
-        (RULE.format(body="require type == .f61"), "test.rule:8:19: '.f61' is no kind"),
-        (RULE.format(body="require type in {.f16, .left}"), "test.rule:8:26: '.left' is no kind"),
-        (RULE.format(body="require type == N"), "test.rule:8:19: this is a integer where a kind is needed"),
+        (RULE.format(body="require type == .f61"), "test.rule:8:19: expected kind, found '.f61'"),
+        (RULE.format(body="require type in {.f16, .left}"), "test.rule:8:26: expected kind, found '.left'"),
+        (RULE.format(body="require type == N"), "test.rule:8:19: expected kind, found integer"),
         (RULE.format(body="require N in 8..4"), "test.rule:8:16: a range runs upwards, by a positive step"),
-        (RULE.format(body="require N % M == 0"), "test.rule:8:11: a divisor is a positive number"),
-        (RULE.format(body="require N + 1"), "test.rule:8:11: this is a integer where a truth value is needed"),
-        (RULE.format(body="require weight(type) == 1"), "no table is called 'weight' in contract ptx"),
+        (RULE.format(body="require N % M == 0"), "test.rule:8:11: a divisor must be positive"),
+        (RULE.format(body="require N + 1"), "test.rule:8:11: expected truth value, found integer"),
+        (RULE.format(body="require weight(type) == 1"), "unknown table 'weight' in contract ptx"),
         (RULE.format(body="require size(type).mass == 1"), "table 'size' has the columns bits, widths"),
-        (RULE.format(body="require size(side).bits == 1"), "this is a side where a kind is needed"),
+        (RULE.format(body="require size(side).bits == 1"), "expected kind, found side"),
         (RULE.format(body="require N == 8").replace("{N}", "{n}"), "placeholder {n}: schema 'thing' has no fact 'n'"),
         (RULE.format(body="require N == 8").replace("{N}", "{N +}"), "placeholder {N +}: unexpected end"),
-        (RULE.format(body="require N == 8").replace("{N}", "{nearest(3)}"), "nearest takes one fact"),
-        (RULE.format(body="require N == 8").replace("N = 9", "N = 99"), "XX1: 99 is no value of 'N'"),
-        (RULE.format(body="require N == 8").replace("on thing", "on nothing"), "no schema is called 'nothing'"),
-        (RULE.format(body="require N == 8").replace("on thing", "on thing in cuda"), "no contract is called 'cuda'"),
+        (RULE.format(body="require N == 8").replace("{N}", "{nearest(3)}"), "nearest requires one fact"),
+        (RULE.format(body="require N == 8").replace("N = 9", "N = 99"), "XX1: 99 is not a value of 'N'"),
+        (RULE.format(body="require N == 8").replace("on thing", "on nothing"), "unknown schema 'nothing'"),
+        (RULE.format(body="require N == 8").replace("on thing", "on thing in cuda"), "unknown contract 'cuda'"),
         (RULE.format(body="require N == 8").replace("thing {", "thing refines XX2 {"), "refines 'XX2'"),
         (RULE.format(body="require N == 8") * 2, "code 'XX1' is declared twice, first at test.rule:7:6"),
         (RULE.format(body="when N == 1"), "XX1 needs a require clause"),
         (RULE.format(body="require N == 8 require M == 1"), "XX1 has two 'require' clauses"),
         ("table t (x: kind) -> y { .f16 1 2; }", "a row of this table has 2 cells, not 3"),
         ("table t (x: kind) -> y { .f16 1; .f16 2; }", "the table has two rows for .f16"),
-        ("table t (x: kind) -> y { .left 1; }", "table 't': '.left' is no kind"),
-        ("schema s \"s\" { a : kind = .left; }", ".left is no value of 'a'"),
-        ("schema s \"s\" { a : 1..2 = 3; }", "3 is no value of 'a'"),
+        ("table t (x: kind) -> y { .left 1; }", "table 't': '.left' is not in enum kind"),
+        ("schema s \"s\" { a : kind = .left; }", ".left is not a value of 'a'"),
+        ("schema s \"s\" { a : 1..2 = 3; }", "3 is not a value of 'a'"),
         ("atom x.y on thing { Q from 0; }", "schema 'thing' has no fact 'Q'"),
     ],
 )  # fmt: skip
@@ -142,8 +142,8 @@ def test_the_nearest_legal_values_are_those_at_the_least_distance():
 
 CHECKED = [
     ("require N == 8 or N != 8", "can never be violated"),
-    ("require N > 40", "can never hold where it applies"),
-    ("when size(type).bits == 3 require N == 8", "can never hold where it applies"),
+    ("require N > 40", "can never hold"),
+    ("when size(type).bits == 3 require N == 8", "can never hold"),
     ("require N == 9", "the passing example {N = 8} does not pass"),
     ("require N in {8, 9}", "the failing example {N = 9} is not reported"),
 ]
@@ -179,7 +179,7 @@ def test_a_difference_between_the_two_readings_is_found(monkeypatch: pytest.Monk
 def test_what_z3_cannot_tell_in_time_is_unknown_not_proved():
     outcome = check_book(book_of(RULE.format(body="require N * N * M * M * N != 7 * M + 11 * N")), 0.000001)
     assert outcome.unknown
-    assert all("could not" in fault.message for fault in outcome.unknown)
+    assert all("did not decide" in fault.message or "could not" in fault.message for fault in outcome.unknown)
 
 
 SIZES = "table sizes (type: kind, side: side) -> bits {total} {{ .f16 .left | .right 16; .s8 .left 8; {more} }}"

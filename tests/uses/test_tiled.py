@@ -153,7 +153,7 @@ def test_bug_3_a_k_tail_is_told_and_a_tile_of_whole_atoms_is_not():
     (found,) = partitioned(mma, "(64,40):(40,1)", "A")
     assert found == (
         "TL201",
-        "K of A is 40, and the atoms of the tiled MMA take 16 at a time: the last 8 columns are no whole atom",
+        "K = 40 of A is not a multiple of the K = 16 of the tiled MMA: 8 columns remain",
     )
     assert partitioned(mma, "(64,24):(24,1)", "B")[0][0] == "TL201"
     for layout, role in (("(64,48):(48,1)", "A"), ("(64,32):(32,1)", "B"), ("(64,(16,3)):(48,(1,16))", "A")):
@@ -165,7 +165,7 @@ def test_bug_4_an_atom_that_does_not_divide_the_tile_of_a_warpgroup_is_told():
     (found,) = partitioned(wide, "(96,64):(64,1)", "B")
     assert found == (
         "TL202",
-        "the tile of B is 96 x 64, the tiled MMA takes it in steps of 64 x 16, which do not divide it",
+        "The tile of B, 96 x 64, is not a multiple of the tiled MMA, 64 x 16",
     )
     assert partitioned(tiled_mma("(1,1,1):(0,0,0)", atom=HOPPER.format(96)), "(96,64):(64,1)", "B") == []
     assert partitioned(tiled_mma("(1,1,1):(0,0,0)", atom=HOPPER.format(32)), "(96,64):(64,1)", "B") == []

@@ -44,9 +44,9 @@ class WordFault:
     facts: Mapping[str, Scalar] | None
 
     def __str__(self) -> str:
-        where = f"{self.word.name} in {self.contract}: it is not so that {self.claim}"
+        where = f"{self.word.name} in {self.contract}: it does not hold that {self.claim}"
         if self.facts is None:
-            return f"{where}, as far as Z3 could tell in time"
+            return f"{where}; Z3 found no answer in time"
         return f"{where}: {', '.join(f'{name} = {value}' for name, value in self.facts.items())}"
 
 
@@ -67,7 +67,7 @@ def check_word(book: Rulebook, contract: str, word: Word, seconds: float) -> Ite
         legal.append(encoder.true(word.when))
     solved = question.ask(overlap([(field.low, field.width) for field in word.fields], word.width))
     if solved.answer is not Answer.UNSATISFIABLE:
-        yield WordFault(word, contract, "its fields are apart", {} if solved.answer is Answer.SATISFIABLE else None)
+        yield WordFault(word, contract, "its fields are disjoint", {} if solved.answer is Answer.SATISFIABLE else None)
     facts = sorted({fact for field in word.fields for fact in facts_of(field.value)})
     for claim, expression in _claims(book, contract, word):
         solved = question.ask(*legal, encoder.not_true(expression))
@@ -80,8 +80,8 @@ def check_word(book: Rulebook, contract: str, word: Word, seconds: float) -> Ite
 def _claims(book: Rulebook, contract: str, word: Word) -> Iterator[tuple[str, Expression]]:
     for field in word.fields:
         fits = (Comparison(">=", field.value, Number(0)), Comparison("<", field.value, Number(1 << field.width)))
-        yield f"'{field.name}' always has a code, and it fits in {field}", Connective("and", fits)
-        yield f"'{field.name}' is read back as it was packed", _reads_back(book, contract, field)
+        yield f"'{field.name}' always has a code that fits in {field}", Connective("and", fits)
+        yield f"unpacking '{field.name}' gives the packed value", _reads_back(book, contract, field)
 
 
 def _reads_back(book: Rulebook, contract: str, field: BitField) -> Expression:
@@ -124,7 +124,7 @@ def differing(book: Rulebook, name: str, seconds: float) -> Iterator[tuple[str, 
         for field in one.fields:
             twin = places.pop(field.name, None)
             if twin is None:
-                yield field.name, f"{field} in ptx, nowhere in tileiras"
+                yield field.name, f"{field} in ptx, missing in tileiras"
                 continue
             if (field.low, field.high) != (twin.low, twin.high):
                 yield field.name, f"{field} in ptx, {twin} in tileiras"
@@ -133,8 +133,8 @@ def differing(book: Rulebook, name: str, seconds: float) -> Iterator[tuple[str, 
             solved = question.ask(*(defined for _, defined in codes), unequal(codes[0][0], codes[1][0]))
             if solved.answer is Answer.SATISFIABLE:
                 facts = ", ".join(f"{fact} = {solved.model[fact]}" for fact in sorted(facts_of(field.value)))
-                yield field.name, f"holds another number for {facts}"
+                yield field.name, f"differs for {facts}"
             elif solved.answer is Answer.UNKNOWN:
-                yield field.name, "Z3 could not tell in time whether the numbers are the same"
+                yield field.name, "Z3 did not decide in time whether the values are equal"
         for field in places.values():
-            yield field.name, f"{field} in tileiras, nowhere in ptx"
+            yield field.name, f"{field} in tileiras, missing in ptx"

@@ -150,7 +150,7 @@ class _RuleCheck:
     def run(self) -> None:
         self.documented()
         self.examples()
-        self.can(self.reading.holds, "can never hold where it applies")
+        self.can(self.reading.holds, "can never hold")
         self.can(self.reading.violated, "can never be violated")
         self.needed()
         self.agree()
@@ -183,7 +183,7 @@ class _RuleCheck:
         if answer is Answer.UNSATISFIABLE:
             self.fault(otherwise)
         elif answer is Answer.UNKNOWN:
-            self.unknown(f"Z3 could not tell in time whether it {otherwise}")
+            self.unknown(f"Z3 did not decide in time whether it {otherwise}")
 
     def needed(self) -> None:
         """That the other errors of the contract do not imply this one."""
@@ -200,7 +200,7 @@ class _RuleCheck:
         if solved.answer is Answer.UNSATISFIABLE:
             self.fault(f"is implied by {', '.join(solved.core)}")
         elif solved.answer is Answer.UNKNOWN:
-            self.unknown("Z3 could not tell in time whether the other rules imply it")
+            self.unknown("Z3 did not decide in time whether the other rules imply it")
 
     def agree(self) -> None:
         """That the Python function and the formula say the same everywhere."""
@@ -257,7 +257,7 @@ def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
         reached = asked[name, contract] | asked.get((name, CONTRACTS[contract == CONTRACTS[0]]), set())
         for row in table.rows:
             if row not in reached and contract in ("ptx", table.contract):
-                yield RuleFault(table.place, f"no rule can ask table '{name}' for its row {' '.join(row)}")
+                yield RuleFault(table.place, f"no rule can reach row {' '.join(row)} of table '{name}'")
 
 
 def _keys(book: Rulebook, contract: str, schema: str, lookup: Lookup) -> Iterator[tuple[Scalar, ...]]:

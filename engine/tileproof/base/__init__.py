@@ -1,1 +1,1 @@
-"""What every room stands on: records, texts and places in them, diagnostics, verdicts, the cache, the data folders."""
+"""The base of every room: records, texts and places in them, diagnostics, verdicts, the cache, the data folders."""

@@ -54,7 +54,7 @@ def entry(kind: str, content: Iterable[str]) -> Path | None:
 
 
 def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
-    """What ``make`` makes, from the cache if it is there."""
+    """The result of ``make``, from the cache if possible."""
     path = entry(kind, content)
     if path is None:
         return make()

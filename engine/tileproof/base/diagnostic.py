@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong, where, and what would be right."""
+"""Diagnostics: what is wrong, where, and the fix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tileproof.base.source import Source, Span
 
 
 class Severity(Enum):
-    """How bad it is. Only errors fail a run unless ``--fail-on`` says otherwise."""
+    """The severity. Only errors fail a run unless ``--fail-on`` says otherwise."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding is about, and what happens there."""
+    """A related place of a finding, and what happens there."""
 
     span: Span
     message: str
@@ -36,9 +36,9 @@ class Diagnostic:
     Attributes:
         code, name: of the rule that it violates.
         message, hint: one sentence each, in the user's terms.
-        sources: where the fact behind it is written down.
+        sources: the sources of the fact.
         anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
-        echoes: what that verifier says in addition.
+        echoes: further messages of that verifier.
         related: the other places that it is about, in the order in which things happen.
     """
 

@@ -1,6 +1,6 @@
-"""Where the data of the product lies: ``rules/`` and ``grammar/``.
+"""The data folders of the product: ``rules/`` and ``grammar/``.
 
-Inside an installed wheel both folders sit in the package; in a checkout they stand at its top, two levels above.
+Inside an installed wheel both folders are in the package; in a checkout they are at its top, two levels above.
 """
 
 from __future__ import annotations

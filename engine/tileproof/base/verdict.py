@@ -1,7 +1,7 @@
-"""What a proof says: proved, refuted or unknown, and nothing in between.
+"""Verdicts of a proof: proved, refuted or unknown.
 
-A proof is about values that the reader of a kernel knows: coordinates, byte addresses, fields of a descriptor. A
-refutation always carries such values; `unknown` always says why, and never counts as success.
+A proof is about values of a kernel: coordinates, byte addresses, fields of a descriptor. A
+refutation always carries such values; `unknown` always has a reason, and never counts as success.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Proved:
     Attributes:
         by: how it was decided: ``algebra``, ``enumeration`` or ``z3``.
         statement: the claim in one sentence.
-        values: what was found along the way (of `--solve`: the solution).
+        values: further results (of `--solve`: the solution).
     """
 
     by: str

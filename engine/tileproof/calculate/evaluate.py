@@ -39,7 +39,7 @@ class Function:
 
     Attributes:
         signature: its parameters, each ``name: kind``; a kind with ``?`` may be left out, one with ``*`` repeats.
-        doc: what it gives, in one line.
+        doc: its result, in one line.
         call: the function on converted arguments.
     """
 
@@ -109,7 +109,7 @@ FUNCTIONS: dict[str, Function] = {
     "shape": Function("layout: value", "The shape of a layout.", basics.get_shape),
     "stride": Function("layout: layout", "The strides of a layout.", basics.stride_of),
     "rank": Function("value: value", "The number of modes at the top.", basics.rank),
-    "depth": Function("value: value", "How deep parentheses nest.", basics.depth),
+    "depth": Function("value: value", "The nesting depth.", basics.depth),
     "size": Function(
         "value: value, mode: path?", "The number of coordinates.", lambda v, m=(): basics.size(v, _path(m))
     ),
@@ -120,7 +120,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "get": Function(
         "value: value, mode: path*",
-        "The mode that a path of indices leads to.",
+        "The mode at a path of indices.",
         lambda v, *m: basics.get(v, [i for p in m for i in _path(p)]),
     ),
     "select": Function(
@@ -140,16 +140,16 @@ FUNCTIONS: dict[str, Function] = {
     "flatten": Function("value: value", "The same without nesting.", basics.flatten),
     "coalesce": Function(
         "layout: layout, profile: tuple?",
-        "The simplest layout that is the same function, by mode with a profile.",
+        "The simplest layout of the same function, by mode with a profile.",
         basics.coalesce,
     ),
-    "filter": Function("layout: layout", "Without the modes that do not move.", basics.filter),
+    "filter": Function("layout: layout", "Without modes of stride zero or extent one.", basics.filter),
     "filter_zeros": Function(
         "layout: layout, profile: tuple?", "Extent one where the stride is zero.", basics.filter_zeros
     ),
-    "composition": Function("lhs: lhs, rhs: rhs", "First rhs, then lhs.", composing.composition),
+    "composition": Function("lhs: lhs, rhs: rhs", "rhs first, then lhs.", composing.composition),
     "complement": Function(
-        "layout: plain, cotarget: tuple?", "What a layout leaves out of a shape.", inverse.complement
+        "layout: plain, cotarget: tuple?", "The complement of a layout in a shape.", inverse.complement
     ),
     "right_inverse": Function("layout: plain", "The longest R with layout(R(i)) == i.", inverse.right_inverse),
     "left_inverse": Function("layout: plain", "An L with L(layout(i)) == i.", inverse.left_inverse),
@@ -163,13 +163,17 @@ FUNCTIONS: dict[str, Function] = {
     "flat_product": Function(
         "block: layout, tiler: plain", "(block, block, ..., copies, copies, ...).", products.flat_product
     ),
-    "blocked_product": Function("block: layout, tiler: plain", "Whole blocks side by side.", products.blocked_product),
-    "raked_product": Function("block: layout, tiler: plain", "Blocks dealt out in turn.", products.raked_product),
+    "blocked_product": Function(
+        "block: layout, tiler: plain", "Copies of the block, contiguous blocks.", products.blocked_product
+    ),
+    "raked_product": Function(
+        "block: layout, tiler: plain", "Copies of the block, interleaved.", products.raked_product
+    ),
     "tile_to_shape": Function(
         "block: layout, shape: tuple, order: tuple", "Copies of a block that fill a shape.", constructors.tile_to_shape
     ),
-    "slice": Function("value: value, coord: tuple", "The modes that face a wildcard.", slicing.slice),
-    "dice": Function("value: value, coord: tuple", "The modes that do not face a wildcard.", slicing.dice),
+    "slice": Function("value: value, coord: tuple", "The modes at wildcards of the coordinate.", slicing.slice),
+    "dice": Function("value: value, coord: tuple", "The modes not at wildcards of the coordinate.", slicing.dice),
     "local_tile": Function(
         "layout: layout, tiler: tiler, coord: tuple, proj: tuple?",
         "One tile, at its offset.",
@@ -177,7 +181,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "local_partition": Function(
         "layout: layout, tiler: plain, index: tuple",
-        "What one worker owns, at its offset.",
+        "The part of one worker, at its offset.",
         lambda *a: _at(*constructors.local_partition(*a)),
     ),
     "recast_layout": Function(
@@ -196,7 +200,7 @@ FUNCTIONS: dict[str, Function] = {
     "mul": Function("a: tuple, b: tuple", "a * b, leaf by leaf.", tuples.mul),
     "div": Function("a: tuple, b: tuple", "a / b toward zero, leaf by leaf.", tuples.div),
     "mod": Function("a: tuple, b: tuple", "The remainder of a / b, leaf by leaf.", tuples.mod),
-    "ceil_div": Function("a: tuple, b: tuple", "How many tiles b cover a.", tuples.ceil_div),
+    "ceil_div": Function("a: tuple, b: tuple", "The number of tiles b that cover a.", tuples.ceil_div),
     "shape_div": Function("a: tuple, b: tuple", "a / b where one divides the other.", tuples.shape_div),
     "product": Function("a: tuple", "The product of all leaves.", tuples.product),
     "product_each": Function("a: tuple", "The product of each mode.", tuples.product_each),
@@ -210,7 +214,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "equivalent": Function(
         "a: layout, b: layout",
-        "1 if the layouts are one function, else 0.",
+        "1 if the layouts are equal as functions, else 0.",
         lambda a, b: _truth(compare.equivalent(a, b)),
     ),
     "congruent": Function(
@@ -232,10 +236,10 @@ FUNCTIONS: dict[str, Function] = {
         lambda a, b: _truth(compare.weakly_compatible(a, b)),
     ),
     "max_common_layout": Function(
-        "a: plain, b: plain", "The elements that both keep contiguous.", compare.max_common_layout
+        "a: plain, b: plain", "The layout of the elements contiguous in both.", compare.max_common_layout
     ),
     "max_common_vector": Function(
-        "a: plain, b: plain", "How many elements both keep contiguous.", compare.max_common_vector
+        "a: plain, b: plain", "The number of elements contiguous in both.", compare.max_common_vector
     ),
 }
 """Every function of the language by name."""
@@ -245,7 +249,7 @@ def evaluate(text: str) -> Value:
     """The value of an expression.
 
     Raises:
-        SyntaxFault: the text is no expression, or names a function that does not exist.
+        SyntaxFault: the text is not an expression, or names a function that does not exist.
         LayoutError: a value is malformed, an argument is of the wrong kind, or an operation has no result.
     """
     if len(text) > MAX_TEXT:
@@ -258,7 +262,7 @@ def _evaluate(tree: Call | Value) -> Value:
         return check_value(tree)
     function = FUNCTIONS.get(tree.name)
     if function is None:
-        raise SyntaxFault(f"there is no function '{tree.name}'", tree.start, tree.end)
+        raise SyntaxFault(f"unknown function '{tree.name}'", tree.start, tree.end)
     arguments = [_evaluate(argument) for argument in tree.arguments]
     _check_arguments(tree.name, function, arguments)
     result: Value = function.call(*arguments)

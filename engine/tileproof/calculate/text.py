@@ -18,7 +18,7 @@ def value_of(expression: str) -> str:
     """The value of an expression, printed as CuTe prints it.
 
     Raises:
-        ExpressionError: the text is no expression, or an operation in it has no result.
+        ExpressionError: the text is not an expression, or an operation in it has no result.
     """
     try:
         return show_value(evaluate(expression))
@@ -39,10 +39,10 @@ def _answer(line: str) -> dict[str, str]:
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {"error": f"this line is no JSON: {error}"}
+        return {"error": f"invalid JSON: {error}"}
     expression = asked.get("expr") if isinstance(asked, dict) else None
     if not isinstance(expression, str):
-        return {"error": 'a line is an object with a string "expr"'}
+        return {"error": 'expected an object with a string "expr"'}
     try:
         return {"result": value_of(expression)}
     except ExpressionError as error:

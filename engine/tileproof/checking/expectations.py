@@ -1,4 +1,4 @@
-"""Files that say which diagnostics they expect, by MLIR's conventions.
+"""Files with comments for their expected diagnostics, by MLIR's conventions.
 
 ``// -----`` on a line of its own splits a file into texts that are checked each for itself. A comment
 ``expected-error@+1 {{text}}`` expects an error that contains the text one line below. Instead of an error it may expect

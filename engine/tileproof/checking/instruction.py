@@ -1,4 +1,4 @@
-"""``legal``: whether a target takes a PTX instruction, and which rules it breaks if not."""
+"""``legal``: whether a target supports a PTX instruction, and which rules it violates if not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Verdict:
 
 
 class BadRequest(ValueError):
-    """A target or a PTX version that there is not."""
+    """An unknown target or PTX version."""
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +46,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
 
     Args:
         target: such as ``sm_90a``.
-        ptx: such as (8, 7); None for the newest that knows the target.
+        ptx: such as (8, 7); None for the latest that supports the target.
 
     Raises:
         BadRequest: no such target, or no such version.
@@ -56,7 +56,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     if (member,) not in rows:
         shown = target if len(target) <= 40 else target[:37] + "..."
         close = get_close_matches(shown.lower(), [name[1:] for (name,) in rows], 1, 0.5)
-        raise BadRequest(f"no target is called '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
+        raise BadRequest(f"unknown target '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
     if ptx is None:
         newest = book.tables["target", "ptx"].column("last")
         assert newest is not None, "rules/targets.rule"
@@ -66,7 +66,7 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     major, minor = ptx
     version = 100 * major + minor
     if version not in book.domain("ptx", "ptx") or not 0 <= minor < 10:
-        raise BadRequest(f"there is no PTX {major}.{minor}")
+        raise BadRequest(f"unknown PTX ISA version {major}.{minor}")
     return {"target": member, "ptx": version}
 
 
@@ -89,7 +89,7 @@ _LONG = 1000
 
 @lru_cache(maxsize=65536)
 def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
-    """The verdict on an instruction; programs that search for one ask the same again and again."""
+    """The verdict on an instruction; programs that search for one repeat the same queries."""
     lowered = lower(book, text, by_letter(book))
     if lowered.faults:
         fault = lowered.faults[0]
@@ -124,7 +124,7 @@ def check_atom(
     """Check a type as ``check`` would in a file.
 
     Args:
-        any_type: a type of the dialect that is no atom is none of our business, as in a file.
+        any_type: a type of the dialect that is not an atom is ignored, as in a file.
     """
     from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what instructions do not need
 
@@ -191,7 +191,7 @@ def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str
 
 
 def answer(book: Rulebook, contract: str, line: str) -> str:
-    """The answer to one request; what is wrong with the request is an answer too."""
+    """The answer to one request; a fault of the request is an answer too."""
     try:
         request = _decoded(line)
         target, text, ptx = _fields(request)
@@ -216,11 +216,11 @@ def version(text: str) -> tuple[int, int]:
     """``8.7`` as (8, 7).
 
     Raises:
-        BadRequest: it is no version.
+        BadRequest: it is not a version.
     """
     major, _, minor = text.partition(".")
     if not (major.isdecimal() and minor.isdecimal()):
-        raise BadRequest(f"'{text}' is no PTX version such as 8.7")
+        raise BadRequest(f"'{text}' is not a PTX ISA version such as 8.7")
     return int(major), int(minor)
 
 
@@ -242,12 +242,12 @@ def report(
 
 def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
     if not isinstance(request, dict):
-        raise BadRequest("a request is an object with 'target' and 'instr'")
+        raise BadRequest("expected an object with 'target' and 'instr'")
     target, text, ptx = request.get("target"), request.get("instr"), request.get("ptx")
     if not isinstance(target, str) or not isinstance(text, str):
-        raise BadRequest("a request has the strings 'target' and 'instr'")
+        raise BadRequest("'target' and 'instr' must be strings")
     if ptx is None:
         return target, text, None
     if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
-        raise BadRequest("'ptx' is a version such as [8, 7]")
+        raise BadRequest("'ptx' must be a version such as [8, 7]")
     return target, text, (ptx[0], ptx[1])

@@ -243,7 +243,7 @@ class _Check:
             self.mend(before, text, declaration)
 
     def mend(self, first: int, text: str, declaration: Atom) -> None:
-        """Tell the nearest legal form of an illegal atom, behind the hint of the first error about it."""
+        """Append the nearest legal form of an illegal atom to the hint of the first error about it."""
         at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
         found = self.diagnostics[at]
         shown = self.options.reports(found.code, found.name) and not self.options.verify
@@ -259,7 +259,7 @@ class _Check:
 
     @cached_property
     def operation_kinds(self) -> list[tuple[str, str]]:
-        """Beginnings of operation names and the member each stands for, the longest first."""
+        """Beginnings of operation names and the member of each, the longest first."""
         spellings = self.book.enums["operation"].by_spelling
         return sorted(spellings.items(), key=lambda item: -len(item[0]))
 
@@ -301,7 +301,7 @@ class _Check:
                 self.judge(operand_facts(self.book, self.options.contract, one))
 
     def judge_assembled(self) -> None:
-        """What kernels assemble by arithmetic, what TMA writes, and who shares memory: each finding once."""
+        """Assembled descriptors, TMA writes and shared users of memory: each finding once."""
         text, operations = self.source.text, self.scan.module.operations
         if "smem" not in text:
             return
@@ -362,7 +362,7 @@ class _Check:
             self.judge(gemm.facts_with(self.book, schema.name, atom))
 
     def judge_tilings(self) -> None:
-        """Tiled atoms that do not cover their tile, and tensors that are no whole number of tiles."""
+        """Tiled atoms that do not cover their tile, and tensors that are not a whole number of tiles."""
         for text, offset in self.scan.module.types.items():
             if text.startswith(("!cute.tiled_mma", "!cute.tiled_copy")) and self.on_legal_atom(text):
                 for facts in tiled_facts(resolve(text, self.aliases), Span(offset, offset + len(text))):
@@ -386,7 +386,7 @@ class _Check:
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
 
     def judge_protocol(self) -> None:
-        """The asynchronous protocol of each kernel; of a module with other errors it says little that is new."""
+        """The asynchronous protocol of each kernel; it is skipped for a module with other errors."""
         if not relevant(self.book, self.source.text) or self.scan.faults:
             return
         explain = self.options.explain_path
@@ -403,13 +403,13 @@ class _Check:
                 self.find(left.operation.name_span, Stated(left.code, left.message, left.hint))
 
     def judge_four_ops(self) -> None:
-        """The operations around ``nvvm.wgmma.mma_async``, as the reference pages want them."""
+        """The operations around ``nvvm.wgmma.mma_async``, as the reference pages require them."""
         if "nvvm.wgmma.mma_async" in self.source.text:
             for facts in four_op_facts(self.book, self.scan.module.operations):
                 self.judge(facts)
 
     def line(self, operation: Operation) -> int:
-        """Where an operation stands."""
+        """The position of an operation."""
         return self.source.position(operation.name_span.start).line
 
     @cached_property

@@ -1,4 +1,4 @@
-"""``check`` on PTX: every instruction of the families that the rules know, for the target that the module names."""
+"""``check`` on PTX: every instruction of the families in rules/, for the target of the module."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _instructions(
 
 @lru_cache(maxsize=4096)
 def _judged(book: Rulebook, opcode: str) -> bool:
-    """Whether an opcode is of a family that the rules know, or misspells one."""
+    """Whether an opcode is of a family in rules/, or misspells one."""
     words = opcode.split(".")
     if words[0] in book.enums["unjudged_family"].by_spelling:
         return False

@@ -1,7 +1,7 @@
 """``run``: a CuTe DSL program with its IR dumped where we can check it.
 
 CuTe DSL writes the IR of each function that it compiles as soon as the function is traced, before it asks its caches or
-starts a compiler: ``PREFIX_KEEP=ir`` asks for it and ``PREFIX_DUMP_DIR`` says where. So nothing else of the program's
+starts a compiler: ``PREFIX_KEEP=ir`` enables it and ``PREFIX_DUMP_DIR`` is the folder. So nothing else of the program's
 environment has to change, and a program that stops at the first launch for want of a GPU is checked all the same.
 """
 
@@ -64,7 +64,7 @@ def dump(command: Sequence[str], keep: Path | None = None) -> Iterator[tuple[int
 
 
 def environment(variables: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """A program's environment, with CuTe DSL asked for IR in a folder beside what it is asked for already."""
+    """A program's environment, with CuTe DSL's dump of IR into a folder in addition to its own settings."""
     asked = dict(variables)
     for prefix in PREFIXES:
         kept = {token.strip() for token in asked.get(f"{prefix}_KEEP", "").split(",")} - {""}
@@ -77,7 +77,7 @@ class _Dumps:
     """The IR files that appear in a folder.
 
     A dump is named after its function and the types of the arguments, so a function compiled a second time, with
-    another tile say, replaces the dump of the first. Hence the folder is looked at while the program runs.
+    another tile say, replaces the dump of the first. Hence the folder is polled while the program runs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class _Dumps:
         self.stamps: dict[Path, tuple[int, int, int]] = {}
         self.texts: dict[Path, list[bytes]] = {}
         self.look()
-        self.texts.clear()  # what was there before is not ours
+        self.texts.clear()  # earlier files are not ours
 
     def look(self) -> None:
         """Read what is new."""
@@ -110,7 +110,7 @@ class _Dumps:
         """The files, those that were replaced written again under names of their own: ``NAME~1.mlir``."""
         files = []
         for path, texts in self.texts.items():
-            # With ir-debug, the same module lies there a second time, as it was before it was cleaned up.
+            # With ir-debug, the same module is there a second time, before clean-up.
             if path.with_name(f"{path.stem}_clean.mlir") in self.texts:
                 continue
             files.append(path)

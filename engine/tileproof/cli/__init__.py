@@ -27,7 +27,7 @@ COMMANDS = (
     "suggest",
 )
 
-atexit.register(gc.freeze)  # the interpreter looks for cycles once more when it ends; nobody needs the memory then
+atexit.register(gc.freeze)  # the interpreter collects cycles once more at exit, which is not needed
 
 
 class _Commands(click.Group):

@@ -24,28 +24,34 @@ from tileproof.cli.options import (
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option(
+    "--target", metavar="SM", help="The target, such as sm_90a. Default: that of the IR, or the lowest possible."
+)
 @click.option(
     "--contract",
     type=click.Choice(["ptx", "tileiras"]),
-    help="What the hardware and ptxas accept (ptx, the default), or what the reference pages say.",
+    help="ptx: rules of the hardware and ptxas (default); tileiras: the reference pages.",
 )
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, by commas.")
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, comma-separated."
+)
 @click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules.")
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note"]),
     help="The least severity that makes the exit status 1.  [default: error]",
 )
-@click.option("--split-input-file", "split", is_flag=True, help="Check the texts between lines `// -----` one by one.")
+@click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` separately.")
 @click.option(
     "--verify-diagnostics",
     "verify",
     is_flag=True,
-    help="Report only what differs from comments `expected-error@+1 {{text}}`, as in MLIR.",
+    help="Report only differences from comments `expected-error@+1 {{text}}`, as in MLIR.",
 )
-@click.option("--explain-path", is_flag=True, help="Show what the threads did on the way to a finding of the protocol.")
-@click.option("--jobs", "-j", type=click.IntRange(0), help="Processes to use; 0 is one a core. Default: as it pays.")
+@click.option("--explain-path", is_flag=True, help="Show the execution path of a protocol finding.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(0), help="Number of processes; 0: one per core. Default: by input size."
+)
 @click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal.")
 @rule_options
 def check(
@@ -65,8 +71,7 @@ def check(
 ) -> None:
     """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
-    Exit status: 0 nothing found that fails the run, 1 an error was found (see --fail-on), 2 an input cannot be read or
-    holds no IR, or bad arguments.
+    Exit status: 0 no error, 1 an error (see --fail-on), 2 an input that cannot be read or has no IR, or bad arguments.
 
     A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
     """
@@ -88,7 +93,7 @@ def check(
     )
     threshold = fail_on or settings.fail_on or "error"
     if threshold not in ("error", "warning", "note"):
-        fail(f"[tool.tileproof] fail-on is error, warning or note, not '{threshold}'")
+        fail(f"[tool.tileproof] fail-on must be error, warning or note, not '{threshold}'")
     try:
         api.validate(book, options)
     except ValueError as error:

@@ -17,7 +17,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a project asks for; the command line overrides it.
+    """The settings of a project; the command line overrides them.
 
     Attributes:
         rules: folders with the project's own rule files.
@@ -35,7 +35,7 @@ def find(folder: Path) -> Config:
     """The settings that hold in a folder.
 
     Raises:
-        ConfigError: the file is no TOML, or a setting is unknown or of the wrong type.
+        ConfigError: the file is not TOML, or a setting is unknown or of the wrong type.
     """
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"
@@ -54,10 +54,10 @@ def _read(path: Path, text: str) -> Config:
         raise ConfigError(f"{path}: {error}") from None
     for name, value in table.items():
         if name not in LISTS + WORDS:
-            raise ConfigError(f"{path}: [tool.tileproof] has no setting '{name}'")
+            raise ConfigError(f"{path}: unknown setting '{name}' in [tool.tileproof]")
         words = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not (words if name in LISTS else isinstance(value, str)):
-            raise ConfigError(f"{path}: '{name}' takes a {'list of strings' if name in LISTS else 'string'}")
+            raise ConfigError(f"{path}: '{name}' must be a {'list of strings' if name in LISTS else 'string'}")
     settings: dict[str, Any] = {name.replace("-", "_"): value for name, value in table.items()}
     for name in LISTS:
         settings[name] = tuple(settings.get(name, ()))

@@ -23,7 +23,7 @@ from tileproof.cli.options import (
 def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple[Path, ...]) -> None:
     """The 64-bit shared-memory descriptors (at address 0) that kernels make for their MMA operands.
 
-    Exit status: 0 all were listed, 1 an operand has no descriptor, 2 a file that cannot be read or holds no IR.
+    Exit status: 0 all were listed, 1 an operand has no descriptor, 2 a file that cannot be read or has no IR.
     """
     from tileproof import api  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @click.option("--atom", metavar="ATOM", help="One atom's type or one PTX opcode, instead of files.")
 @click.option("--target", metavar="SM", help="The target, such as sm_90a.")
 @click.option(
-    "--ptx", metavar="VERSION", help="The PTX version, such as 8.7. Default: the newest that knows the target."
+    "--ptx", metavar="VERSION", help="The PTX ISA version, such as 8.7. Default: the latest that supports the target."
 )
 @click.option("--form", type=click.Choice(["ptx", "inline-asm", "nvvm", "llvm"]), default="ptx", show_default=True)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--witness", is_flag=True, help="A whole kernel for the atom: fill shared memory, multiply, store.")
-@click.option("--layout-a", metavar="LAYOUT", help="Of A in the witness's shared memory. Default: the best.")
+@click.option("--layout-a", metavar="LAYOUT", help="Layout of A in shared memory of the witness. Default: the best.")
 @click.option("--layout-b", metavar="LAYOUT", help="Of B.")
 @rule_options
 def emit(
@@ -45,23 +45,23 @@ def emit(
     layout_b: str | None,
     folders: tuple[Path, ...],
 ) -> None:
-    """Emit PTX: an entry for each MMA and copy of a file of IR that has no errors and one for what its kernel orders by
-    itself, or the sequence of one atom.
+    """Emit PTX: an entry for each MMA and copy of an IR file without errors and one for its synchronisation, or the
+    sequence of one atom.
 
     `tileproof emit --atom wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 --target sm_90a`
 
-    Exit status: 1 where it is not legal (nothing is emitted then), 2 where there is nothing to emit.
+    Exit status: 0 emitted, 1 not legal (nothing is emitted), 2 nothing to emit or bad arguments.
     """
     from tileproof.checking.instruction import BadRequest, context, version  # noqa: PLC0415
     from tileproof.emitting import atom as verb  # noqa: PLC0415
 
     if (atom is None) == (not files) or len(files) > 1:
-        fail("emit takes one file or --atom")
+        fail("emit requires one file or --atom")
     book, _ = load_rules(folders)
     try:
         if atom is None:
             if (form, contract, ptx, witness) != ("ptx", "ptx", None, False):
-                fail("--form, --contract, --ptx and --witness go with --atom")
+                fail("--form, --contract, --ptx and --witness require --atom")
             text = _emit_file(book, files[0], target)
         elif witness:
             from tileproof.emitting.witness import witness as make  # noqa: PLC0415
@@ -91,7 +91,7 @@ def _emit_file(book: Rulebook, name: str, target: str | None) -> str:
     if target is not None:
         context(book, target)
     items = inputs(name)
-    source = api.read(items[0]) if len(items) == 1 else Unread(name, "emit takes one file")
+    source = api.read(items[0]) if len(items) == 1 else Unread(name, "emit requires one file")
     if isinstance(source, Unread):
         fail(f"{source.name}: {source.reason}")
     return emit_file(book, source, target)

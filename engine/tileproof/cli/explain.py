@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def explain(code: str, form: str, folders: tuple[Path, ...]) -> None:
-    """Explain a rule by its code or name: what it demands, why, where that is written, and examples.
+    """Explain a rule by its code or name: its condition, source and examples.
 
     A mnemonic such as atom.tma_load is explained by its contract, a concept of CUTLASS such as cute::TiledMMA by its
     form in the IR.

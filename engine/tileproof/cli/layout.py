@@ -15,7 +15,9 @@ from tileproof.cli.options import (
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("expression", required=False)
-@click.option("--jsonl", is_flag=True, help='Read {"expr": ...} lines from standard input, answer each with a line.')
+@click.option(
+    "--jsonl", is_flag=True, help='Read {"expr": ...} lines from standard input, write one result line for each.'
+)
 @click.option("--functions", is_flag=True, help="List the functions of the expression language.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def layout(expression: str | None, jsonl: bool, functions: bool, form: str) -> None:
@@ -31,7 +33,7 @@ def layout(expression: str | None, jsonl: bool, functions: bool, form: str) -> N
         for answer in verb.answers(sys.stdin):
             click.echo(answer)
     elif expression is None:
-        fail("layout needs an expression, --jsonl or --functions")
+        fail("layout requires an expression, --jsonl or --functions")
     else:
         _show_value(verb, expression, form)
 

@@ -19,7 +19,9 @@ from tileproof.cli.options import (
 @click.command()
 @click.argument("instructions", nargs=-1, metavar="INSTRUCTION...")
 @click.option("--target", metavar="SM", default="sm_90a", show_default=True)
-@click.option("--ptx", metavar="VERSION", help="PTX version, such as 8.7. Default: the newest that knows the target.")
+@click.option(
+    "--ptx", metavar="VERSION", help="PTX ISA version, such as 8.7. Default: the latest that supports the target."
+)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--jsonl", is_flag=True, help='Read {"target": ..., "instr": ...} lines from standard input.')
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -33,11 +35,11 @@ def legal(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Is a PTX instruction or an atom's type legal on a target? `tileproof legal --target sm_80 'ldmatrix.sync...;'`
+    """Check one PTX instruction or atom type for a target. `tileproof legal --target sm_80 'ldmatrix.sync...;'`
 
     Registers are named by class: r0 .b32, f0 .f32, d0 .f64, l0 .b64, h0 .b16, p0 .pred, q0 .b128.
 
-    Exit status: 0 all are legal, 1 one is not, 2 bad arguments. With --jsonl 0: each line has its answer.
+    Exit status: 0 all are legal, 1 one is not, 2 bad arguments. With --jsonl always 0.
     """
     from tileproof.checking import instruction as verb  # noqa: PLC0415
 
@@ -48,7 +50,7 @@ def legal(
                 sys.stdout.write(answer + "\n")
         return
     if not instructions:
-        fail("legal needs an instruction or --jsonl")
+        fail("legal requires an instruction or --jsonl")
     try:
         where = verb.context(book, target, verb.version(ptx) if ptx else None)
     except ValueError as error:

@@ -55,7 +55,7 @@ def load_rules(
     try:
         for folder in (*config.find(Path.cwd()).rules, *folders):
             if not folder.is_dir():
-                fail(f"{folder}: no such folder of rules")
+                fail(f"{folder}: no such rules folder")
             files += rule_files(folder)
         for path in more:
             if source_name(path, files) is None:
@@ -85,7 +85,7 @@ def source_name(path: Path, files: Iterable[Source]) -> str | None:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Reading IR and rules makes many small values and no cycles: to look for cycles takes a third of the time."""
+    """Reading IR and rules makes many small values and no cycles: collecting cycles is a third of the time."""
     gc.disable()
     try:
         yield
@@ -98,7 +98,7 @@ def listed(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def inputs(name: str) -> list[str | Source | Unread]:
-    """What an argument stands for: standard input, a file, the IR below a directory, or the matches of a glob."""
+    """The inputs of an argument: standard input, a file, the IR below a directory, or the matches of a glob."""
     from tileproof import api  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
@@ -126,7 +126,7 @@ def processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
 
 
 class progress:  # noqa: N801  reads as a function
-    """A progress bar on a terminal for runs of many steps, or of nobody knows how many (None); nothing in a pipe."""
+    """A progress bar on a terminal for runs of many steps, or of an unknown number (None); nothing in a pipe."""
 
     def __init__(self, total: int | None, what: str = "checking") -> None:
         self.total = total

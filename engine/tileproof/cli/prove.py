@@ -29,7 +29,7 @@ def prove() -> None:
 
 
 def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every question about layouts takes besides its own."""
+    """The common options of questions about layouts."""
     for option in (
         click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option(
@@ -40,7 +40,7 @@ def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.FloatRange(0, min_open=True),
             default=10.0,
             show_default=True,
-            help="Seconds that Z3 may spend.",
+            help="Time limit of Z3 in seconds.",
         ),
         click.option(
             "--assume", multiple=True, metavar="RELATION", help="Such as 'ld >= m' or 'd % 32 == 1'; repeatable."
@@ -52,13 +52,16 @@ def _prove_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _memory_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What questions about addresses take as well."""
+    """The further options of questions about addresses."""
     for option in (
         click.option(
-            "--align", type=click.IntRange(1), metavar="BYTES", help="Of the base. Default: all that is needed."
+            "--align",
+            type=click.IntRange(1),
+            metavar="BYTES",
+            help="Alignment of the base address. Default: as required.",
         ),
         click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses."),
-        click.option("--mode", type=click.IntRange(0), help="The mode that runs. Default: that of stride 1."),
+        click.option("--mode", type=click.IntRange(0), help="The contiguous mode. Default: that of stride 1."),
     ):
         command = option(command)
     return command
@@ -82,7 +85,7 @@ def _prove(kind: str, *arguments: Any, timeout: float, smt2: Path | None, form: 
 @click.argument("second", metavar="LAYOUT")
 @_prove_options
 def prove_equivalent(first: str, second: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do two layouts lead to one value at each index?
+    """Whether two layouts have the same value at each index.
 
     `tileproof prove equivalent '(4,8):(8,1)' '(4,(2,4)):(8,(1,2))'`
 
@@ -93,16 +96,16 @@ def prove_equivalent(first: str, second: str, element: str | None, assume: tuple
 
 
 @prove.command("descriptor")
-@click.option("--atom", required=True, metavar="TYPE", help="The MMA atom, as the IR writes it.")
+@click.option("--atom", required=True, metavar="TYPE", help="The MMA atom, as in the IR.")
 @click.option("--operand", "operand_name", required=True, metavar="A|B")
-@click.option("--layout", "layout_", required=True, metavar="LAYOUT", help="Of the operand in shared memory.")
+@click.option("--layout", "layout_", required=True, metavar="LAYOUT", help="Layout of the operand in shared memory.")
 @click.option("--element", metavar="TYPE", help="The element type in shared memory, such as f16.")
-@click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses, beside the layout.")
-@click.option("--value", metavar="HEX", help="A descriptor; any start address.")
-@click.option("--solve", is_flag=True, help="Any major, and any swizzle where the layout has none.")
+@click.option("--swizzle", metavar="S<B,M,S>", help="A swizzle of byte addresses, in addition to the layout.")
+@click.option("--value", metavar="HEX", help="A 64-bit descriptor to compare; the start address is ignored.")
+@click.option("--solve", is_flag=True, help="Try both majors, and all swizzles if the layout has none.")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=10.0, help="No solver is needed here.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=10.0, help="Not used here.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def prove_descriptor(
@@ -119,9 +122,9 @@ def prove_descriptor(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Does a descriptor describe an operand in shared memory as the tensor core reads it?
+    """Whether a descriptor describes an operand in shared memory as the tensor core reads it.
 
-    Without --value the descriptor is found: LBO, SBO and the swizzle. With it the given one is compared. The layout is
+    Without --value the descriptor is computed: LBO, SBO and swizzle. With it the given one is compared. The layout is
     that of the whole operand, `(128,64):(64,1)`, or already divided, `((64,16),2,4):((64,1),4096,16)`, or a memory
     reference of the IR.
     """
@@ -149,7 +152,7 @@ def prove_descriptor(
 @click.argument("layout_", metavar="LAYOUT")
 @_prove_options
 def prove_injective(layout_: str, element: str | None, assume: tuple[str, ...], **settings: Any) -> None:
-    """Do no two coordinates lead to one value?
+    """Whether no two coordinates have the same value.
 
     `tileproof prove injective '(?m,?n):(1,?ld)' --assume 'ld >= m'`
     """
@@ -175,7 +178,7 @@ def prove_bijective(layout_: str, element: str | None, assume: tuple[str, ...], 
 def prove_covers(
     layout_: str, tile: str, at_least_once: bool, element: str | None, assume: tuple[str, ...], **settings: Any
 ) -> None:
-    """Does a layout reach each element of a tile exactly once, and nothing else?
+    """Whether a layout reaches each element of a tile exactly once, and nothing else.
 
     `tileproof prove covers '((4,8),(2,2)):((2@1,1@0),(1@1,8@0))' '(16,8)'`: offsets count through the tile, coordinates
     (scaled bases) name its elements.
@@ -200,10 +203,10 @@ def prove_aligned(
     assume: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Is every access of so many elements along a mode contiguous and aligned, also under the swizzle?
+    """Whether every access of a number of elements along a mode is contiguous and aligned, also under the swizzle.
 
-    `tileproof prove aligned '(64,16):(16,1)' --swizzle 'S<1,3,3>' --vector 8 --element bf16` shows where a row that
-    ldmatrix reads is torn.
+    `tileproof prove aligned '(64,16):(16,1)' --swizzle 'S<1,3,3>' --vector 8 --element bf16` shows where a row of
+    ldmatrix is not contiguous.
     """
     _prove("aligned", layout_, vector, element, size, mode, swizzle, align, assume, **settings)
 
@@ -211,7 +214,7 @@ def prove_aligned(
 @prove.command("conflict-free")
 @click.argument("layout_", metavar="LAYOUT")
 @click.option("--access", required=True, help="ldmatrix.x4, stmatrix.x2, ld.shared.b32, st.shared.v4.b32, ...")
-@click.option("--tv", metavar="LAYOUT", help="The thread-value layout, where LAYOUT is that of the memory.")
+@click.option("--tv", metavar="LAYOUT", help="The TV layout; LAYOUT is then that of the memory.")
 @_memory_options
 @_prove_options
 def prove_conflict_free(
@@ -225,10 +228,10 @@ def prove_conflict_free(
     assume: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Does a warp's access to shared memory meet no bank conflict?
+    """Whether a warp's access to shared memory is free of bank conflicts.
 
-    Of ldmatrix and stmatrix LAYOUT is that of a tile of rows and columns, in which every 8x8 matrix is asked about. Of
-    ld.shared and st.shared it is a thread-value layout that leads to offsets, or with --tv the layout of the memory.
+    For ldmatrix and stmatrix LAYOUT is that of a tile of rows and columns, of which every 8x8 matrix is checked. For
+    ld.shared and st.shared it is a TV layout that maps to offsets, or with --tv the layout of the memory.
 
     `tileproof prove conflict-free 'S<3,3,3> o 0 o (64,64):(64,1)' --element f16 --access ldmatrix.x4`
     """
@@ -240,10 +243,12 @@ def prove_conflict_free(
 @click.option(
     "--operand", "role", default="A", show_default=True, help="A, B, C, E (metadata), SFA, SFB, T (TMEM), S, D."
 )
-@click.option("--layout", "own", metavar="TV", help="A thread-value layout to compare with the true one.")
-@click.option("--copy", metavar="INSTR", help="An ldmatrix or stmatrix that should fill or drain the operand.")
+@click.option("--layout", "own", metavar="TV", help="A TV layout to compare with that of the hardware.")
+@click.option("--copy", metavar="INSTR", help="An ldmatrix or stmatrix to load or store the operand.")
 @click.option("--major", type=click.Choice(["k", "mn"]), default="k", show_default=True, help="For --copy.")
-@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option(
+    "--set", "facts", multiple=True, metavar="FACT=VALUE", help="A fact that is not in the opcode; repeatable."
+)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -260,13 +265,12 @@ def prove_fragment(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Which thread holds which element of an operand, and that every element has its holder.
+    """The TV layout of an operand, and a proof that it covers every element.
 
     `tileproof prove fragment --atom mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand A`
 
-    With --layout: is this layout the true one? With --copy: does the instruction feed or drain the operand? In contract
-    tileiras: is what the page MMA Atoms SM70-SM120 says of the operand true? Of a tiled MMA or copy: is its tile
-    covered once?
+    --layout compares a TV layout, --copy an ldmatrix or stmatrix with it. In contract tileiras the layout of
+    the page MMA Atoms SM70-SM120 is compared. For a tiled MMA or copy: whether its tile is covered once.
     """
     from tileproof.prove import fragment_questions as verb  # noqa: PLC0415
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415
@@ -276,7 +280,7 @@ def prove_fragment(
         answer = verb.fragment(book, atom, role, contract=contract, given=facts, layout=own, copy=copy, major=major)
         if smt2 is not None:
             if copy is not None or contract != "ptx":
-                fail("--smt2 does not go with --copy and --contract tileiras: no single question decides those")
+                fail("--smt2 cannot be combined with --copy and --contract tileiras: they are several questions")
             smt2.write_text(verb.question(book, atom, role, given=facts, layout=own), encoding="utf-8")
     except BadQuestion as error:
         fail(str(error))
@@ -289,7 +293,9 @@ def prove_fragment(
 @prove.command("gemm")
 @click.argument("layouts", nargs=-1, metavar="[A B D]")
 @click.option("--atom", help="A type of the IR or a PTX opcode, instead of three layouts.")
-@click.option("--set", "facts", multiple=True, metavar="FACT=VALUE", help="What the opcode does not say; repeatable.")
+@click.option(
+    "--set", "facts", multiple=True, metavar="FACT=VALUE", help="A fact that is not in the opcode; repeatable."
+)
 @click.option("--smt2", type=click.Path(dir_okay=False, path_type=Path), help="Write the question as SMT-LIB 2.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
@@ -301,12 +307,12 @@ def prove_gemm(
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
-    """Do A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
+    """Whether A, B and D form an (M, N, K): three layouts (V,M,K), (V,N,K) and (V,M,N), or the operands of an atom?"""
     from tileproof.prove import fragment_questions as verb  # noqa: PLC0415
     from tileproof.prove.ask import BadQuestion  # noqa: PLC0415
 
     if (atom is None) == (not layouts) or len(layouts) not in (0, 3):
-        fail("prove gemm takes three layouts, A B D, or --atom")
+        fail("prove gemm requires three layouts, A B D, or --atom")
     book, _ = load_rules(folders)
     try:
         answer = verb.gemm_of_layouts(*layouts) if atom is None else verb.gemm(book, atom, facts)

@@ -32,7 +32,7 @@ def rules() -> None:
 
 @rules.command("list")
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), help="Only the rules of one contract.")
-@click.option("--deviations", is_flag=True, help="Only where we knowingly differ from ptxas or from the PTX ISA.")
+@click.option("--deviations", is_flag=True, help="Only deliberate deviations from ptxas or the PTX ISA.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple[Path, ...]) -> None:
@@ -51,7 +51,7 @@ def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple
 @click.argument("code")
 @rule_options
 def show_rule(code: str, folders: tuple[Path, ...]) -> None:
-    """Show the text of a rule as it stands in its file."""
+    """Show the text of a rule from its file."""
     from tileproof.rulebase.explain import text_of  # noqa: PLC0415
 
     book, _ = load_rules(folders)
@@ -60,13 +60,13 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
 
 @rules.command("check")
 @click.argument("chosen", nargs=-1, metavar="[CODE | FILE]...")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
-@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Processes to use. Default: one a core.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
+@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Number of processes. Default: one per core.")
 @rule_options
 def check_rules(chosen: tuple[str, ...], timeout: float, jobs: int, folders: tuple[Path, ...]) -> None:
     """Check the rule base itself, or the rules of these codes, names and files.
 
-    Each rule can hold and can fail, is not implied by the others, has a source and examples that behave as they say,
+    Each rule can hold and can fail, is not implied by the others, has a source and examples that pass and fail,
     and its two readings, the Python function and the Z3 formula, agree on every configuration.
 
     Exit status: 0 nothing is wrong, 1 the rule files are at fault, 2 bad arguments.
@@ -115,13 +115,13 @@ def _codes(book: Rulebook, files: tuple[Source, ...], chosen: tuple[str, ...]) -
 @rules.command("diff")
 @click.argument("left", type=click.Choice(["ptx", "tileiras"]))
 @click.argument("right", type=click.Choice(["ptx", "tileiras"]))
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on one question.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:
     """Where two contracts differ: what LEFT accepts and RIGHT rejects, then the reverse.
 
-    Each region is told by the rule that rejects it, the values its facts take there, one witness, and both sources.
+    Each region is given by the rule that rejects it, the values its facts take there, one witness, and both sources.
     """
     from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
 

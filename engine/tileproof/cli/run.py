@@ -18,7 +18,9 @@ from tileproof.cli.options import (
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--target", metavar="SM", help="The target, such as sm_90a. Default: what the IR names, else the least.")
+@click.option(
+    "--target", metavar="SM", help="The target, such as sm_90a. Default: that of the IR, else the lowest possible."
+)
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the dumped IR in this folder.")
 def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | None) -> None:
     """Run a CuTe DSL program and check the IR that it compiles.
@@ -36,7 +38,7 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
         api.validate(book, options)
         with dump(command, keep) as (status, files):
             if not files:
-                click.echo("tileproof: the command compiled no CuTe DSL kernel, so nothing was checked", err=True)
+                click.echo("tileproof: the command compiled no CuTe DSL kernel: nothing was checked", err=True)
                 sys.exit(max(status, 2))
             report = api.check_all(book, files, options, 1, rules)
             write(report, form, colourless=False)

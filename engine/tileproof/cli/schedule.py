@@ -19,7 +19,7 @@ from tileproof.cli.options import (
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="FILE", help="Where the result goes. Default: standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Output file. Default: standard output.")
 @click.option(
     "--graph", "drawing", metavar="FILE", help="Write the asynchronous graph of the result as *.dot or *.json."
 )
@@ -36,12 +36,12 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
     from tileproof.scheduling import text as verb  # noqa: PLC0415
 
     if drawing is not None and not drawing.endswith((".dot", ".json")):
-        fail(f"--graph writes *.dot or *.json, not '{drawing}'")
+        fail(f"--graph must be *.dot or *.json, not '{drawing}'")
     book, _ = load_rules(folders)
     (item, *more) = inputs(file)
     source = api.read(item)
     if more or not isinstance(source, Source):
-        fail(f"{file}: one file is scheduled at a time" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
+        fail(f"{file}: schedule requires exactly one kernel file" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
     try:
         with progress(None, "scheduling") as step, no_garbage_collection():
             found = verb.schedule(book, source, step)
@@ -50,7 +50,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
     for line, text in found.inserted:
         click.echo(f"{source.name}:{line}: inserted {text}", err=True)
     if found.inserted and found.minimal:
-        click.echo(f"{source.name}: no fewer and no weaker ones are enough (Z3)", err=True)
+        click.echo(f"{source.name}: the insertions are minimal (Z3)", err=True)
     for text in verb.remaining(book, found):
         click.echo(text, err=True)
     try:

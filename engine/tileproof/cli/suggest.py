@@ -25,21 +25,21 @@ class _ConfigurationsByDefault(click.Group):
 
 @click.group(cls=_ConfigurationsByDefault)
 def suggest() -> None:
-    """Legal MMA atoms and instructions for a partial description; `suggest layout`: where an operand may lie."""
+    """Legal MMA atoms and instructions for a partial description; `suggest layout`: layouts of an operand."""
 
 
 @suggest.command("layout")
 @click.option("--operand", "role", type=click.Choice(["A", "B"]), required=True)
 @click.option("--atom", required=True, metavar="TYPE", help="The type of an MMA atom, or wgmma or tcgen05.")
-@click.option("--element", required=True, metavar="TYPE", help="As it lies in shared memory, such as f16 or e4m3.")
+@click.option("--element", required=True, metavar="TYPE", help="Element type in shared memory, such as f16 or e4m3.")
 @click.option("--shape", required=True, metavar="MNxK", help="Rows (M of A, N of B) and columns of the operand.")
-@click.option("--major", type=click.Choice(["k", "mn"]), help="Default: as the atom's type says.")
+@click.option("--major", type=click.Choice(["k", "mn"]), help="Default: that of the atom.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def suggest_layout(
     role: str, atom: str, element: str, shape: str, major: str | None, form: str, folders: tuple[Path, ...]
 ) -> None:
-    """Where an operand may lie in shared memory: legal layouts, free of bank conflicts first, the widest swizzle first.
+    """Legal layouts of an operand in shared memory, free of bank conflicts first, the widest swizzle first.
 
     `tileproof suggest layout --operand A --atom wgmma --element f16 --shape 64x64 --major k`
 
@@ -65,9 +65,11 @@ def suggest_layout(
 @suggest.command("configurations")
 @click.argument("illegal", required=False)
 @click.option("--target", metavar="SM", default="sm_90a", show_default=True)
-@click.option("--ptx", metavar="VERSION", help="PTX version, such as 8.7. Default: the newest that knows the target.")
+@click.option(
+    "--ptx", metavar="VERSION", help="PTX ISA version, such as 8.7. Default: the latest that supports the target."
+)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
-@click.option("--a", "a_type", metavar="TYPE", help="Element type of A, such as f16 or e4m3; several by commas.")
+@click.option("--a", "a_type", metavar="TYPE", help="Element type of A, such as f16 or e4m3; several comma-separated.")
 @click.option("--b", "b_type", metavar="TYPE", help="Element type of B.")
 @click.option("--acc", "d_type", metavar="TYPE", help="Element type of the accumulator.")
 @click.option(
@@ -76,14 +78,16 @@ def suggest_layout(
 @click.option("--scale", "scale_type", metavar="TYPE", help="Element type of the scale factors, such as ue8m0.")
 @click.option("--sparsity", type=click.Choice(["any", "dense", "sparse"]), default="any", show_default=True)
 @click.option(
-    "--warps", type=click.IntRange(1), help="How many warps share the tile: instructions are counted of each."
+    "--warps", type=click.IntRange(1), help="Number of warps that share the tile; instructions are counted per warp."
 )
-@click.option("--warpgroups", type=click.IntRange(1), help="The same in warpgroups of four warps.")
+@click.option(
+    "--warpgroups", type=click.IntRange(1), help="Number of warpgroups (four warps each) that share the tile."
+)
 @click.option("--tile", metavar="MxNxK", help="The tile in elements; atoms must divide it.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All legal configurations.")
 @click.option("--repair", is_flag=True, help="ILLEGAL is an instruction or an atom type: its nearest legal form.")
-@click.option("--timeout", default=10.0, show_default=True, help="Seconds that Z3 may spend on a repair.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for a repair, in seconds.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def suggest_(
@@ -109,11 +113,11 @@ def suggest_(
 ) -> None:
     """Legal MMA atoms and instructions for a partial description, the best first.
 
-    Dense before sparse; ranked by the instructions that the tile takes, then by the bytes of A and B that these read.
+    Dense before sparse; ranked by the number of instructions for the tile, then by the bytes of A and B that they read.
 
     `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
 
-    `tileproof suggest layout` is about operands instead: where one may lie in shared memory.
+    `tileproof suggest layout` lists layouts of an operand in shared memory instead.
 
     `tileproof suggest --repair 'wgmma.mma_async.sync.aligned.m64n100k16...;'` gives the nearest legal form of an
     instruction or an atom type, and the rules in conflict.
@@ -128,22 +132,22 @@ def suggest_(
     named = (("a.type", a_type), ("b.type", b_type), ("d.type", d_type), ("scale.type", scale_type))
     wanted = {name: text for name, text in named if text}
     if warps is not None and warpgroups is not None:
-        fail("--warps and --warpgroups say the same: give one of them")
+        fail("--warps and --warpgroups are alternatives: use one of them")
     for given in facts:
         name, equals, value = given.partition("=")
         if not equals:
-            fail(f"--set takes FACT=VALUE, not '{given}'")
+            fail(f"--set requires FACT=VALUE, not '{given}'")
         wanted[name] = value
     try:
         where = context(book, target, version(ptx) if ptx else None)
         if repair:
             if illegal is None:
-                fail("suggest --repair needs an instruction or an atom type")
+                fail("suggest --repair requires an instruction or an atom type")
             mended = verb.repaired(book, contract, illegal, where, timeout)
             click.echo(verb.repair_as_json(mended) if form == "json" else "\n".join(verb.repair_as_text(mended)))
             sys.exit(0 if mended.text else 1)
         if illegal is not None:
-            fail(f"what is '{illegal}'? An illegal instruction goes with --repair")
+            fail(f"unexpected argument '{illegal}'; use --repair for an illegal instruction")
         shared = 4 * warpgroups if warpgroups is not None else warps
         items = {name: listed([text]) for name, text in wanted.items()}
         query = verb.query(book, contract, where, items, tile, sparsity, shared)
@@ -152,5 +156,5 @@ def suggest_(
     found = suggest(book, query)
     most = None if everything else limit
     lines = [verb.as_json(found, most)] if form == "json" else list(verb.as_text(found, most))
-    click.echo("\n".join(lines) or "nothing that is legal fits")
+    click.echo("\n".join(lines) or "no legal configuration matches")
     sys.exit(0 if found else 1)

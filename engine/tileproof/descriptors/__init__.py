@@ -1,1 +1,1 @@
-"""Canonical layouts of shared memory and the 64-bit descriptors that say them; no IR."""
+"""Canonical layouts of shared memory and the 64-bit descriptors that encode them; no IR."""

@@ -1,4 +1,4 @@
-"""From a layout of shared memory to the descriptor that says it, or to the coordinate where no descriptor can.
+"""From a layout of shared memory to the descriptor that encodes it, or to the coordinate where none can.
 
 **What is proved.** The tensor core reads an operand by itself. It is told a start address, two strides (LBO, SBO) and a
 swizzle, 64 bits in all; the place of element ``(mn,k)`` in memory then follows from a *canonical layout*, one for each
@@ -54,7 +54,7 @@ class NoDescriptor(ValueError):
     """No descriptor describes the layout.
 
     Attributes:
-        attempts: what was tried, and where it failed.
+        attempts: the forms tried, and where each failed.
     """
 
     def __init__(self, message: str, attempts: tuple[Attempt, ...] = ()) -> None:
@@ -67,7 +67,7 @@ class NoTiles(NoDescriptor):
 
 
 class Undecided(ValueError):
-    """The layout has strides that only the kernel knows."""
+    """The layout has dynamic strides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class OperandDescriptor:
-    """What a descriptor says of an operand in memory that starts at address 0.
+    """The descriptor of an operand in memory that starts at address 0.
 
     Attributes:
         word: the name of the packed word: ``wgmma.descriptor`` or ``tcgen05.descriptor``.
@@ -168,11 +168,11 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         major: ``.k`` or ``.mn``; None tries both.
 
     Raises:
-        NoDescriptor: no canonical form of this major and swizzle is the layout, or the word cannot say it.
+        NoDescriptor: no canonical form of this major and swizzle is the layout, or the word cannot encode it.
         Undecided: the layout is not static.
     """
     if not is_static_layout(tile.layout):
-        raise Undecided(f"the layout {tile.layout} has strides that are known only when the kernel runs")
+        raise Undecided(f"the layout {tile.layout} has dynamic strides")
     forms = tuple(canonical_forms(book, major, tile.swizzle))
     attempts = []
     for form in forms:
@@ -192,12 +192,12 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
-        raise NoDescriptor(f"there is no canonical {how}layout with the swizzle {spelled(book, tile.swizzle)}")
+        raise NoDescriptor(f"no canonical {how}layout has the swizzle {spelled(book, tile.swizzle)}")
     raise NoDescriptor(f"the layout {tile.layout} is not canonical: {attempts[-1].reason}", tuple(attempts))
 
 
 def canonical_forms(book: Rulebook, major: str | None, swizzle: str | None) -> Iterator[Form]:
-    """The forms of a major and a swizzle, in the order of preference; None stands for all."""
+    """The forms of a major and a swizzle, in the order of preference; None means all."""
     for canonical in book.canonical.values():
         for form in canonical.forms:
             if major in (None, form.major) and swizzle in (None, form.swizzle):
@@ -223,12 +223,12 @@ def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
     """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
     row, largest = unit(book), field(book, _WORD, "lbo").reach
     if 8 * row % tile.bits:
-        return Attempt(form, f"{row} bytes are no whole number of elements of {tile.bits} bits")
+        return Attempt(form, f"{row} bytes are not a whole number of elements of {tile.bits} bits")
     values = {"T": 8 * row // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
     strides: dict[str, int] = {}
     parts = modes(tile.layout)
     if len(parts) != 2:
-        return Attempt(form, f"the tile {tile.layout} has no two modes, MN and K")
+        return Attempt(form, f"the tile {tile.layout} does not have two modes, MN and K")
     shape, stride = form.layout.shape, form.layout.stride
     assert isinstance(shape, tuple) and isinstance(stride, tuple), "a form has the modes MN and K"
     for name, part, extents, steps in zip(("MN", "K"), parts, shape, stride, strict=True):
@@ -236,7 +236,7 @@ def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
         assert isinstance(extent, int)
         step = _product(extents, values)
         if extent % step:
-            return Attempt(form, f"the extent {extent} of {name} is no multiple of {step}")
+            return Attempt(form, f"the extent {extent} of {name} is not a multiple of {step}")
         free = next(f.name for e in _steps(extents) for f in [e.value] if isinstance(f, Fact) and f.name in "mk")
         values[free] = extent // step
         before = 1
@@ -255,7 +255,7 @@ def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
     unread = {name for name, _ in form.written}
     for name, elements in strides.items():
         if elements * tile.bits % (8 * row) or not 0 <= elements * tile.bits // 8 < largest:
-            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: no multiple of {row} that fits")
+            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: not a valid multiple of {row}")
         found_bytes[name] = elements * tile.bits // 8
         if elements == 0:
             unread.add(name)
@@ -316,7 +316,7 @@ def _steps(modes_: Modes) -> tuple[LayoutLeaf, ...]:
 
 
 def _product(modes_: Modes, values: Mapping[str, int]) -> int:
-    """The product of extents; a free one counts as it stands in ``values``."""
+    """The product of extents; a free one counts with its value in ``values``."""
     product = 1
     for step in _steps(modes_):
         product *= _number(step.value, values)
@@ -400,14 +400,14 @@ class TiledOperand:
                 if stride.div * bits % unit_bits:
                     least = f"{stride.div * bits / 8:g} bytes"
                     raise NoDescriptor(
-                        f"a step of {stride} elements may be {least}, which no descriptor can add: it counts {counts}"
+                        f"a step of {stride} elements may be {least}: descriptor addresses are multiples of {counts}"
                     )
                 return replace(stride, div=stride.div * bits // unit_bits)
             if not isinstance(stride, int):
                 return stride
             if stride * bits % unit_bits:
                 raise NoDescriptor(
-                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: it counts {counts}"
+                    f"a step of {stride * bits / 8:g} bytes cannot be added to a descriptor: not a multiple of {counts}"
                 )
             return stride * bits // unit_bits
 
@@ -427,12 +427,12 @@ def operand(
 
     Raises:
         NoTiles: the layout has no such tiles.
-        NoDescriptor: it has no swizzle that the tensor core knows.
+        NoDescriptor: it has no swizzle that the tensor core supports.
     """
     inner = layout.inner if isinstance(layout, ComposedLayout) else None
     plain = layout.outer if isinstance(layout, ComposedLayout) else layout
     if isinstance(inner, Layout):
-        raise NoDescriptor(f"the composed layout {layout} has a layout outside: only a swizzle may stand there")
+        raise NoDescriptor(f"the composed layout {layout} has an outer layout: only a swizzle is supported there")
     if inner is not None and swizzle is not None and swizzle.bits:
         raise NoDescriptor(f"two swizzles, {swizzle} of the pointer and {inner} of the layout")
     mode = (
@@ -444,7 +444,7 @@ def operand(
         known = ", ".join(f"S<{row[0]},{row[1]},{row[2]}>" for row in book.tables["smem_swizzle", "ptx"].rows.values())
         where = "element indices" if inner is not None else "byte addresses"
         raise NoDescriptor(
-            f"{inner or swizzle} on {where} is no swizzle of the tensor core; on byte addresses these are {known}"
+            f"{inner or swizzle} on {where} is not a swizzle of the tensor core; on byte addresses use {known}"
         )
     parts = modes(plain)
     if not parts:
@@ -468,5 +468,5 @@ def operand(
     start = offset * bits // 8 if isinstance(offset, int) else 0
     counted = unit(book)
     if isinstance(offset, int) and (start % counted or offset * bits % 8):
-        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: a descriptor counts {counted}")
+        raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: not a multiple of {counted}")
     return TiledOperand(Tile(tile, bits, mode, start), others, counted)

@@ -1,4 +1,4 @@
-"""Emission: the text of what was proved. How it reads is rule data (rules/emit); this package only follows it.
+"""Emission: PTX for verified code. The sequences are rule data (rules/emit); this package only follows them.
 
 ``sequence`` fills in a template, ``kernel`` makes an entry of sequences, ``inline`` writes one for a compiler.
 """

@@ -30,15 +30,15 @@ from tileproof.syntax.types import type_tree
 
 
 class BadAtom(ValueError):
-    """A text that is no atom and no instruction, or one for which there is nothing to emit."""
+    """A text that is neither an atom nor an instruction, or one without anything to emit."""
 
 
 class NotLegal(ValueError):
-    """An opcode that the target does not take, whatever its operands."""
+    """An opcode that the target does not support with any operands."""
 
 
 class Refused(ValueError):
-    """What is not legal is not emitted; ``report`` says what is wrong."""
+    """Illegal code is not emitted; ``report`` has the faults."""
 
     def __init__(self, report: Report) -> None:
         super().__init__("nothing is emitted")
@@ -83,7 +83,7 @@ def emit_atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]
 
 
 def read(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Asked:
-    """What a text asks for, checked; raises as ``emit_atom`` does."""
+    """The atom or opcode of a text, checked; raises as ``emit_atom`` does."""
     stripped = text.strip().removesuffix(";").strip() if not verdicts.is_atom(text) else text.strip()
     if not stripped:
         raise BadAtom("there is no atom")
@@ -110,14 +110,14 @@ def _atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
     except StopIteration:
         named = next((n for n in book.enums["atom"].by_spelling if re.search(rf"{re.escape(n)}\b", text)), None)
         raise BadAtom(
-            f"'{text}' holds no atom that the rules know"
+            f"'{text}' has no atom that is declared in rules/"
             if named is None
-            else f"nothing is emitted: the rules do not know what the parameters of {named.partition('.')[2]} say"
+            else f"nothing is emitted: the rules do not declare the parameters of {named.partition('.')[2]}"
         ) from None
     otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
     lowered = lower_atom(book, contract, where, declaration.schema, facts, otherwise)
     if lowered is None and contract == "ptx" and lone(book, contract, declaration.schema, facts) is None:
-        raise BadAtom(f"{str(where['target'])[1:]} has no PTX instruction for {text}")
+        raise BadAtom(f"no PTX instruction for {text} on {str(where['target'])[1:]}")
     inner = text[node.start : node.end]
     return Asked(declaration.schema, facts, inner if inner.startswith("!") else f"!{inner}", lowered)
 
@@ -149,11 +149,11 @@ def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], s
     broken = [r for r in judge_for(book, contract, schema).violated(facts) if r.severity is Severity.ERROR]
     named = ", ".join(f"{rule.code} {rule.name}" for rule in broken)
     target = f"{str(facts['target'])[1:]}, PTX {version_text(facts['ptx'])}"
-    return f"'{opcode}' is not legal on {target}" + (f": {named}" if named else ", whatever its operands")
+    return f"'{opcode}' is not legal on {target}" + (f": {named}" if named else ", with any operands")
 
 
 def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
-    """The sequence of an atom in PTX; without ``placed`` its operands lie where it is best."""
+    """The sequence of an atom in PTX; without ``placed`` its operands have the best layouts."""
     if asked.lowered is None:
         own = lone(book, "ptx", asked.schema, asked.facts)
         assert own is not None, "asked when it was read"
@@ -180,17 +180,17 @@ def _lines(book: Rulebook, asked: Asked, where: Mapping[str, Scalar], form: str)
 
 
 def _page(book: Rulebook, contract: str, asked: Asked, where: Mapping[str, Scalar], form: str) -> Iterable[str]:
-    """What the reference pages write, mistakes included."""
+    """The form of the reference pages, mistakes included."""
     facts = {**asked.facts, **where}
     template = template_for(book, contract, asked.schema, form, facts)
     if template is None:
-        raise BadAtom(f"the reference pages write nothing like this as {form.replace('_', '-')}")
+        raise BadAtom(f"the reference pages have no form {form.replace('_', '-')} of this")
     lines = text_of(book, contract, template, facts)
     return [f"// {path}", *lines] if form == "ptx" and (path := _path(book, contract, where)) else lines
 
 
 def _path(book: Rulebook, contract: str, where: Mapping[str, Scalar]) -> str:
-    """By which path the reference pages emit the MMAs of a target; empty where they do not say."""
+    """By which path the reference pages emit the MMAs of a target; empty if they do not define it."""
     targets = book.tables["target", contract]
     tier = targets.rows[str(where["target"]),][targets.column("tier") or 0]
     row = book.tables["emission_path", contract].rows.get((str(tier),))

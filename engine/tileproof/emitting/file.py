@@ -2,7 +2,7 @@
 for each kernel that orders them by itself.
 
 An entry of an MMA or a copy holds one instruction of the operation, the first of its tile, with the protocol around
-it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B behind it. The entry of a
+it. What starts where in shared memory is known to the kernel alone: here A starts at 0 and B after it. The entry of a
 kernel holds its own fences, barriers, commits and waits in the order of the text, and names MMAs and copies between.
 """
 
@@ -55,7 +55,7 @@ class _Use:
     """An operation in PTX.
 
     Attributes:
-        what: ``mma`` or ``copy``, which stand in entries of their own, else ``protocol``.
+        what: ``mma`` or ``copy``, which have entries of their own, else ``protocol``.
         of: the atom's type, or the name of the operation.
         sequence: None where it becomes no instruction of its own.
         missing: why a descriptor is not known, by operand.
@@ -72,7 +72,7 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
     """A PTX module for a file of IR.
 
     Args:
-        target: such as ``sm_90a``; None for what the IR names, else the least that admits its atoms.
+        target: such as ``sm_90a``; None for that of the IR, else the lowest that supports its atoms.
 
     Raises:
         Refused: the file has errors.
@@ -86,24 +86,24 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
         raise Refused(Report((report,), (), options, book))
     found = scan(source)
     if not found.holds_ir or report.target is None:
-        raise BadAtom(f"{source.name}: there is nothing to emit in it")
+        raise BadAtom(f"{source.name}: nothing to emit")
     return module_of(book, found, source, context(book, str(report.target)))
 
 
 def module_of(book: Rulebook, found: Scan, source: Source, where: dict[str, Scalar]) -> str:
-    """A PTX module for a module of IR whose errors, if it has any, are not asked for.
+    """A PTX module for a module of IR, whose errors are not checked.
 
     Args:
         where: target and PTX version.
 
     Raises:
-        BadAtom: it holds nothing that becomes an instruction, or one that the target does not take.
+        BadAtom: it holds nothing that becomes an instruction, or one that the target does not support.
     """
     emitter = _Emitter(book, found, source, where)
     for top in kernels(found.module.operations):
         emitter.kernel(top)
     if not emitter.entries:
-        raise BadAtom(f"{source.name}: it holds no MMA, no copy and nothing of their protocol to emit")
+        raise BadAtom(f"{source.name}: no MMA, copy or synchronisation operation to emit")
     return kernel.module(book, where, emitter.entries) + "".join(f"{note}\n" for note in emitter.notes)
 
 
@@ -133,7 +133,7 @@ class _Emitter:
             place = f"{self.source.name}:{line}"
             if use.sequence is None:
                 on = str(self.where["target"])[1:]
-                self.notes.append(f"// {place}: {operation.name} of {use.of}: it has no instruction of its own on {on}")
+                self.notes.append(f"// {place}: {operation.name} of {use.of}: no instruction on {on}")
                 continue
             if use.what == "protocol":
                 protocol.append(use.sequence.step(f"{place}: {operation.name}"))
@@ -146,7 +146,7 @@ class _Emitter:
             protocol.append(Sequence.note(f"{place}: {operation.name}, see {name}"))
         if own:
             line, _ = self.source.position(top.span.start)
-            title = f"{self.source.name}:{line}: what the kernel orders by itself, once through its text"
+            title = f"{self.source.name}:{line}: the synchronisation operations of the kernel, in textual order"
             self.entries.append((f"protocol_{len(self.entries)}_line_{line}", protocol, [title]))
 
     def atom(self, operation: Operation, scope: Scope) -> _Use | None:
@@ -175,7 +175,7 @@ class _Emitter:
         return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
 
     def sides(self, operation: Operation) -> dict[str, Scalar]:
-        """Where a copy reads and writes, as far as its operands say."""
+        """Where a copy reads and writes, as far as its operands show."""
         copy = read_copy(self.book, operation, self.aliases)
         if copy is None:
             return {}
@@ -197,7 +197,7 @@ class _Emitter:
         return _Use(operation, what, operation.name, one, missing)
 
     def refuse_illegal(self, operation: Operation, own: Sequence | None) -> None:
-        """Raise where the target does not take an instruction that stands for an operation."""
+        """Raise if the target does not support an instruction of an operation."""
         for line in own.parts["emit"] if own is not None else ():
             if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
                 verdict = legal(self.book, "ptx", line, self.where)
@@ -223,13 +223,13 @@ class _Emitter:
                 continue
             known: Known = fold(self.book, operation.operands[first + i], scope, self.places)
             if known.unknown & ~address:
-                missing[name] = "what its descriptor says is known only at run time"
+                missing[name] = "its descriptor is a run-time value"
             else:
                 placed[name] = Placed(i * _DISTANCE * swizzle_period(self.book), known.ones & ~address)
         return placed, missing
 
     def with_shape(self, lowered: Lowered) -> Lowered:
-        """An MMA of tensor memory with the N that its instruction descriptor says."""
+        """A tensor-memory MMA with the N of its instruction descriptor."""
         word, kind = lowered.facts.get("fourth"), lowered.facts.get("kind")
         if not isinstance(word, int) or not isinstance(kind, str):
             return lowered
@@ -249,7 +249,7 @@ class _Descriptors:
         self.made = {id(one.operation): one for one in made(book, found.module.operations, found.module.aliases)}
 
     def placed(self, operation: Operation, scope: Scope) -> tuple[dict[str, Placed], dict[str, str]]:
-        """Where A and B lie, as far as it is known, and why one is not."""
+        """The places of A and B, as far as known, and the reasons where not."""
         offset, period = 0, swizzle_period(self.book)
         placed: dict[str, Placed] = {}
         missing: dict[str, str] = {}

@@ -15,7 +15,7 @@ class NotStatic(ValueError):
 
 
 def fill(source: str, offset: int, layout: Layout | ComposedLayout, bits: int, label: str) -> list[str]:
-    """Lines that copy a dense array into ``operands``, element i of it to where the layout takes i.
+    """Lines that copy a dense array into ``operands``, element i of it to the offset of i in the layout.
 
     Args:
         source: the 64-bit register with the address of the array in global memory.
@@ -26,7 +26,7 @@ def fill(source: str, offset: int, layout: Layout | ComposedLayout, bits: int, l
         NotStatic: see there.
     """
     if bits % 8:
-        raise NotStatic(f"elements of {bits} bits fill no whole bytes")
+        raise NotStatic(f"elements of {bits} bits are not whole bytes")
     shape, stride = _modes(layout.outer if isinstance(layout, ComposedLayout) else layout)
     count = prod(shape)
     bytes_ = bits // 8
@@ -83,7 +83,7 @@ def _swizzled(layout: Layout | ComposedLayout) -> list[str]:
         return []
     swizzle, offset = layout.inner, layout.offset
     if not isinstance(swizzle, Swizzle) or not isinstance(offset, int):
-        raise NotStatic(f"{layout} is no static layout under a swizzle")
+        raise NotStatic(f"{layout} is not a static layout with a swizzle")
     move = "shr.u32" if swizzle.shift >= 0 else "shl.b32"
     return [
         f"add.u32 to, to, {offset};",

@@ -19,7 +19,7 @@ _NAME = re.compile(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A sequence's assembly and what is passed to it.
+    """The assembly of a sequence and its operands.
 
     Attributes:
         outputs, inputs: registers with their kinds.
@@ -60,7 +60,7 @@ def declarations_of(predicates: set[str]) -> list[str]:
 
 
 def inline(book: Rulebook, one: Sequence) -> Inline:
-    """What stands in the ``emit`` lines of a sequence, with the registers that it needs."""
+    """The ``emit`` lines of a sequence, with the registers that they use."""
     text = " ".join(one.parts["emit"])
     present = set(_NAME.findall(text))
 

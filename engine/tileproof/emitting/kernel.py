@@ -18,7 +18,7 @@ from tileproof.rulebase.expression import Scalar
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """How registers of a class are declared and stand in memory: a row of the table ``operand_register``."""
+    """Declaration and memory form of a class of registers: a row of the table ``operand_register``."""
 
     type: str
     bytes: int
@@ -30,7 +30,7 @@ class Register:
 
 @lru_cache(maxsize=64)
 def register(book: Rulebook, name: str) -> Register | None:
-    """The class of a register such as ``r3``; None for what is no register that can be declared."""
+    """The class of a register such as ``r3``; None if it is not a register that can be declared."""
     member = by_letter(book)(name)
     row = book.tables["operand_register", "ptx"].rows.get((member or "",))
     if row is None:
@@ -50,7 +50,7 @@ def module(
 
     Args:
         where: target and PTX version.
-        parameters: more addresses that the entries take, behind ``PARAMETERS``.
+        parameters: further addresses of the entries, after ``PARAMETERS``.
     """
     version = int(where["ptx"])
     lines = [
@@ -84,7 +84,7 @@ def entry(
     """The lines of one entry.
 
     Args:
-        parameters: more addresses that it takes, behind ``PARAMETERS``.
+        parameters: further addresses, after ``PARAMETERS``.
     """
     directives = dict.fromkeys(line for one in sequences for line in one.parts["entry"])
     lines = [
@@ -131,7 +131,7 @@ def declarations(book: Rulebook, names: Iterable[str]) -> list[str]:
 
 
 def _moves(book: Rulebook, base: str, names: Iterable[str], store: bool, uniform: bool = False) -> list[str]:
-    """Loads or stores of registers, side by side in the thread's row, each at a multiple of its size.
+    """Loads or stores of registers, contiguous in the thread's row, each at a multiple of its size.
 
     Args:
         uniform: all threads have the first row.

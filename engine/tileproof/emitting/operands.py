@@ -1,4 +1,4 @@
-"""Where the operands of a lone atom lie in shared memory: the best layout of each, one behind the other."""
+"""The operands of a single atom in shared memory: the best layout of each, one after the other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
 
 
 def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
-    """The bits of an operand's element as it lies in shared memory."""
+    """The bits of an operand's element in shared memory."""
     container = book.tables["smem_container", "ptx"].rows.get((str(facts.get("kind")),))
     row = container or book.tables["element", "ptx"].rows[str(facts[f"{operand}.type"]),]
     assert isinstance(row[0], int), "rules/elements.rule"
@@ -47,6 +47,6 @@ def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
 
 
 def _element(book: Rulebook, bits: int) -> str:
-    """An element of so many bits: where it lies is all that is asked."""
+    """An element of so many bits: only its place is used."""
     rows = book.tables["element", "ptx"].rows
     return next(name[1:] for (name,), row in rows.items() if row[0] == bits)

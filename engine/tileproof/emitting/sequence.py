@@ -23,7 +23,7 @@ _REGISTER = re.compile(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where an operand lies in shared memory: bytes from the start, and its descriptor at address 0."""
+    """The place of an operand in shared memory: bytes from the start, and its descriptor at address 0."""
 
     offset: int
     word: int
@@ -31,7 +31,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What one instruction becomes.
+    """The sequence of one instruction.
 
     Attributes:
         operands: the registers of each operand, by its name.
@@ -92,7 +92,7 @@ def sequence(
     lines = template.lines if template is not None else (Line("emit", "{instruction}", None),)
     before = lowered.by.lines if lowered.by is not None and form == "ptx" else ()
     facts = {**dict(template.defaults if template is not None else ()), **spelled.facts, **lowered.facts}
-    # A fact of the instruction stands over one of the atom that has the same name.
+    # A fact of the instruction overrides one of the atom with the same name.
     facts |= {name: value for name, value in spelled.facts.items() if name not in lowered.facts or lowered.by is None}
     filler = Filler(book, contract, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {})
     return Sequence(
@@ -152,7 +152,7 @@ class Filler:
     counts: dict[str, int] = field(default_factory=dict)
 
     def lines(self, lines: tuple[Line, ...], part: str) -> Iterator[str]:
-        """The lines of a part whose conditions hold; one that asks for what is not known is left out."""
+        """The lines of a part whose conditions hold; one with an unknown value is omitted."""
         for line in lines:
             if line.part == part and holds(self.book, self.contract, line.when, self.facts):
                 used = set(self.used)

@@ -39,12 +39,12 @@ BYTES = 98304  # of dynamic shared memory that a launch asks for; no operand of 
 
 
 class NoGpu(RuntimeError):
-    """There is no GPU, or no cuda-bindings to reach it by; the message says which."""
+    """No GPU, or no cuda-bindings; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A kernel and what it is made of.
+    """A kernel and its parts.
 
     Attributes:
         text: PTX; its entry ``witness`` takes ``from`` (registers that are read, a row a thread), ``to`` (those that
@@ -79,11 +79,11 @@ def witness(book: Rulebook, atom: str, target: str, layouts: Mapping[str, str] |
     where = context(book, target)
     asked = read(book, "ptx", atom, where)
     if asked.lowered is None or not asked.atom:
-        raise BadAtom("a witness is of an MMA atom")
+        raise BadAtom("a witness requires an MMA atom")
     facts = {**asked.facts, **asked.lowered.facts}
     spots = place(book, asked.atom, facts)
     if set(spots) != set(OPERANDS):
-        raise BadAtom(f"a witness fills both operands in shared memory; {asked.atom} does not read both there")
+        raise BadAtom(f"a witness requires both operands in shared memory; {asked.atom} does not read both there")
     one = sequence_of(book, asked, {name: placed for name, (placed, _) in spots.items()})
     chosen = {name: _layout(name, (layouts or {}).get(name), spot) for name, (_, spot) in spots.items()}
     bits = {name: smem_bits(book, facts, name) for name in OPERANDS}
@@ -109,7 +109,7 @@ def _layout(name: str, text: str | None, spot: Placement) -> Layout | ComposedLa
     except SyntaxFault as fault:
         raise BadAtom(f"the layout of {name} cannot be read: column {fault.start + 1}: {fault}") from None
     if not isinstance(found, Layout | ComposedLayout) or size(found) != size(spot.layout):
-        raise BadAtom(f"'{text}' is no layout of the {size(spot.layout)} elements of {name}")
+        raise BadAtom(f"'{text}' is not a layout of the {size(spot.layout)} elements of {name}")
     return found
 
 
@@ -137,7 +137,7 @@ def _filled(
 
 
 def found_by(made: Witness, name: str, values: Any) -> Any:
-    """What the tensor core finds of an operand: an array of its rows and columns, 0 where nothing was written.
+    """An operand as the tensor core reads it: an array of its rows and columns, 0 where nothing was written.
 
     Args:
         values: a numpy array of rows and columns.
@@ -152,16 +152,16 @@ def found_by(made: Witness, name: str, values: Any) -> Any:
 
 
 def predicted(made: Witness, a: Any, b: Any) -> Any:
-    """D as the layouts say: the product of what the tensor core finds, of small integers without rounding."""
+    """The expected D: the product of the operands as the tensor core reads them, in small integers without rounding."""
     return found_by(made, "a", a).astype("float64") @ found_by(made, "b", b).astype("float64").T
 
 
 @dataclass(frozen=True, slots=True)
 class WitnessResult:
-    """What a GPU computed.
+    """The result of a GPU.
 
     Attributes:
-        as_predicted: D is bit for bit what the layouts say.
+        as_predicted: D is bit for bit the expected one.
         wrong: the coordinates (m,n) where D is not the product of A and B.
     """
 
@@ -200,7 +200,7 @@ def _holders(book: Rulebook, made: Witness) -> Callable[[int, int], tuple[int, i
     node = atom_node(made.atom)
     held = fragments(node, book) if node is not None else None
     if held is None or "C" not in held.layouts or made.facts.get("d.type") not in (".f32", ".s32"):
-        raise BadAtom(f"who holds D of {made.atom} in 32-bit registers is not known")
+        raise BadAtom(f"the fragment of D of {made.atom} in 32-bit registers is not known")
     layout, rows = held.layouts["C"], made.shapes["a"][0]
 
     def holder(thread: int, value: int) -> tuple[int, int]:
@@ -212,7 +212,7 @@ def _holders(book: Rulebook, made: Witness) -> Callable[[int, int], tuple[int, i
 
 
 def encode(element: str, values: Any) -> Any:
-    """Small whole numbers from 0 to 7 as they lie in memory, in numpy's unsigned integers of the same size.
+    """Small whole numbers from 0 to 7 as stored in memory, in numpy's unsigned integers of the same size.
 
     Raises:
         BadAtom: an element type that is not written here.
@@ -235,7 +235,7 @@ def encode(element: str, values: Any) -> Any:
             return np.where(numbers == 0, 0, (wide >> 7) - (8 << 3)).astype(np.uint8)
         case ".e5m2":
             return (numbers.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
-    raise BadAtom(f"a witness has no numbers of type {element[1:]}")
+    raise BadAtom(f"a witness does not support the element type {element[1:]}")
 
 
 def _launch(made: Witness, a: Any, b: Any) -> Any:
@@ -250,7 +250,7 @@ def _launch(made: Witness, a: Any, b: Any) -> Any:
     def call(result: tuple[Any, ...]) -> Any:
         status, *rest = result
         if int(status) != 0:
-            raise RuntimeError(f"the CUDA driver says {status.name}")
+            raise RuntimeError(f"CUDA driver error {status.name}")
         return rest[0] if len(rest) == 1 else rest
 
     try:

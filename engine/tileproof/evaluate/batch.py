@@ -1,7 +1,7 @@
-"""Many configurations of one schema at once, which is what an autotuner asks.
+"""Many configurations of one schema at once, for autotuners.
 
 A rule reads few facts, and a fact has few different values among many configurations. So each column is numbered once,
-each rule is asked only about the different combinations of the facts it reads, and its answers are spread over the
+each rule is evaluated only for the distinct combinations of the facts it reads, and its answers are spread over the
 rows. With numpy the spreading is done by numpy; without, by a dictionary.
 """
 
@@ -49,7 +49,7 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
             if isinstance(value, int) is not isinstance(schema.fields[name], Bounded) or (
                 isinstance(value, str) and value not in judge.book.domain(judge.schema, name)
             ):
-                raise ValueError(f"{value!r} is no value of '{name}'")
+                raise ValueError(f"{value!r} is not a value of '{name}'")
         if rows not in (-1, len(column.codes)):
             raise ValueError(f"'{name}' has {len(column.codes)} rows, not {rows}")
         rows = len(column.codes)
@@ -71,7 +71,7 @@ def transposed(rows: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
     names = rows[0].keys()
     for i, row in enumerate(rows):
         if row.keys() != names:
-            raise ValueError(f"row {i} has other facts than row 0")
+            raise ValueError(f"row {i} and row 0 have different facts")
     return {name: [row[name] for row in rows] for name in names}
 
 
@@ -138,7 +138,7 @@ class _Vectorised(_Plain):
         super().__init__(coded, rows)
 
     def legal(self, checks: Iterable[Check]) -> list[bool]:
-        """For each row whether no check finds it violated; what is known to be illegal is not asked about again."""
+        """For each row whether no check finds it violated; known violations are not evaluated again."""
         verdict = self.np.zeros(self.rows, dtype=bool)
         left = self.np.arange(self.rows)  # the rows that the columns still hold
         legal = self.np.ones(self.rows, dtype=bool)  # of those

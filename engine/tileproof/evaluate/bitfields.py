@@ -23,14 +23,14 @@ from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, 
 
 
 class PackError(ValueError):
-    """Facts that a word cannot hold, or a word that stands for no facts."""
+    """Facts that a word cannot hold, or a word that decodes to no facts."""
 
 
 def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) -> int:
     """The word for these facts.
 
     Raises:
-        PackError: a fact is missing, is no value that its field can hold, or does not fit; the message names the field.
+        PackError: a fact is missing, is not a value of its field, or does not fit; the message names the field.
     """
     word = word_for(book, contract, name, facts)
     packed = 0
@@ -46,7 +46,9 @@ def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) 
         back = _solved(book, contract, field.value, code, facts)
         if any(back.get(fact, facts[fact]) != facts[fact] for fact in facts_of(field.value)):
             fact = sorted(facts_of(field.value))[0]
-            raise PackError(f"'{field.name}' of {name} cannot hold {fact} = {facts[fact]}: it counts in coarser steps")
+            raise PackError(
+                f"'{field.name}' of {name} cannot hold {fact} = {facts[fact]}: it is not a multiple of the unit"
+            )
         packed |= code << field.low
     return packed
 
@@ -54,7 +56,7 @@ def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) 
 def unpack(
     book: Rulebook, contract: str, name: str, packed: int, known: Mapping[str, Scalar] | None = None
 ) -> dict[str, Scalar]:
-    """The facts that a word stands for.
+    """The facts that a word encodes.
 
     Args:
         known: facts that the word does not hold but needs, such as the kind of the instruction.
@@ -65,16 +67,16 @@ def unpack(
     facts = dict(known or {})
     word = word_for(book, contract, name, facts)
     if not 0 <= packed < 1 << word.width:
-        raise PackError(f"{packed:#x} is no word of {word.width} bits")
+        raise PackError(f"{packed:#x} does not fit in {word.width} bits")
     for field in word.fields:
         code = (packed & field.mask) >> field.low
         try:
             facts.update(_solved(book, contract, field.value, code, facts))
         except LookupError:
-            raise PackError(f"{code} in {field} means nothing: it is no '{field.name}' of {name}") from None
+            raise PackError(f"{code} in {field} is not a valid '{field.name}' of {name}") from None
     stray = packed & ~_mask(word)
     if stray:
-        raise PackError(f"bit {stray.bit_length() - 1} of {name} is set, and belongs to no field")
+        raise PackError(f"bit {stray.bit_length() - 1} of {name} is set, but is in no field")
     return facts
 
 
@@ -84,7 +86,7 @@ class Shown:
 
     Attributes:
         bits: the first and the last one.
-        facts: what the field says; empty for a constant.
+        facts: the content of the field; empty for a constant.
     """
 
     name: str
@@ -131,7 +133,7 @@ def word_for(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scala
                 return word
         except KeyError:
             continue
-    raise PackError(f"no word is called '{name}'" if not same else f"no '{name}' is declared for these facts")
+    raise PackError(f"unknown word '{name}'" if not same else f"no '{name}' is declared for these facts")
 
 
 @lru_cache(maxsize=64)

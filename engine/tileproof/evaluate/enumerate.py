@@ -21,7 +21,7 @@ def legal_configurations(
 
     Args:
         options: facts and the values to try; a fact with one value is fixed, one that is not there is unknown.
-        clean: only what no rule warns of.
+        clean: only configurations without warnings.
     """
     counting = (Severity.ERROR, Severity.WARNING) if clean else (Severity.ERROR,)
     checks = [check for check in judge.checks if check.rule.severity in counting]

@@ -1,7 +1,7 @@
 """The layouts of a fragment declaration, once its facts are known.
 
-An operand's layout takes ``(thread, value)`` to a coordinate: its strides are scaled bases such as ``8@0``. Its *tile*
-has the extents of that coordinate. Modes after the second say what else a register holds: the metadata that another
+An operand's layout maps ``(thread, value)`` to a coordinate: its strides are scaled bases such as ``8@0``. Its *tile*
+has the extents of that coordinate. Modes after the second are further contents of a register: the metadata that another
 selector names, the scale factors of another byte. ``flat`` numbers the coordinates as CuTe does, the first mode running
 fastest.
 """
@@ -30,12 +30,12 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class FragmentOperand:
-    """Who holds what of one operand.
+    """The fragment of one operand.
 
     Attributes:
         layout: ``(thread, value)`` to a coordinate, or to a running number of what a copy moves.
         tile: the extents of the coordinate; empty for a running number.
-        partial: some coordinates of the tile are nobody's.
+        partial: some coordinates of the tile are not held.
     """
 
     role: str
@@ -51,12 +51,12 @@ class FragmentOperand:
 
 @dataclass(frozen=True)
 class Fragments:
-    """Who holds what of the operands of one atom.
+    """The fragments of the operands of one atom.
 
     Attributes:
-        facts: what its type says.
+        facts: those of its type.
         threads: the numbers of the threads that work together, as a layout.
-        operands: who holds what of A, B, C of an MMA, of S, D, R of a copy, and of what else the atom has.
+        operands: the fragments of A, B, C of an MMA, of S, D, R of a copy, and of further operands.
         layouts: the same as ``(thread, value)`` to an index.
     """
 
@@ -69,7 +69,7 @@ class Fragments:
         """M, N and K of an MMA.
 
         Raises:
-            Missing: this is no MMA.
+            Missing: this is not an MMA.
         """
         found = [self.facts.get(name) for name in ("M", "N", "K")]
         if not all(isinstance(extent, int) and extent > 0 for extent in found):
@@ -78,7 +78,7 @@ class Fragments:
 
 
 def fragments_of(book: Rulebook, declaration: Fragment, facts: Facts) -> Fragments | None:
-    """The fragments of a declaration whose facts are known, or None where these are no facts that it knows."""
+    """The fragments of a declaration whose facts are known, or None if it does not declare these facts."""
     operands: dict[str, FragmentOperand] = {}
     layouts: dict[str, Layout] = {}
     for role in dict.fromkeys(row.role for row in declaration.rows):

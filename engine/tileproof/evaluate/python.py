@@ -1,7 +1,7 @@
 """The fast reading of a rule: a Python function from facts to whether the rule holds.
 
 An expression becomes Python source once, with its tables bound as dictionaries. Reading an unknown fact or a missing
-row raises KeyError, which here means that the rule has nothing to say.
+row raises KeyError, which here means that the rule is silent.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from tileproof.rulebase.expression import Scalar
 
 
 class Answer(Enum):
-    """What the solver said. Unknown is never a proof."""
+    """The answer of the solver. Unknown is never a proof."""
 
     SATISFIABLE = "satisfiable"
     UNSATISFIABLE = "unsatisfiable"
@@ -116,7 +116,7 @@ def cheapest(
 ) -> tuple[int, ...] | None:
     """How strong each of some operations has to be: the fewest of them first, then the weakest.
 
-    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is asked about one at a time. What
+    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is queried one at a time. What
     it says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes
     the cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
 
@@ -155,7 +155,7 @@ def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, di
     """Whether the assertions of an SMT-LIB script over bit vectors can hold together.
 
     Args:
-        script: its declarations and assertions; commands that ask are passed over.
+        script: its declarations and assertions; query commands are ignored.
         names: the constants whose values are wanted.
 
     Returns:
@@ -163,13 +163,13 @@ def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, di
     """
     solver = z3.SolverFor("QF_BV" if "(set-logic QF_BV)" in script else "BV")
     solver.set("timeout", max(1, int(seconds * 1000)))
-    # (get-value) would be executed by the parser; what it asks for is read from the model.
+    # (get-value) would be executed by the parser; its values are read from the model.
     for assertion in z3.parse_smt2_string("\n".join(x for x in script.split("\n") if not x.startswith("(get-value"))):
         solver.add(assertion)
     result = solver.check()
     if result == z3.sat:
         model = solver.model()
-        # Names that the script defines stand in the model too, by their definitions.
+        # Names that the script defines are in the model too, by their definitions.
         values = {constant.name(): model[constant] for constant in model.decls() if constant.arity() == 0}
         found = {name: value.as_long() for name, value in values.items() if isinstance(value, z3.BitVecNumRef)}
         return Answer.SATISFIABLE, {name: found.get(name, 0) for name in names}, ""

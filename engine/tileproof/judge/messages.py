@@ -19,7 +19,7 @@ Filler: TypeAlias = "Callable[[Facts], str]"
 
 
 class _Nothing(Exception):
-    """A placeholder has no value, so the text that holds it says nothing."""
+    """A placeholder has no value, so its text is omitted."""
 
 
 def render(judge: Judge, rule: Rule, text: str, facts: Facts) -> str:
@@ -34,7 +34,7 @@ def render(judge: Judge, rule: Rule, text: str, facts: Facts) -> str:
 def _pieces(judge: Judge, rule: Rule, text: str) -> tuple[str | Filler, ...]:
     """A text cut at its placeholders, each of them made a function once."""
     pieces: list[str | Filler] = []
-    for i, piece in enumerate(PLACEHOLDER.split(text)):  # what the pattern captures stands at the odd places
+    for i, piece in enumerate(PLACEHOLDER.split(text)):  # captures of the pattern are at the odd places
         pieces.append(_filler(judge, rule, syntax.expression(piece)) if i % 2 else piece)
     return tuple(pieces)
 

@@ -1,4 +1,4 @@
-"""What a check is asked and what it answers, whatever the language of the file."""
+"""Options and results of a check, for every language."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Options:
     """How to check.
 
     Attributes:
-        contract: ``ptx`` (what the hardware and ptxas accept) or ``tileiras`` (what the reference pages say).
+        contract: ``ptx`` (rules of the hardware and ptxas) or ``tileiras`` (rules of the reference pages).
         target: ``sm_90a`` and the like; None to find it out.
         select, ignore: codes, prefixes of codes, or names of rules; an empty ``select`` selects everything.
         split: whether ``// -----`` separates texts that are checked each for itself.
-        verify: whether comments in the text say what is expected; then only what differs from that is reported.
-        explain_path: whether findings of the protocol show what the threads did on the way.
-        mend: whether hints tell the nearest legal form of an illegal atom, which Z3 looks for.
+        verify: whether comments in the text state the expected diagnostics; then only differences are reported.
+        explain_path: whether findings of the protocol show their execution path.
+        mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
     """
 
     contract: str = "ptx"
@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What was found in one file. ``empty``: it holds no IR at all."""
+    """What was found in one file. ``empty``: it has no IR."""
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]

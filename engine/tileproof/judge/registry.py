@@ -1,6 +1,6 @@
-"""The registry of atoms, read from rules/: what each atom needs, which interfaces it has, where its operands live.
+"""The registry of atoms, read from rules/: required features, interfaces and memory spaces of the operands.
 
-Generic code asks for interfaces and never compares mnemonics. ``AtomContract`` is the common record; an MMA atom adds
+Generic code uses interfaces and never compares mnemonics. ``AtomContract`` is the common record; an MMA atom adds
 ``MmaAtomContract``, a copy atom ``CopyAtomContract``.
 """
 
@@ -18,7 +18,7 @@ from tileproof.rulebase.expression import Scalar, Value
 
 @dataclass(frozen=True, slots=True)
 class MmaAtomContract:
-    """Where A, B and D of an MMA atom may live, and what else it takes."""
+    """Memory spaces of A, B and D of an MMA atom, and its further operands."""
 
     a: frozenset[str]
     b: frozenset[str]
@@ -29,11 +29,11 @@ class MmaAtomContract:
 
 @dataclass(frozen=True, slots=True)
 class CopyAtomContract:
-    """Where a copy atom reads and writes, and what kind of copy it is.
+    """Source and destination memory space of a copy atom, and the kind of copy.
 
     Attributes:
-        value_bits: the bits of one copy; empty where the atom's parameters say.
-        needs_barrier: somebody has to wait on an mbarrier for the data.
+        value_bits: the bits of one copy; empty if the atom's parameters have them.
+        needs_barrier: it completes on an mbarrier.
         instruction: the PTX instructions that it becomes.
     """
 
@@ -54,7 +54,7 @@ class AtomContract:
     Attributes:
         mnemonics: its spellings in IR.
         interfaces: in the words of the reference, ``CopyAtom``.
-        verifier: the interface whose verifier judges an instance; None for what is no atom.
+        verifier: the interface whose verifier checks an instance; None if it is not an atom.
         targets: the targets that have it.
     """
 
@@ -103,13 +103,11 @@ def as_text(atom: AtomContract) -> str:
     lines = [f"{atom.mnemonics[0]}: since {atom.min_tier}, implements {', '.join(atom.interfaces)}"]
     lines += [f"  also spelled {name}" for name in atom.mnemonics[1:]]
     if atom.verifier is not None:
-        lines.append(f"  judged by the verifier of {atom.verifier}")
+        lines.append(f"  checked by the verifier of {atom.verifier}")
     if (mma := atom.mma) is not None:
         for role, places in (("A", mma.a), ("B", mma.b), ("D", mma.d)):
             lines.append(f"  {role} in {' or '.join(sorted(places))}")
-        lines += ["  takes sparse metadata"] * mma.supports_sparse + [
-            "  takes scale factors"
-        ] * mma.supports_block_scale
+        lines += ["  with sparse metadata"] * mma.supports_sparse + ["  with scale factors"] * mma.supports_block_scale
     if (copy := atom.copy) is not None:
         lines.append(f"  from {' or '.join(sorted(copy.source))} to {' or '.join(sorted(copy.destination))}")
         lines.append(f"  becomes {copy.instruction}")
@@ -127,7 +125,7 @@ def as_text(atom: AtomContract) -> str:
 
 
 def porting(book: Rulebook) -> dict[str, tuple[str, str]]:
-    """What each concept of CUTLASS is in the IR, and a word on the difference."""
+    """The IR counterpart of each CUTLASS concept, and the difference."""
     spellings = book.enums["cutlass_concept"].members
     rows = book.tables["porting", "ptx"].rows
     return {spellings[key[0]][0]: (str(form), str(note)) for key, (form, note) in rows.items()}

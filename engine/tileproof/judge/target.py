@@ -1,4 +1,4 @@
-"""Which target a file is compiled for: what the user says, else what the IR says, else the least that will do."""
+"""Which target a file is compiled for: that of the user, else that of the IR, else the lowest possible."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ def choose(book: Rulebook, contract: str, source: Source, needs: Iterable[str], 
     for need in sorted(set(needs)):
         legal = set(judge.legal({**instance, "needs": need}, "target"))
         candidates = [candidate for candidate in candidates if candidate in legal]
-    return Target(candidates[0], "least that admits its atoms") if candidates else None
+    return Target(candidates[0], "lowest that supports its atoms") if candidates else None

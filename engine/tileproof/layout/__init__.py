@@ -3,18 +3,18 @@
 **A layout is a function.** ``(4,8):(1,4)``, a shape and a stride, maps a coordinate ``(i,j)`` to the offset ``1*i +
 4*j``. Shape and stride are hierarchical tuples of one profile: ``((2,2),8):((1,16),2)`` is a function of
 ``((i,j),k)``. An offset need not be an integer. With strides such as ``1@0`` and ``1@1``, scaled basis elements, a
-layout maps to coordinates again; that is how tensor maps and identity tensors keep track of where a tile lies.
+layout maps to coordinates again; that is how tensor maps and identity tensors keep track of the position of a tile.
 
 **A coordinate may be coarser than the shape.** Any mode can be addressed by one integer, which then counts
 *colexicographically* through it: the first mode runs fastest. ``9`` in the shape ``(4,8)`` is ``(1,2)``, so every
 layout is also a function of one integer in ``[0, size)``. Two layouts with that same function are *equivalent*;
 ``coalesce`` finds the simplest of them by merging neighbours ``s:d``, ``t:s*d`` into ``s*t:d`` and dropping modes of
-extent one. The last mode has no upper end.
+extent one. The last mode is unbounded.
 
 **Composition** ``R = composition(A, B)`` is ``R(c) = A(B(c))`` for all ``c`` of ``B``. For it to be a layout again
 each mode ``s:d`` of ``B`` must walk through ``A`` evenly: its step ``d`` must come out whole against the extents of
 ``A`` that it jumps over, and its ``s`` elements must fill what those extents leave. These are the *divisibility
-conditions*. Where they fail there is no layout with that function, and the operation is refused with the mode and the
+conditions*. Where they fail no layout has that function, and the operation is refused with the mode and the
 condition that failed. One case is CuTe's, and kept: a step smaller than an extent that it does not divide is
 accepted, and then ``R`` is not ``A o B``.
 
@@ -23,7 +23,7 @@ they reach each offset once. It exists where the modes of ``A``, ordered by stri
 
 **Division** splits: ``logical_divide(A, T) = A o (T, complement(T, size(A)))``. The tiler ``T`` picks the elements of
 the first tile, the complement steps from tile to tile. **Product** repeats: ``logical_product(A, T) = (A,
-complement(A, size(A)*cosize(T)) o T)`` places copies of ``A`` where ``T`` says, in the room that ``A`` leaves. The
+complement(A, size(A)*cosize(T)) o T)`` places copies of ``A`` at the positions of ``T``, in the gaps of ``A``. The
 other divisions and products only rearrange the modes of these two.
 
 **Inverses**: ``right_inverse(A)`` finds, as long as offsets run 0, 1, 2, ..., the index of each; ``left_inverse(A)``
@@ -32,7 +32,7 @@ recovers the index of every offset that ``A`` reaches.
 **Composed layouts** ``inner o offset o outer`` are functions too general for one layout, usually because ``inner`` is a
 swizzle, an xor of offset bits. Operations act on ``outer``, which meets the coordinate.
 
-**Dynamic leaves** ``?{i64 div=8}`` stand for integers known only in the kernel. Arithmetic on them keeps what stays
+**Dynamic leaves** ``?{i64 div=8}`` are integers known only at run time. Arithmetic on them keeps what stays
 true, a width and a divisor, exactly as the ``cute`` dialect infers it.
 
 Where an operation has no result it raises ``LayoutError``, whose message names the mode and the condition.

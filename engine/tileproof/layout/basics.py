@@ -96,10 +96,10 @@ def depth(value: Value) -> int:
 
 
 def size(value: Value, mode: Sequence[int] = ()) -> Integer:
-    """The number of coordinates: the product of the extents, of the whole or of the mode that a path leads to.
+    """The number of coordinates: the product of the extents, of the whole or of the mode at a path.
 
     Raises:
-        LayoutError: the path leads nowhere, or the size overflows.
+        LayoutError: the path does not exist, or the size overflows.
     """
     return product(mode_at(get_shape(value), tuple(mode)))
 
@@ -215,10 +215,10 @@ def filter(layout: AnyLayout) -> AnyLayout:
 
 
 def get(value: Moded, mode: Sequence[int] = ()) -> Value:
-    """The mode that a path of indices leads to.
+    """The mode at a path of indices.
 
     Raises:
-        LayoutError: an index is out of range, or the path goes on below a leaf.
+        LayoutError: an index is out of range, or the path continues below a leaf.
     """
     path = tuple(mode)
     match value:
@@ -240,7 +240,7 @@ def get(value: Moded, mode: Sequence[int] = ()) -> Value:
 
 
 def _rearranged(value: Moded, arrange: Callable[[tuple[Tuple, ...]], Tuple]) -> Moded:
-    """The value with its top-level modes rearranged, shapes and strides alike."""
+    """The value with its top-level modes rearranged, shapes and strides together."""
     result: Value
     match value:
         case Layout(shape, stride):

@@ -1,8 +1,8 @@
-"""Tensor maps: which part of a tensor one bulk copy takes, and how the copy's coordinates follow the tensor's.
+"""Tensor maps: the box of a tensor that one bulk copy moves, and the relation of its coordinates to the tensor's.
 
-A tensor map addresses a tensor by at most five coordinates. Its *box*, the part that one copy takes, is walked in the
+A tensor map addresses a tensor by at most five coordinates. Its *box*, the part that one copy moves, is walked in the
 order of shared memory: from the first element on as long as neighbours there are neighbours in some mode of the tensor.
-The box says of each of its modes which mode of the tensor it runs along, by scaled bases: ``(64,128):(1@1,1@0)``.
+Each mode of the box runs along a mode of the tensor, given by scaled bases: ``(64,128):(1@1,1@0)``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def tensor_map(
         remote: the tensor, of elements of ``old_bits``.
         shared: coordinates of the tile to offsets in shared memory.
         tile: the same coordinates to coordinates of the tensor, as scaled bases.
-        new_bits: what one element of the map holds.
+        new_bits: the bits of one element of the map.
         widest: elements of the tensor that the first mode of the box may have: a swizzle's pattern is that wide.
 
     Raises:
@@ -45,7 +45,7 @@ def tensor_map(
     if not is_static_layout(shared) or not is_static_layout(tile):
         raise LayoutError(f"the tile of a tensor map must be static, but got {shared} and {tile}")
     if not equal(product_each(shared.shape), product_each(tile.shape)):
-        raise LayoutError(f"the modes of the tile have other sizes in {shared} than in {tile}")
+        raise LayoutError(f"the modes of the tile have different sizes in {shared} and {tile}")
     walk = composition(tile, right_inverse(shared))
     assert isinstance(walk, Layout)
     steps = _unit_steps(walk, widest)
@@ -81,7 +81,7 @@ def _unit_steps(walk: Layout, widest: int) -> list[tuple[Integer, Leaf]]:
         largest = LARGEST_EXTENT if steps else min(widest, LARGEST_EXTENT)
         pieces = next(n for n in range(1, extent + 1) if extent % n == 0 and extent // n <= largest)
         if pieces > LARGEST_EXTENT:
-            raise LayoutError(f"{extent} elements do not divide into pieces of at most {largest}")
+            raise LayoutError(f"{extent} elements cannot be divided into pieces of at most {largest}")
         steps.append((extent // pieces, stride))
         if pieces > 1 and len(steps) == 1:
             break
@@ -93,12 +93,12 @@ def _grouped(
 ) -> list[list[tuple[int, Basis]]]:
     """The steps, those taken together that follow each other in memory, as far as one mode of the box reaches."""
     if len(bases) != len(memory):
-        raise LayoutError("the box of a tensor map does not follow the modes of the tensor")
+        raise LayoutError("the box of a tensor map does not match the modes of the tensor")
     parts: list[list[tuple[int, Basis]]] = []
     last, reached = 1, None
     for (_, basis), (extent, stride) in zip(bases, memory, strict=True):
         if not isinstance(basis, Basis) or not isinstance(extent, int) or extent == 1:
-            raise LayoutError("the box of a tensor map does not follow the modes of the tensor")
+            raise LayoutError("the box of a tensor map does not match the modes of the tensor")
         most = widest if len(parts) == 1 else LARGEST_EXTENT
         if parts and isinstance(stride, int) and stride == reached and last * extent <= most:
             parts[-1].append((extent, basis))
@@ -123,7 +123,7 @@ def _box(parts: list[list[tuple[int, Basis]]]) -> Layout:
 
 def map_coordinates(remote: Layout, box: Layout, old_bits: int, new_bits: int) -> Layout:
     """The tensor's coordinate to that of the map: by elements of the map along its first mode, zero for what the map
-    does not reach. How far one step leads along a mode that modes of the tensor share is known only in the kernel.
+    does not reach. The extent of one step along a mode that modes of the tensor share is a run-time value.
 
     Raises:
         LayoutError: a dynamic stride does not count elements of the map.

@@ -112,7 +112,7 @@ def _coprofile(strides: Tuple) -> dict[int, list[Leaf]] | None:
 def coalesce_for(layout: Layout, strides: Tuple) -> Layout:
     """``layout`` simplified as far as a walk with these strides allows: whole, or within the modes that they name.
 
-    A last mode of extent one stays: a walk that goes past the end goes on with its stride.
+    A last mode of extent one stays: a traversal past the end continues with its stride.
     """
     by_mode = _coprofile(strides)
     if by_mode is None:
@@ -155,7 +155,7 @@ def _compose_tree(lhs: Layout, shape: Tuple, stride: Tuple, path: tuple[int, ...
 
 
 def _walk(lhs: Layout, extent: Integer, stride: Integer, path: tuple[int, ...]) -> Layout:
-    """Where ``extent`` elements, ``stride`` apart, lie in ``lhs``."""
+    """The layout of ``extent`` elements, ``stride`` apart, in ``lhs``."""
     if not isinstance(lhs.shape, tuple):
         return Layout(extent, scale(lhs.stride, stride))  # type: ignore[arg-type]
     *before, (_, last_stride) = flat_modes(lhs)

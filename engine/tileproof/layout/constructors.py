@@ -194,7 +194,7 @@ def local_partition(layout: AnyLayout, tiler: Layout, index: Integer) -> tuple[A
 
     Raises:
         LayoutError: the division fails, the tiler has more modes than the layout, its strides are not static, or the
-            index is no integer.
+            index is not an integer.
     """
     if not isinstance(index, int | Dynamic):
         raise LayoutError(f"local_partition takes the index of a worker, an integer, but got {show(index)}")

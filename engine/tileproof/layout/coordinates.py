@@ -1,7 +1,7 @@
 """Coordinates and offsets: evaluating a layout, counting through a shape, slicing.
 
 A shape accepts coordinates of three kinds: one integer (it counts colexicographically: the first mode runs fastest),
-one coordinate a mode, and anything between. The last mode has no upper end: counting goes on in it.
+one coordinate a mode, and anything between. The last mode is unbounded: counting continues in it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _arithmetic_tuple(step: Leaf, stride: Leaf) -> Tuple:
 
 
 def crd2idx(coord: Tuple, layout: AnyLayout | Tuple) -> Tuple:
-    """The offset of a coordinate, or with scaled-basis strides the coordinate it leads to. ``_`` counts as 0.
+    """The offset of a coordinate, or with scaled-basis strides the coordinate it maps to. ``_`` counts as 0.
 
     Instead of a layout a shape may be given: its compact, column-major layout.
 
@@ -151,7 +151,7 @@ def cosize(layout: AnyLayout, mode: Sequence[int] = ()) -> Integer:
     With scaled-basis strides it is the product of the spans along each mode of the coordinate.
 
     Raises:
-        LayoutError: the inner part of a composed layout is a layout, whose span says little about the whole.
+        LayoutError: the inner part of a composed layout is a layout, whose cosize is not that of the whole.
     """
     if isinstance(layout, ComposedLayout):
         if isinstance(layout.inner, Layout):

@@ -1,4 +1,4 @@
-"""Why an operation of the algebra has no result."""
+"""The errors of operations of the algebra without a result."""
 
 from __future__ import annotations
 

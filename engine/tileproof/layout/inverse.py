@@ -1,4 +1,4 @@
-"""Complement and inverses: what a layout leaves out, and how to undo it.
+"""Complement and inverses of layouts.
 
 With scaled-basis strides each mode of the coordinate that the layout steps along is treated on its own, and the result
 has the profile of that coordinate.
@@ -91,7 +91,7 @@ def complement(layout: Layout, cotarget: Tuple | None = None) -> Layout:
         cotarget = cosize(layout)
     if has_basis(layout.stride):
         return _complement_codomain(_by_codomain(layout, "complement"), cotarget, (), layout)
-    # The dialect looks at the strides of all modes at the top; within a single mode only those that move count.
+    # The dialect checks the strides of all modes at the top; within a single mode only non-zero ones count.
     moving = tuple(stride for _, stride in _moving(layout))
     strides = layout.stride if rank(layout) > 1 else moving
     if len(modes(strides)) > 1 and not is_static_tuple(strides):
@@ -107,7 +107,7 @@ def without_overlap(filled: Layout, layout: Layout) -> Layout:
     """The gaps that a layout leaves.
 
     Raises:
-        LayoutError: one of them is no gap: the layout reaches the same offsets in two of its modes.
+        LayoutError: one of them is not a gap: the layout reaches the same offsets in two of its modes.
     """
     for gap, stride in flat_modes(filled):
         if isinstance(gap, int) and gap <= 0:

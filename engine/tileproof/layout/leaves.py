@@ -1,6 +1,6 @@
 """Arithmetic on the leaves of a tuple: static integers, dynamic integers, scaled bases.
 
-A ``Dynamic`` leaf stands for every integer of its width that its divisor divides, and an operation on it answers with
+A ``Dynamic`` leaf is any integer of its width that its divisor divides, and an operation on it answers with
 the leaf that the ``cute`` dialect infers: the wider width of the two, and a divisor that holds for every value. The
 divisor is sound (a test enumerates small values) but, like the dialect's, not always the largest one that holds.
 """
@@ -57,7 +57,7 @@ def dynamic(*operands: Integer, div: int = 1) -> Dynamic:
 
 
 def _width(leaf: Integer) -> int:
-    """Bits that hold the leaf: a static one takes 32, or 64 where it must."""
+    """Bits that hold the leaf: a static one has 32, or 64 if required."""
     return leaf.width if isinstance(leaf, Dynamic) else 32 if -(2**31) <= leaf < 2**31 else 64
 
 
@@ -186,7 +186,7 @@ def absolute(leaf: Integer) -> Integer:
 
 
 def sign(leaf: Integer) -> int:
-    """-1, 0 or 1; a dynamic leaf counts as positive, since its sign says nothing about its divisor."""
+    """-1, 0 or 1; a dynamic leaf counts as positive, since its divisor does not depend on its sign."""
     return (leaf > 0) - (leaf < 0) if isinstance(leaf, int) else 1
 
 

@@ -1,6 +1,6 @@
 """Evaluating a layout at many indices in one call, with numpy where it is installed.
 
-numpy is no dependency of tileproof: it is imported when the first such call is made, and plain Python stands in for it.
+numpy is not a dependency of tileproof: it is imported at the first such call; plain Python is the fallback.
 """
 
 from __future__ import annotations

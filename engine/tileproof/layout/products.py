@@ -1,6 +1,6 @@
 """Products: a layout repeated. ``logical_product(A, B) = (A, complement(A, size(A) * cosize(B)) o B)``.
 
-The first mode of the result is ``A``, the second says where the copies of ``A`` lie, in the order of ``B``. The other
+The first mode of the result is ``A``, the second is the layout of the copies of ``A``, in the order of ``B``. The other
 products only arrange the modes:
 
     logical, zipped  (A, copies)
@@ -57,7 +57,7 @@ def _repeat(product: Callable[[Layout], Layout], block: AnyLayout) -> AnyLayout:
 
 
 def _copies(block: Layout, tiler: Layout) -> Layout:
-    """Where the copies of the block lie."""
+    """The layout of the copies of the block."""
     if has_basis(tiler.stride):
         raise LayoutError(
             f"the copies of a product follow integer strides, but got {tiler}",
@@ -65,7 +65,7 @@ def _copies(block: Layout, tiler: Layout) -> Layout:
             f"but got '!cute.layout<\"{tiler}\">'",
         )
     if tiler.shape == () or all(map(is_zero, leaves(tiler.stride))):
-        return tiler  # no copy lies anywhere else
+        return tiler  # there are no other copies
     if has_basis(block.stride) and not is_static_layout(tiler):
         raise LayoutError(
             f"a block with scaled-basis strides needs a static tiler, but got {tiler}",
@@ -100,7 +100,7 @@ def flat_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
 
 
 def blocked_product(block: AnyLayout, tiler: Layout) -> AnyLayout:
-    """``((block m, copies m), ...)``: whole blocks side by side. Raises as ``logical_product``."""
+    """``((block m, copies m), ...)``: contiguous blocks. Raises as ``logical_product``."""
     return _repeat(lambda part: blocked(part, tiler), block)
 
 
@@ -126,7 +126,7 @@ def _paired(block: Layout, tiler: Layout, first: str) -> Layout:
     padded, copies = append_to_rank(block, wanted, UNIT), append_to_rank(tiler, wanted, UNIT)
     pair = (padded, _copies(padded, copies))
     major, minor = pair if first == "block" else pair[::-1]
-    # As in the dialect, a lone leaf takes the whole of its partner; otherwise modes pair up one by one.
+    # As in the dialect, a single leaf pairs with the whole of its partner; otherwise modes pair up one by one.
     if not isinstance(major.shape, tuple):
         return concatenate([concatenate([major, minor])])
     if not isinstance(minor.shape, tuple) or rank(major) != rank(minor):

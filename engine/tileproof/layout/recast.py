@@ -42,7 +42,7 @@ def downcast(layout: AnyLayout, factor: int) -> AnyLayout:
     """Elements ``factor`` times as narrow: the mode of stride one grows, the other strides do.
 
     Raises:
-        LayoutError: scaled-basis strides, or a factor that a swizzle cannot take.
+        LayoutError: scaled-basis strides, or a factor that a swizzle does not support.
     """
     return _recast(layout, factor, 1)
 

@@ -83,7 +83,7 @@ def slice(value: Value, coord: Tuple) -> Value:
 
 
 def dice(value: Value, coord: Tuple) -> Value:
-    """The modes that do not face a wildcard: what ``slice`` drops.
+    """The modes that are not at a wildcard: those that ``slice`` drops.
 
     Raises:
         LayoutError: the profile of ``coord`` does not fit, ``coord`` is dynamic, or the value is a swizzle.

@@ -17,7 +17,7 @@ def check_swizzle(swizzle: Swizzle) -> Swizzle:
     """The swizzle itself.
 
     Raises:
-        LayoutError: the bits that it reads and those that it changes overlap, or lie beyond 64 bits.
+        LayoutError: the bits that it reads and those that it changes overlap, or are beyond 64 bits.
     """
     if abs(swizzle.shift) < swizzle.bits:
         raise LayoutError(

@@ -1,9 +1,9 @@
 """Tiled MMAs and tiled copies: a tensor divided among threads, each of which gets its values of every tile.
 
-An *atom* is one hardware instruction; a *thread-value layout* says for each of its operands which thread holds which
+An *atom* is one hardware instruction; a *TV layout* gives for each of its operands which thread holds which
 value: ``(thread, value)`` to an index in the tile. A *tiled* atom repeats the atom over more threads, and perhaps over
 more values of each, to cover a larger tile. Partitioning divides a tensor by that tile, composes what is within the
-tile with the thread-value layout, and leaves to slice at a thread: what is left is ``(values, rest m, rest n, ...)``.
+tile with the thread-value layout, and is then sliced at a thread: the rest is ``(values, rest m, rest n, ...)``.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class CopySide:
     Attributes:
         thread_values: ``(thread, value)`` of the tiled copy to an index in its tile, in the order of ``reference``.
         tiler: the tile.
-        reference: ``(thread, value)`` of one atom to what it copies, by which the tile is divided among the threads.
+        reference: ``(thread, value)`` of one atom to the elements it copies, by which the tile is partitioned.
         side: the same of this side.
     """
 
@@ -152,10 +152,10 @@ def partition_copy(layout: AnyLayout, side: CopySide, thread: Integer) -> tuple[
 
 
 def retile(layout: AnyLayout, thread_values: Layout, tiler: Tile, values: Integer) -> AnyLayout:
-    """What one thread holds for a tiled MMA, divided as a tiled copy takes it: ``((value, rest), rest m, rest n)``.
+    """The fragment of one thread of a tiled MMA, divided for a tiled copy: ``((value, rest), rest m, rest n)``.
 
     Args:
-        values: how many one atom of the copy takes.
+        values: the number per atom of the copy.
 
     Raises:
         LayoutError: the values do not fall into atoms.
@@ -211,7 +211,7 @@ def bulk_partition(
 
 
 def copy_of_addresses(addresses: Layout, data: Layout) -> tuple[Layout, Tile]:
-    """The tiled copy that takes ``(thread, value)`` to these addresses of a tensor: its thread-value layout and tile.
+    """The tiled copy that maps ``(thread, value)`` to these addresses of a tensor: its TV layout and tile.
 
     Raises:
         LayoutError: the addresses are not all in the tensor, or the tensor has elements at one address.

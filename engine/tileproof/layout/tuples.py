@@ -94,10 +94,10 @@ def has_wildcard(value: Tuple) -> bool:
 
 
 def mode_at(value: Tuple, path: tuple[int, ...], what: str = "mode") -> Tuple:
-    """The mode that a path of indices leads to.
+    """The mode at a path of indices.
 
     Raises:
-        LayoutError: an index is out of range, or the path goes on below a leaf.
+        LayoutError: an index is out of range, or the path continues below a leaf.
     """
     for level, index in enumerate(path):
         if level and not isinstance(value, tuple):
@@ -130,7 +130,7 @@ def product_each(value: Tuple) -> Tuple:
 
 
 def _arithmetic(name: str, function: Callable[[Integer, Integer], Integer], a: Tuple, b: Tuple) -> Tuple:
-    """An arithmetic-tuple operation: congruent modes combine, missing modes and a lone static zero stand for zero.
+    """An arithmetic-tuple operation: congruent modes combine, missing modes and a single static zero count as zero.
 
     As in the dialect, an operand without a counterpart is kept as it is, under subtraction and division too.
     """
@@ -197,7 +197,7 @@ def _refuse_zeros(verb: str, a: Tuple, b: Tuple) -> None:
 def ceil_div(a: Tuple, b: Tuple) -> Tuple:
     """How many tiles ``b`` cover ``a``: leaf by leaf, rounded up; modes without a counterpart stay whole.
 
-    A single ``b`` against a tuple divides the modes one after another, each taking what the ones before have left.
+    A single ``b`` against a tuple divides the modes one after another, each by the quotient of the previous one.
 
     Raises:
         LayoutError: ``b`` has more modes than ``a``, or an extent of zero.

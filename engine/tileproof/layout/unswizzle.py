@@ -1,4 +1,4 @@
-"""Slicing a swizzled layout: where what is left does not mix the bits that the swizzle mixes, it is a plain layout
+"""Slicing a swizzled layout: if the rest does not mix the bits that the swizzle mixes, it is a plain layout
 again.
 
 Fixing a coordinate fixes bits of the offset. If the rest of the layout varies only bits that the swizzle changes (Z),
@@ -39,7 +39,7 @@ class Bits:
     width: int = 32
 
     def value(self, mask: int = -1) -> Integer:
-        """What a mask leaves of the offset."""
+        """The offset under a mask."""
         if self.varying & mask == 0:
             return self.ones & mask
         some = (self.ones | self.varying) & mask
@@ -61,7 +61,7 @@ def bits_of(offset: Integer) -> Bits:
 
 
 def bits_at(coord: Tuple, shape: Tuple, stride: Tuple) -> Bits | None:
-    """The bits of the offset at which a coordinate leads, or None where carries may mix them."""
+    """The offset bits of a coordinate, or None if carries may mix them."""
     if isinstance(coord, tuple):
         found: Bits | None = Bits(0)
         for part in zip(coord, tuple_modes(shape), tuple_modes(stride), strict=True):
@@ -95,7 +95,7 @@ def _together(a: Bits | None, b: Bits | None) -> Bits | None:
 def slice_swizzled(
     swizzle: Swizzle, offset: Integer, rest: Layout, start: Integer, bits_of_start: Bits | None = None
 ) -> tuple[AnyLayout, Integer]:
-    """What ``rest``, sliced out at ``start``, is under ``swizzle``: a layout and the offset at which it starts.
+    """``rest``, sliced out at ``start``, under ``swizzle``: a layout and the offset at which it starts.
 
     Args:
         bits_of_start: which bits of a dynamic start vary, where that is known.
@@ -132,8 +132,8 @@ def _around(swizzle: Swizzle, fixed: Bits, inside: int, rest: Layout) -> tuple[A
 
 
 def carries(fixed: Bits, rest: Layout) -> bool:
-    """May adding up the start and the modes of the rest carry from bit to bit? Then bits cannot be told apart."""
-    taken = fixed.ones | max(fixed.varying, 0)  # of a start of which only a divisor is known, nothing is taken
+    """May adding up the start and the modes of the rest carry from bit to bit? Then bits cannot be separated."""
+    taken = fixed.ones | max(fixed.varying, 0)  # of a start with only a known divisor, nothing is used
     for extent, stride in flat_modes(rest):
         if isinstance(extent, int) and isinstance(stride, int) and extent > 1:
             last = (extent - 1) * abs(stride)

@@ -1,4 +1,4 @@
-"""The values of the layout algebra: what the text of a layout, a shape, a coordinate or a tile denotes.
+"""The values of the layout algebra: layouts, shapes, coordinates and tiles.
 
 A *tuple* is a hierarchy of leaves. It is a plain Python ``tuple`` of tuples, and a leaf is one of
 

@@ -59,7 +59,7 @@ class _Box:
     """What a bulk tensor copy writes.
 
     Attributes:
-        start: bytes from the start of the allocation; None where only the kernel knows.
+        start: bytes from the start of the allocation; None if it is a run-time value.
         tensor_map: None where it is not known.
     """
 
@@ -155,7 +155,7 @@ class _Run:
     def scaled(
         self, instruction: dict[str, Scalar], ctas: int, in_memory: bool, block: re.Match[str] | None
     ) -> dict[str, Scalar]:
-        """What the rules on the block-scaled atoms of the IR judge."""
+        """The facts for the rules on the block-scaled atoms of the IR."""
         names = ("M", "N", "a.type", "b.type", "sparse")
         found = {name: instruction[name] for name in names}
         kind, sparse = instruction["kind"], instruction["sparse"] == ".yes"
@@ -174,9 +174,9 @@ class _Run:
         return found
 
     def shape(self, instruction: dict[str, Scalar], ctas: int, in_memory: bool) -> dict[str, Scalar] | None:
-        """What the rules on the atoms of the IR judge, of an instruction without scale factors."""
+        """The facts for the rules on the atoms of the IR, of an instruction without scale factors."""
         table = self.book.tables.get(("umma", self.contract))
-        if table is None:  # the reference pages tell no K of a kind
+        if table is None:  # the reference pages have no K of a kind
             return None
         row = table.rows.get((str(instruction.get("a.type")),))
         column = table.column("k")
@@ -251,7 +251,7 @@ class _Run:
         starts: list[int],
         start: int | None,
     ) -> str | None:
-        """Where a descriptor is not that of what TMA wrote; None where it is, or where that is not known.
+        """The mismatch of a descriptor with the layout that TMA wrote; None if there is none, or it is not known.
 
         Args:
             starts: where the boxes begin in the allocation, ascending; none where that is not known of all.
@@ -293,7 +293,7 @@ class _Run:
 def _boxes(tensor_map: TensorMap, rows: int, major: str, starts: list[int]) -> tuple[Layout, list[int]] | None:
     """The layout ``(mn,k)`` of the boxes that hold the rows of one instruction, and where such layouts begin.
 
-    One box may hold them all; else as many boxes as it takes lie at equal distances. None where neither is so.
+    One box may hold them all; else as many boxes as needed at equal distances. None otherwise.
     """
     assert tensor_map.box is not None and tensor_map.bits is not None, "asked before"
     inner, outer = tensor_map.box[:2]
@@ -321,7 +321,7 @@ def _starts(rest: Layout | None, bits: int) -> set[int]:
 
 
 def _any_code(book: Rulebook, contract: str, word: Word, name: str) -> int:
-    """Some code of a field, at its place: stands for one that is not known."""
+    """Some code of a field, at its place, for an unknown one."""
     one = next(f for f in word.fields if f.name == name)
     if isinstance(one.value, Lookup):
         table = book.tables[one.value.table, contract]

@@ -211,7 +211,7 @@ def _at_pointer(
 
 
 def _mismatch(book: Rulebook, one: Made, atom: str, role: str) -> str | None:
-    """How the operand of an atom is not what a descriptor covers: rows, bytes of K, and the major."""
+    """The mismatch of an operand of an atom with a descriptor: rows, bytes of K, and the major."""
     node = atom_node(atom)
     known = operand_of(book, node, role) if node is not None else None
     width = _operand_bits(book, node, role) if node is not None else None
@@ -224,7 +224,7 @@ def _mismatch(book: Rulebook, one: Made, atom: str, role: str) -> str | None:
         return f"the atom reads {role} {major[1:].upper()}-major, the descriptor is {one.major[1:].upper()}-major"
     if columns * width % (one.extents[1] * one.bits):
         whole, part = columns * width / 8, one.extents[1] * one.bits / 8
-        return f"the atom reads {whole:g} bytes of K, which are no multiple of the descriptor's {part:g}"
+        return f"the atom reads {whole:g} bytes of K, which is not a multiple of the descriptor's {part:g}"
     return None
 
 
@@ -237,7 +237,7 @@ def _operand_bits(book: Rulebook, atom: Node, role: str) -> int | None:
 
 
 def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
-    """What the rules on operands in shared memory judge."""
+    """The facts for the rules on operands in shared memory."""
     generation = "." + one.word.partition(".")[0]
     values: dict[str, Scalar] = {"generation": generation, "major": one.major}
     values |= {"alignment": one.pointer.alignment // 8, "whole_alignment": one.whole}

@@ -1,6 +1,6 @@
 """Integers of which some bits are known before the kernel runs: constants folded through the arithmetic of the IR.
 
-A descriptor that a kernel assembles has an address in it that only the linker knows, and fields around it that are
+A descriptor that a kernel assembles has an address in it that the linker determines, and fields around it that are
 constants. So a value is a set of known bits, and the memory whose address is among the rest.
 """
 
@@ -64,10 +64,10 @@ _WIDTH = re.compile(r"\bi(\d+)$")
 
 
 def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:
-    """What is known of the value ``name``.
+    """The known bits of the value ``name``.
 
     Args:
-        places: where pointers lead to; without it nothing is known of addresses but the allocation.
+        places: the places of pointers; without it nothing is known of addresses but the allocation.
     """
     origin = scope.get(name)
     if origin is None or origin.argument or depth > _DEEPEST:
@@ -249,7 +249,7 @@ def _assembled(book: Rulebook, operands: list[Known]) -> Known:
 
 
 def memory_of(name: str, scope: Scope, operations: Operations) -> Operation | None:
-    """The allocation that an address leads into, however it is offset; None where it is not known."""
+    """The allocation of an address, with any offset; None if it is not known."""
     origin = origin_of(name, scope, operations)
     if origin is None or origin.argument or operations.step(origin.operation.name) != "allocate":
         return None

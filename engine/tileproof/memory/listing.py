@@ -18,10 +18,10 @@ class Listed:
     """One descriptor of a file.
 
     Attributes:
-        operand: ``A`` or ``B``; None where the operation does not say.
+        operand: ``A`` or ``B``; None if the operation does not determine it.
         swizzle: ``0``, ``32``, ``64``, ``128`` or ``128b32``; None where no descriptor is known.
         lbo, sbo: bytes; None where they are known only in the kernel.
-        value: the 64 bits at address 0; None where some of them are not static: then ``reason`` says which.
+        value: the 64 bits at address 0; None if some of them are not static: ``reason`` has them.
     """
 
     file: str
@@ -78,7 +78,7 @@ def _listed(book: Rulebook, contract: str, file: str, line: int, column: int, on
         return Listed(file, line, column, one.operand, None, None, None, None, str(error))
     swizzle = spelled(book, known.swizzle)
     if one.absolute:
-        reason = "bits 16-29 are the absolute address of the next buffer, known only in the kernel"
+        reason = "bits 16-29 are the absolute address of the next buffer, a run-time value"
         return Listed(file, line, column, one.operand, swizzle, None, known.sbo, None, reason)
     offset = one.layout.offset if isinstance(one.layout, ComposedLayout) else 0
     if offset != 0 and not isinstance(offset, int):

@@ -1,7 +1,7 @@
-"""What shares shared memory: the fields of an allocation, the operands of an MMA, and those who write and who read.
+"""Users of shared memory: the fields of an allocation, the operands of an MMA, writers and readers.
 
 Memory may be used twice: an epilogue lays its output out where the operands were, with another swizzle. So a reader is
-wrong only where *nobody* writes its memory as it reads it, and two operands only where one MMA reads both.
+an error only if *no* writer uses its layout, and two operands only where one MMA reads both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
 _TENSORS = "cute.memref."  # accesses to elements of a tensor, not of a pointer
-# Operations on addresses in shared memory that neither read nor write what lies there as a tensor.
+# Operations on addresses in shared memory that neither read nor write a tensor there.
 _HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect")
 _OPAQUE = ("llvm.", "nvvm.", "func.", "ptr.", "memref.", "vector.", "cute_nvgpu.arch.", "cuda.")
 _NAMED = ".memory"  # of the enum `memory_name`; the text is the kernel's own name
@@ -33,7 +33,7 @@ _LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: n
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Somebody who reads or writes shared memory.
+    """A reader or writer of shared memory.
 
     Attributes:
         swizzle: of byte addresses; None where there is none.
@@ -175,7 +175,7 @@ class _Run:
             collision = first_collision(layout)
             if collision is not None:
                 here, there = (show(idx2crd(index, layout.shape)) for index in collision)
-                spelled = {"injective": f"{here} and {there} are one place in {layout}"}
+                spelled = {"injective": f"{here} and {there} have one offset in {layout}"}
                 yield Facts("shared_operand", {"injective": ".no"}, spelled, {}, span)
 
     def handovers(self) -> Iterator[Facts]:
@@ -218,7 +218,7 @@ def _meet(one: Place, other: Place) -> bool:
 
 
 def _extent(place: Place) -> tuple[int, int] | None:
-    """The bytes that a place may have: those of its view, or else of the field that a pointer leads to."""
+    """The bytes that a place may have: those of its view, or else of the field that a pointer points to."""
     view = place.view
     if view is not None:
         return (view.start, view.start + view.size) if view.start is not None and view.size is not None else None

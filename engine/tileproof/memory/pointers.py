@@ -1,8 +1,8 @@
-"""Where in shared memory a value is: in which allocation, how far from its start, and as what it was laid out there.
+"""The place of a value in shared memory: the allocation, the offset from its start, and the layout there.
 
 A kernel allocates shared memory, offsets a pointer into it, gives the pointer a swizzle and a layout, and then cuts,
 groups and partitions that *view* until one thread or one instruction has its part. The parts keep the view's swizzle.
-Where in the view a part lies is often known only in the kernel; where the view itself lies hardly ever is not. So a
+The place of a part in the view is often a run-time value; that of the view itself hardly ever is. So a
 place remembers both: the view, and, where it is known, its own start.
 """
 
@@ -29,7 +29,7 @@ class View:
     """A layout given to a pointer.
 
     Attributes:
-        start: bytes from the start of the allocation; None where only the kernel knows.
+        start: bytes from the start of the allocation; None if it is a run-time value.
         size: bytes that it spans; None where that is not static.
         swizzle: of byte addresses; one that swizzles nothing is None.
         alignment: of its first address, in bytes, as its type promises.
@@ -55,8 +55,8 @@ class Place:
     """A pointer, or a tensor, in shared memory.
 
     Attributes:
-        start: bytes from the start of the allocation; None where only the kernel knows.
-        view: what it is a part of; None for a pointer that nothing was laid out at yet.
+        start: bytes from the start of the allocation; None if it is a run-time value.
+        view: the view it is a part of; None for a pointer without a layout.
     """
 
     allocation: Operation

@@ -19,7 +19,7 @@ from tileproof.rulebase.book import Rulebook
 
 @dataclass(frozen=True, slots=True)
 class TensorMap:
-    """What a tensor map says of shared memory.
+    """The shared-memory side of a tensor map.
 
     Attributes:
         swizzle: a member of the enum ``tensor_map_swizzle``.

@@ -1,8 +1,8 @@
-"""MLIR modules as frozen values: operations, blocks, regions, and where each of them stands in the text.
+"""MLIR modules as frozen values: operations, blocks, regions, and the position of each in the text.
 
 Operations are read structurally. What every operation has (results, name, operands, attributes, regions, the types it
 mentions) is kept apart; what only the operation itself understands (the words of its custom syntax) stays text. So an
-operation of a dialect that nobody here has heard of is carried like any other.
+operation of an unknown dialect is kept like any other.
 
 Values compare by content and ignore places, so that ``parse(print(parse(text))) == parse(text)`` is a law.
 """
@@ -154,12 +154,12 @@ class Module:
             yield from operation.walk()
 
     def with_items(self, items: tuple[Alias | Operation, ...]) -> Module:
-        """The module with other contents; it no longer stands for a source text."""
+        """The module with other contents; it has no source text any more."""
         return replace(self, items=items, source=None, types={})
 
     @property
     def text(self) -> str:
-        """The source text; empty where the module no longer stands for one."""
+        """The source text; empty if the module has none any more."""
         return self.source.text if self.source is not None else ""
 
     def __str__(self) -> str:

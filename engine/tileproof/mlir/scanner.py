@@ -1,10 +1,10 @@
 """MLIR text to ``ir.Module``: a scanner for the shape of the text.
 
-The cost of reading IR lies in its tens of thousands of tokens, so statements and brackets are found by hand; the pieces
+The cost of reading IR is in its tens of thousands of tokens, so statements and brackets are found by hand; the pieces
 that carry meaning, types and layouts, are parsed by their grammars, each distinct text once (``tileproof.syntax``).
 ``grammar/ir.lark`` defines the same shape as a grammar, and a test holds the two together over real files.
 
-Faults do not stop the scanner: they are collected, the statement is skipped, and reading goes on at the next one.
+Faults do not stop the scanner: they are collected, the statement is skipped, and reading continues at the next one.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ class _Reader:
         return " " if i < len(self.kinds) and i and self.starts[i] != self.ends[i - 1] else ""
 
     def top(self, i: int, stop: int) -> Iterable[int]:
-        """Tokens of a range that stand outside brackets; an opening bracket stands for its group."""
+        """Tokens of a range outside brackets; an opening bracket represents its group."""
         while i < stop:
             yield i
             i = self.match.get(i, i) + 1 if self.kinds[i] == OPEN else i + 1
@@ -373,7 +373,7 @@ class _Reader:
         written = words[name].partition("<")[0]
         op = written if "." in written else f"{dialect}.{written}"
         if op == f"builtin.{written}" and written not in _BUILTIN:
-            raise _Fault(f"'{written}' is no operation: expected its dialect, a dot and its name", name)
+            raise _Fault(f"'{written}' is not an operation: expected dialect.name", name)
         i = name + 1
         operands: list[str] = []
         arguments: list[Argument] = []
@@ -411,7 +411,7 @@ class _Reader:
             elif kind == LABEL:
                 successors.append(word)
             elif kind == CLOSE:
-                raise _Fault(f"'{word}' closes nothing", i)
+                raise _Fault(f"unmatched '{word}'", i)
             i += 1
         tail = self.slice(begin, i)
         pieces.append(" " + tail if tail and regions else tail)
@@ -490,7 +490,7 @@ class _Reader:
 
 def _small(digits: str, token: int) -> int:
     if not digits.isdigit() or len(digits) > 6:
-        raise _Fault(f"'{digits[:20]}' is no count of results", token)
+        raise _Fault(f"'{digits[:20]}' is not a number of results", token)
     return int(digits)
 
 

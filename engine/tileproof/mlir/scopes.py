@@ -1,4 +1,4 @@
-"""Which operation a name stands for, at each operation of a module.
+"""The operation of each name, at each operation of a module.
 
 Names of values are unique along a path of nested regions only: two branches may both call a value ``%46``. So a walk
 carries what is visible, and forgets a region's names when it leaves it.

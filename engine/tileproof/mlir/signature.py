@@ -1,7 +1,7 @@
-"""What an operation says of its own types: which of those it writes are of operands, which of results.
+"""The types in the text of an operation: which are of operands, which of results.
 
-The generic form says all of it. The custom forms say some of it, each operation its own part: ``cute.make_layout``
-prints its result's type, ``cute.slice`` those of its operands. A form that is not understood says nothing.
+The generic form has all of them. The custom forms have some, each operation its own part: ``cute.make_layout``
+prints its result's type, ``cute.slice`` those of its operands. An unknown form gives none.
 """
 
 from __future__ import annotations

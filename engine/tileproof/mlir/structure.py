@@ -1,4 +1,4 @@
-"""What the structured operations leave unsaid: the terminators that a custom form does not print."""
+"""Implicit parts of structured operations: the terminators that a custom form does not print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLIR text to tokens, brackets paired and the beginnings of statements told.
+"""MLIR text to tokens, brackets paired and the beginnings of statements marked.
 
 One regular expression cuts the tokens; a dialect type with all its parameters is one of them. Where a statement of the
 custom form ends is a question that only the operation's own parser can answer in MLIR. Here the line break decides: a
@@ -78,7 +78,7 @@ class Tokens:
 
 
 def tokenise(text: str) -> Tokens:
-    """Cut a text. What is no token of MLIR becomes a fault."""
+    """Split a text into tokens. Text that is not a token of MLIR becomes a fault."""
     tokens = Tokens(text)
     kinds, starts, ends, words, leads = tokens.kinds, tokens.starts, tokens.ends, tokens.words, tokens.leads
     types = tokens.types
@@ -117,7 +117,7 @@ def _bad_character(character: str) -> str:
 
 
 def match_brackets(tokens: Tokens) -> None:
-    """Pair brackets, and say which have no partner. A line that starts a statement closes what was left open."""
+    """Pair brackets, and report unmatched ones. A line that starts a statement closes what was left open."""
     stack: list[int] = []
     kinds, words, leads, match = tokens.kinds, tokens.words, tokens.leads, tokens.match
 
@@ -139,7 +139,7 @@ def match_brackets(tokens: Tokens) -> None:
                 match[stack.pop()] = i
             else:
                 span = Span(tokens.starts[i], tokens.ends[i])
-                tokens.faults.append(Fault(f"'{words[i]}' closes nothing", span))
+                tokens.faults.append(Fault(f"unmatched '{words[i]}'", span))
     if stack:  # one cause: the text ends too early
         around = f", nor are {len(stack) - 1} around it" if len(stack) > 1 else ""
         span = Span(tokens.starts[stack[-1]], tokens.ends[stack[-1]])
@@ -151,7 +151,7 @@ def starts_statement(tokens: Tokens, i: int, inside: bool = False, after_fault: 
 
     Args:
         inside: within brackets, where less is sure.
-        after_fault: behind a broken statement, whose last token says nothing about what follows.
+        after_fault: after a broken statement, whose last token does not determine the next one.
     """
     kinds, words = tokens.kinds, tokens.words
     if i and words[i - 1] in _GOES_ON and not after_fault:

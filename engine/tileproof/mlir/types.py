@@ -13,7 +13,7 @@ from tileproof.base.records import dataclass
 
 
 class Kind(Enum):
-    """What a node of a type's text is."""
+    """The kind of a node of a type's text."""
 
     TYPE = "type"  # !cute.ptr<...>, vector<...>, f16: text is the name, children the parameters
     DIMS = "dims"  # 64x128x16

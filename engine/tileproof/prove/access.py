@@ -1,7 +1,7 @@
-"""``aligned`` and ``conflict-free``: what a vector access, or a warp's, meets in memory.
+"""``aligned`` and ``conflict-free``: alignment and bank conflicts of a vector access of a thread or a warp.
 
-An access takes ``vector`` elements that follow one another along a mode of the layout, the *run*. It works where these
-elements lie side by side, the first at a multiple of so many bytes: a swizzle whose base is too low tears them apart.
+An access has ``vector`` consecutive elements along a mode of the layout, the *run*. It works where these
+elements are contiguous, the first at a multiple of so many bytes: a swizzle with too low a base separates them.
 
 A warp's access is made in *phases* of so many lanes, which the hardware serves together where no bank has to give two
 different words. Here the lanes are neighbours along a second mode, the *rows*.
@@ -39,7 +39,7 @@ class Banks:
 
 @dataclass(frozen=True, slots=True)
 class AccessFault:
-    """What is wrong with a phase: the lane and element that lie elsewhere, or the lanes that meet in a bank.
+    """What is wrong with a phase: the lane and element at another address, or the lanes that conflict in a bank.
 
     Attributes:
         degree: into how many accesses the phase falls; 1 where an access is torn or misaligned.
@@ -58,7 +58,7 @@ class Accesses:
 
     Attributes:
         what: leaf coordinates to bit addresses.
-        run, rows: the positions of the leaves along which the elements of an access and the lanes lie.
+        run, rows: the positions of the leaves of the elements of an access and of the lanes.
         vector: elements an access.
         bits: of an element.
         align: that the address of an access is a multiple of, in bytes.
@@ -110,7 +110,7 @@ class Accesses:
 
     @property
     def _period(self) -> int | None:
-        """The period of all that is asked, in bits; None where there is none to tell."""
+        """The period of the question, in bits; None if there is none."""
         found = 8 * self.align
         if self.banks is not None:
             found = max(found, 8 * self.banks.count * self.banks.width)
@@ -222,7 +222,7 @@ class Accesses:
     def _unit(self, banks: Banks) -> tuple[int, int]:
         """Accesses meet where they are different units with one remainder: (bits of a unit, units in a row of banks).
 
-        An aligned access of several words takes neighbouring banks, all or none of which it shares with another.
+        An aligned access of several words uses neighbouring banks, all or none of which it shares with another.
         """
         wide = max(self.vector * self.bits, 8 * banks.width)
         return wide, 8 * banks.count * banks.width // wide
@@ -275,7 +275,7 @@ class Accesses:
         told |= other
         told["expected_byte"] = address(start + fault.element * self.bits)
         message = (
-            f"the access at {told['coordinate']} is torn: its element {fault.element} is at byte "
+            f"the access at {told['coordinate']} is not contiguous: its element {fault.element} is at byte "
             f"{told['other_byte']}, not at {told['expected_byte']}"
         )
         return Refuted(by, message, told)
@@ -336,7 +336,7 @@ class Accesses:
 
         Returns:
             For each name in ``inner`` (``0``: the first position) its number in the chunk and the leaf coordinates; of
-            the run the conditions under which the last position lies outside, of the rows those under which all lie
+            the run the conditions under which the last position is outside, of the rows those under which all are
             inside.
         """
         leaves = self._leaves(places)
@@ -408,6 +408,6 @@ def positions(what: Map, mode: int) -> range:
     """
     shape = what.shape if isinstance(what.shape, tuple) else (what.shape,)
     if not 0 <= mode < len(shape):
-        raise LayoutError(f"there is no mode {mode}: the shape has {len(shape)}")
+        raise LayoutError(f"no mode {mode}: the shape has {len(shape)}")
     start = sum(len(list(flat(part))) for part in shape[:mode])
     return range(start, start + len(list(flat(shape[mode]))))

@@ -18,7 +18,7 @@ class BadQuestion(ValueError):
 
 
 def ask(question: Callable[..., Claim], *arguments: Any, seconds: float, smt2: Path | None) -> tuple[str, Verdict]:
-    """What is claimed, and the verdict. With ``smt2`` the question is also written there, for another solver.
+    """The claim and the verdict. With ``smt2`` the question is also written there, for another solver.
 
     Raises:
         BadQuestion: the question makes no sense, or the file cannot be written.
@@ -37,12 +37,12 @@ def ask(question: Callable[..., Claim], *arguments: Any, seconds: float, smt2: P
 
 
 def status(verdict: Verdict) -> int:
-    """The exit status: 0 proved, 1 refuted, and 1 where it is unknown, which is no success."""
+    """The exit status: 0 proved, 1 refuted, and 1 if unknown."""
     return 0 if isinstance(verdict, Proved) else 1
 
 
 def as_json(statement: str, verdict: Verdict) -> str:
-    """One object; what a verdict does not have is null."""
+    """One object; missing parts are null."""
     found: dict[str, object] = dict.fromkeys(
         ("verdict", "by", "statement", "message", "counterexample", "reason", "values")
     )
@@ -58,7 +58,7 @@ def as_json(statement: str, verdict: Verdict) -> str:
 
 
 def as_text(statement: str, verdict: Verdict) -> Iterator[str]:
-    """The verdict in a line, and below it what was found."""
+    """The verdict in a line, followed by its values."""
     match verdict:
         case Proved(by, full, values):
             yield f"proved by {by}: {full}"

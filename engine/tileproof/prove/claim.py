@@ -105,14 +105,14 @@ def _by_solver(claim: Claim, seconds: float) -> Verdict:
     script = claim.script()
     answer, model, reason = solve(script.text(), script.variables, seconds)
     if answer is Answer.UNKNOWN:
-        return Unknown(f"Z3 gave up after {seconds:g} s ({reason}); --timeout gives it more time")
+        return Unknown(f"Z3 gave no answer within {seconds:g} s ({reason}); increase --timeout")
     if answer is Answer.UNSATISFIABLE:
         vacuous = _not_vacuous(claim.facts, seconds) if claim.facts.assumptions else None
         return vacuous or Proved("z3", claim.statement + for_all(claim.facts), {})
     values = values_of(model, claim.facts)
     refuted = claim.at(values).replayed(model)
     if refuted is None:
-        return Unknown("the counterexample of Z3 does not hold when it is worked out on integers: please report this")
+        return Unknown("the counterexample of Z3 does not hold on integers: please report this")
     return replace(refuted, by="z3", counterexample={**claim.facts.shown(values), **refuted.counterexample})
 
 

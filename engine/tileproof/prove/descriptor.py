@@ -1,4 +1,4 @@
-"""``prove descriptor``: is there a descriptor that says what a layout says, and is a given one it?"""
+"""``prove descriptor``: whether a descriptor encodes a layout, and whether a given one does."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def question(
     value: str | None = None,
     solve: bool = False,
 ) -> Asked:
-    """What the texts of a question mean.
+    """Parse the texts of a question.
 
     Args:
         layout: a layout, or a memory reference of the IR.
-        element: in shared memory, by its name in PTX or in the IR; needed where the layout is no memory reference.
+        element: in shared memory, by its name in PTX or in the IR; required if the layout is not a memory reference.
 
     Raises:
         BadQuestion: a text that means nothing.
@@ -80,28 +80,28 @@ def question(
     """
     name = operand_name.upper()
     if name not in ("A", "B"):
-        raise BadQuestion(f"an operand is A or B, not '{operand_name}'")
+        raise BadQuestion(f"the operand must be A or B, not '{operand_name}'")
     of_bytes: Swizzle | None = None
     found: object
     if layout.startswith("!"):
         memory = read_type(layout)
         if not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
-            raise BadQuestion(f"'{layout}' is no memory reference")
+            raise BadQuestion(f"'{layout}' is not a memory reference")
         found, of_bytes, element = memory.layout, memory.iterator.swizzle, element or memory.iterator.element
     else:
         found = parse_layout(layout)
     if not isinstance(found, Layout | ComposedLayout):
-        raise BadQuestion(f"'{layout}' is no layout")
+        raise BadQuestion(f"'{layout}' is not a layout")
     try:
         check_value(found)
     except LayoutError as fault:
-        raise BadQuestion(f"'{layout}' is no layout: {fault}") from None
+        raise BadQuestion(f"'{layout}' is not a layout: {fault}") from None
     if element is None:
-        raise BadQuestion("the element type is needed: --element f16")
+        raise BadQuestion("missing element type: use --element, such as --element f16")
     if swizzle is not None:
         given = parse_layout(swizzle)
         if not isinstance(given, Swizzle):
-            raise BadQuestion(f"'{swizzle}' is no swizzle: S<3,4,3>")
+            raise BadQuestion(f"'{swizzle}' is not a swizzle such as S<3,4,3>")
         of_bytes = given
     bits = _bits(book, element)
     if (
@@ -119,7 +119,7 @@ def question(
         try:
             word = int(value, 0)
         except ValueError:
-            raise BadQuestion(f"'{value}' is no descriptor: 0x4000004000010000") from None
+            raise BadQuestion(f"'{value}' is not a descriptor such as 0x4000004000010000") from None
     return Asked(atom, name, found, bits, of_bytes, word, solve)
 
 
@@ -129,7 +129,7 @@ def _bits(book: Rulebook, element: str) -> int:
     known = book.enums["element"].by_spelling.get(element, member)
     width = rows[known,][0] if (known,) in rows else element_bits(element) if _CONTAINER.fullmatch(element) else None
     if not isinstance(width, int):
-        raise BadQuestion(f"no element type is called '{element}'")
+        raise BadQuestion(f"unknown element type '{element}'")
     return width
 
 
@@ -156,7 +156,7 @@ def write_smt2(path: Path, answer: DescriptorAnswer) -> None:
     from tileproof.prove import questions  # noqa: PLC0415  what the question itself does not need
 
     if answer.compared is None:
-        raise BadQuestion("there are no two layouts to compare, so there is nothing to write for a solver")
+        raise BadQuestion("no two layouts to compare: nothing to write for a solver")
     one, other = map(str, answer.compared)
     claim = questions.equivalent(one, other)
     try:
@@ -174,7 +174,7 @@ def atom_operand(book: Rulebook, asked: Asked) -> tuple[str, str, tuple[int, int
     node = atom_node(asked.atom if asked.atom.startswith("!") else f"!{asked.atom}")
     known = operand_of(book, node, asked.operand) if node is not None else None
     if known is None:
-        raise BadQuestion(f"'{asked.atom}' is no MMA atom that reads {asked.operand} by a descriptor")
+        raise BadQuestion(f"'{asked.atom}' is not an MMA atom that reads {asked.operand} through a descriptor")
     return known
 
 
@@ -272,7 +272,7 @@ def _solved(
         statement = f"{tile.layout} is canonical, {form.major[1:]}-major with the swizzle {spelled(book, form.swizzle)}"
         return _proved(book, statement, found, whole), (tile.layout, found.canonical)
     tried = tuple(attempts)
-    return _refuted(book, f"no canonical layout is {tile.layout}", tried, tile.bits), _nearest(tile, tried)
+    return _refuted(book, f"{tile.layout} is not a canonical layout", tried, tile.bits), _nearest(tile, tried)
 
 
 def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
@@ -284,7 +284,9 @@ def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile:
     try:
         given = bitfields.unpack(book, contract, found.word, value)
     except bitfields.PackError as error:
-        return Refuted("algebra", f"{value:#x} is no {found.word}: {error}", {"field": "", "given": hex(value)})
+        return Refuted(
+            "algebra", f"{value:#x} is not a valid {found.word}: {error}", {"field": "", "given": hex(value)}
+        )
     wanted: dict[str, Scalar] = found.facts
     wrong = [
         name for name in given if name != "address" and name not in found.unread and given[name] != wanted.get(name)
@@ -322,7 +324,7 @@ def _word(book: Rulebook, value: Scalar) -> Known:
 
 
 def _first_wrong(book: Rulebook, found: OperandDescriptor, tile: Tile, given: dict[str, Scalar]) -> dict[str, Known]:
-    """The first coordinate that the given descriptor leads elsewhere."""
+    """The first coordinate that the given descriptor maps elsewhere."""
     swizzle, lbo, sbo = given["swizzle"], given["lbo"], given["sbo"]
     assert isinstance(swizzle, str) and isinstance(lbo, int) and isinstance(sbo, int)
     for form in canonical_forms(book, found.major, swizzle):

@@ -101,7 +101,7 @@ class Equivalent:
 
     def _refuted_by_size(self) -> Refuted:
         sizes: Told = {"size_1": whole(self.first.size), "size_2": whole(self.second.size)}
-        message = f"the domains differ: one has {sizes['size_1']} coordinates, the other {sizes['size_2']}"
+        message = f"the domains differ: {sizes['size_1']} and {sizes['size_2']} coordinates"
         return Refuted("algebra", message, sizes)
 
     def _refuted(self, index: int, by: str) -> Refuted:
@@ -115,7 +115,7 @@ class Equivalent:
                 address(value) if self.bits else offset(what, value)
             )
         unit = "byte" if self.bits else "offset"
-        message = f"at index {index} one leads to {told[f'{unit}_1']}, the other to {told[f'{unit}_2']}"
+        message = f"at index {index} the first gives {told[f'{unit}_1']}, the second {told[f'{unit}_2']}"
         return Refuted(by, message, told)
 
     def at(self, values: Values) -> Equivalent:
@@ -149,7 +149,7 @@ class Equivalent:
             index = model["x"]
         else:
             found = self._refined
-            assert found is not None, "sizes agree for all values, and the shapes were split alike"
+            assert found is not None, "the sizes are equal for all values, and the shapes were split alike"
             leaves = found[0]
             index = self.first.with_leaves(leaves).index([model.get(f"c{i}", 0) for i in range(len(leaves))])
         one, other = (what.value(what.digits(index)) for what in (self.first, self.second))
@@ -177,7 +177,7 @@ def _on_common_axes(one: Map, other: Map) -> tuple[Map, Map]:
     if one.axes == other.axes:
         return one, other
     if any(what.axes == ((),) and not _stays_at_zero(what) for what in (one, other)):
-        raise LayoutError("one layout leads to offsets, the other to coordinates")
+        raise LayoutError("one layout maps to offsets, the other to coordinates")
     axes = tuple(sorted({*one.axes, *other.axes} - {()}))
     return on_axes(one, axes), on_axes(other, axes)
 

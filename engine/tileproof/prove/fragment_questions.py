@@ -1,4 +1,4 @@
-"""``prove fragment`` and ``prove gemm``: what is asked, found and answered about who holds what."""
+"""``prove fragment`` and ``prove gemm``: questions and answers about fragments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SAME = {"D": "C", "METADATA": "E"}
 
 @dataclass(frozen=True)
 class FragmentAnswer:
-    """A verdict, and what it is about.
+    """A verdict and its subject.
 
     Attributes:
         about: the layout and its tile, where there is one.
@@ -71,12 +71,12 @@ def fragment(
     copy: str | None = None,
     major: str = "k",
 ) -> FragmentAnswer:
-    """Who holds what of one operand, and whether that is so.
+    """The fragment of one operand, and its proof.
 
     Args:
         atom: a type of the IR, a PTX opcode or instruction, or the name of a fragment in the rule files.
         role: A, B, C or D, E (metadata), SFA, SFB, T (tensor memory), S, D of a copy.
-        given: ``FACT=VALUE``, for what the opcode does not say.
+        given: ``FACT=VALUE``, for facts that are not in the opcode.
         layout: a layout of one's own, to be compared with the true one.
         copy: an ldmatrix or stmatrix, to be compared with the operand.
         major: the contiguous mode in shared memory, for ``copy``.
@@ -106,7 +106,7 @@ def fragment(
 
 
 def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (), layout: str | None = None) -> str:
-    """What ``fragment`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+    """The question of ``fragment`` for an atom that is not tiled, as SMT-LIB 2: satisfiable if refuted.
 
     Raises:
         BadQuestion: there is no such atom, operand, fact or layout.
@@ -126,26 +126,26 @@ def question(book: Rulebook, atom: str, role: str, *, given: Sequence[str] = (),
 
 
 def gemm_question(book: Rulebook, atom: str, given: Sequence[str] = ()) -> str:
-    """What ``gemm`` asks of an atom that is not tiled, as SMT-LIB 2: satisfiable where the answer is no.
+    """The question of ``gemm`` for an atom that is not tiled, as SMT-LIB 2: satisfiable if refuted.
 
     Raises:
-        BadQuestion: there is no such atom or fact, or it is not known who holds what.
+        BadQuestion: there is no such atom or fact, or its fragments are not known.
     """
     from tileproof.prove import ownership  # noqa: PLC0415  a verdict needs none of it
 
     try:
         return ownership.multiplying(_of_an_atom(book, atom, given).fragments).text()
     except Missing:
-        raise BadQuestion("this is no MMA of known M, N and K") from None
+        raise BadQuestion("not an MMA with known M, N and K") from None
     except KeyError as role:
-        raise BadQuestion(f"it is not known who holds what of {role.args[0]}") from None
+        raise BadQuestion(f"the fragment of {role.args[0]} is not known") from None
 
 
 def gemm_of_layouts_question(a: str, b: str, d: str) -> str:
-    """What ``gemm_of_layouts`` asks, as SMT-LIB 2.
+    """The question of ``gemm_of_layouts``, as SMT-LIB 2.
 
     Raises:
-        BadQuestion: one of them is no layout, or extents are dynamic and differ.
+        BadQuestion: one of them is not a layout, or extents are dynamic and differ.
     """
     from tileproof.prove import ownership  # noqa: PLC0415
 
@@ -182,7 +182,7 @@ def gemm_of_layouts(a: str, b: str, d: str) -> FragmentAnswer:
     """Do three layouts form a GEMM?
 
     Raises:
-        BadQuestion: one of them is no layout.
+        BadQuestion: one of them is not a layout.
     """
     return FragmentAnswer(prove.composes(*map(_layout, (a, b, d))), {})
 
@@ -203,7 +203,7 @@ def _of_tiled(mma: TiledMma, role: str, layout: str | None) -> FragmentAnswer:
 
 
 def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | str]) -> Found:
-    """The fragments of what a text names.
+    """The fragments of the atom or opcode in a text.
 
     Raises:
         BadQuestion: it names nothing whose fragments a rule file has.
@@ -218,13 +218,13 @@ def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | 
         facts: Facts = {**defaults, **_typed(book, named.schema.name, given, named.schema.fields)}
         found = fragments_of(book, named, facts)
         if found is None:
-            raise BadQuestion(f"'{text}' needs more facts: {', '.join(named.schema.fields)}")
+            raise BadQuestion(f"'{text}' requires more facts: {', '.join(named.schema.fields)}")
         return Found(text.strip(), found, named.sources)
     words = text.strip().removesuffix(";").split()
     opcode_text = next((word for word in words if not word.startswith("@")), "")
     opcode = read_opcode(book, opcode_text)
     if opcode.declaration is None or opcode.faults:
-        raise BadQuestion(opcode.faults[0].stated.message if opcode.faults else f"'{text}' is no instruction")
+        raise BadQuestion(opcode.faults[0].stated.message if opcode.faults else f"'{text}' is not an instruction")
     schema = opcode.declaration.schema
     values: Facts = {**opcode.values, **_typed(book, schema, given, book.schemas[schema].fields)}
     for declaration, facts in declared(book, schema, values, contract):
@@ -232,14 +232,14 @@ def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | 
             found = fragments_of(book, declaration, facts)
             if found is not None:
                 return Found(declaration.types[0], found, declaration.sources)
-    raise BadQuestion(f"no rule file says who holds what of '{opcode_text}'")
+    raise BadQuestion(f"no fragment is declared for '{opcode_text}'")
 
 
 def _of_type(book: Rulebook, text: str, contract: str) -> Found:
     """The fragments of a type of the IR: those of the type itself, then those that its facts give."""
     atom = read_type(text if text.startswith("!") else "!" + text)
     if not isinstance(atom, Atom):
-        raise BadQuestion(f"'{text}' is no atom")
+        raise BadQuestion(f"'{text}' is not an atom")
     name = atom.node.text.lstrip("!")
     own = fragments(atom.node) if contract == "ptx" else None
     sources = book.fragments[name].sources if own is not None else ()
@@ -262,7 +262,7 @@ def _of_type(book: Rulebook, text: str, contract: str) -> Found:
                 )
                 sources = (*sources, *other.sources)
     if own is None:
-        raise BadQuestion(f"no rule file says who holds what of '{text}'")
+        raise BadQuestion(f"no fragment is declared for '{text}'")
     return Found(name, own, sources)
 
 
@@ -272,9 +272,7 @@ def _operand(found: Found, role: str) -> FragmentOperand:
     if wanted not in operands:
         wanted = _SAME.get(wanted, wanted)
     if wanted not in operands:
-        raise BadQuestion(
-            f"nothing says who holds what of {role} of '{found.name}': it has {', '.join(sorted(operands))}"
-        )
+        raise BadQuestion(f"'{found.name}' has no fragment of {role}: it has {', '.join(sorted(operands))}")
     return operands[wanted]
 
 
@@ -285,15 +283,15 @@ def _matrices(book: Rulebook, text: str, bits: int | None) -> prove.Matrices:
     own, rows, columns = (facts.get(name) for name in ("bits", "rows", "columns"))
     role = "D" if "ldsm" in found.name else "S" if "stsm" in found.name else ""
     if not role or not isinstance(own, int) or not isinstance(rows, int) or not isinstance(columns, int):
-        raise BadQuestion(f"'{text}' is no ldmatrix and no stmatrix")
+        raise BadQuestion(f"'{text}' is neither ldmatrix nor stmatrix")
     width = bits or own
     if (width > own and own != 16) or width > 32:
-        raise BadQuestion(f"elements of {width} bits are not what '{text}' moves")
+        raise BadQuestion(f"'{text}' does not move elements of {width} bits")
     declaration = book.fragments[found.name]
     try:
         held = operand(book, declaration, role, {**facts, "bits": width}).layout
     except (Missing, LayoutError) as fault:
-        raise BadQuestion(f"elements of {width} bits are not what '{text}' moves: {fault}") from None
+        raise BadQuestion(f"'{text}' does not move elements of {width} bits: {fault}") from None
     return prove.Matrices(text.split(maxsplit=1)[0], held, width, rows * columns * own // prove.ROW_BITS)
 
 
@@ -337,9 +335,9 @@ def _layout(text: str) -> Layout:
     try:
         value = evaluate(text)
     except (SyntaxFault, LayoutError) as fault:
-        raise BadQuestion(f"'{text}' is no layout: {fault}") from None
+        raise BadQuestion(f"'{text}' is not a layout: {fault}") from None
     if not isinstance(value, Layout):
-        raise BadQuestion(f"'{text}' is no layout")
+        raise BadQuestion(f"'{text}' is not a layout")
     return value
 
 
@@ -348,7 +346,7 @@ def _given(given: Sequence[str]) -> dict[str, Scalar | str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise BadQuestion(f"--set takes FACT=VALUE, not '{text}'")
+            raise BadQuestion(f"--set requires FACT=VALUE, not '{text}'")
         found[name.strip()] = value.strip()
     return found
 
@@ -362,13 +360,13 @@ def _typed(book: Rulebook, schema: str, given: Mapping[str, Any], fields: Mappin
             raise BadQuestion(f"'{schema}' has no fact '{name}'")
         if isinstance(domain, Bounded):
             if not str(text).isdecimal():
-                raise BadQuestion(f"{name} is a number, not '{text}'")
+                raise BadQuestion(f"{name} must be a number, not '{text}'")
             typed[name] = int(text)
         else:
             member = f".{str(text).removeprefix('.')}"
             if member not in book.enums[domain.enum].members:
                 raise BadQuestion(
-                    f"'{text}' is no {domain.enum}: {', '.join(m[1:] for m in book.enums[domain.enum].members)}"
+                    f"'{text}' is not in {domain.enum}: {', '.join(m[1:] for m in book.enums[domain.enum].members)}"
                 )
             typed[name] = member
     return typed
@@ -390,7 +388,7 @@ def as_json(answer: FragmentAnswer) -> str:
 
 
 def as_text(answer: FragmentAnswer) -> Iterator[str]:
-    """The verdict in one sentence, then what belongs to it, one a line."""
+    """The verdict in one sentence, then its values, one per line."""
     values: Mapping[str, Known] = {}
     match answer.verdict:
         case Proved(by, statement, values):

@@ -1,8 +1,8 @@
-"""Proofs about who holds what: fragments, and the instructions that fill and drain them.
+"""Proofs about fragments, and the instructions that load and store them.
 
-All of this is static: it is decided by algebra or by looking at every element. A layout whose steps, taken in
+All of this is static: it is decided by algebra or by enumeration. A layout whose steps, taken in
 order, are 1 and then each the product of the extents before it reaches every number once; only where that fails are the
-elements looked at one by one, for the first that shows it. A step of 0 is a broadcast that the layout states: what lies
+elements enumerated, for the first counterexample. A step of 0 is a broadcast that the layout states: what lies
 along it is the same, and the claim is about one of them.
 """
 
@@ -48,7 +48,7 @@ def covers(operand: FragmentOperand) -> Verdict:
         )
     most = max(count, elements, *map(_count, modes(operand.flat)))
     if most > _LARGEST:
-        return Unknown(f"{most} elements are too many to look at one by one")
+        return Unknown(f"{most} elements are too many to enumerate")
     holders: dict[int, tuple[int, int]] = {}
     for thread, value, number in _places(operand.flat):
         if number in holders:
@@ -66,7 +66,7 @@ def covers(operand: FragmentOperand) -> Verdict:
             )
         if operand.tile and not 0 <= number < elements:
             place = dict(zip(_names(operand), _split(number, operand.tile), strict=True))
-            message = f"value {value} of thread {thread} lies outside the tile {_shape(operand.tile)}"
+            message = f"value {value} of thread {thread} is outside the tile {_shape(operand.tile)}"
             return Refuted(ENUMERATION, message, {**place, "thread": thread, "value": value})
         holders[number] = (thread, value)
     if not operand.partial:
@@ -103,9 +103,9 @@ def agrees(given: Layout, true: FragmentOperand) -> Verdict:
         own, flat = flattened(given, true.tile), true.flat
         own_modes, true_modes = modes(own), modes(flat)
     except (Missing, LayoutError) as fault:
-        return Unknown(f"{given} is no layout of threads and values: {fault}")
+        return Unknown(f"{given} is not a TV layout: {fault}")
     if len(own_modes) != 2:
-        return Unknown(f"{given} has {len(own_modes)} modes, a thread-value layout has two")
+        return Unknown(f"{given} has {len(own_modes)} modes, a TV layout has two")
     for what, mine, theirs in zip(("threads", "values"), own_modes, true_modes, strict=True):
         if size(mine) != size(theirs):
             counts: dict[str, Known] = {f"given_{what}": _count(mine), f"true_{what}": _count(theirs)}
@@ -113,7 +113,7 @@ def agrees(given: Layout, true: FragmentOperand) -> Verdict:
             return Refuted(ENUMERATION, message, {**counts, **_first_difference(own, flat, true)})
     difference = _first_difference(own, flat, true)
     if difference:
-        message = f"thread {difference['thread']} holds another element as its value {difference['value']}"
+        message = f"value {difference['value']} of thread {difference['thread']} is a different element"
         return Refuted(ENUMERATION, message, difference)
     return Proved(ENUMERATION, f"the layout is that of {true.role}", {"layout": str(true.layout)})
 
@@ -140,7 +140,7 @@ def _first_difference(own: Layout, flat: Layout, true: FragmentOperand) -> dict[
 
 @dataclass(frozen=True)
 class Matrices:
-    """What a warp moves with one ldmatrix or stmatrix.
+    """The elements that a warp moves with one ldmatrix or stmatrix.
 
     Attributes:
         held: ``(lane, value)`` to the number of an element, counted through the rows of the first matrix, then of the
@@ -197,7 +197,7 @@ def moves(matrices: Matrices, fragment: FragmentOperand, major: str) -> Verdict:
             if given != tuple(wanted):
                 return Refuted(
                     ENUMERATION,
-                    f"{name} gives lane {lane} another element as value {value} than {role} has there",
+                    f"value {value} of lane {lane} differs between {name} and {role}",
                     {"lane": lane, "value": value, "given": given, "true": tuple(wanted)},
                 )
     places = tuple(origins[key] for key in sorted(origins))
@@ -215,11 +215,11 @@ def gemm(found: Fragments) -> Verdict:
     try:
         m, n, k = found.shape()
     except Missing:
-        return Unknown("this is no MMA of known M, N and K")
+        return Unknown("not an MMA with known M, N and K")
     operands = {role: found.operands.get(role) for role in ("A", "B", "C")}
     for role, operand in operands.items():
         if operand is None:
-            return Unknown(f"it is not known who holds what of {role}")
+            return Unknown(f"the fragment of {role} is not known")
     a, b, c = (operand for operand in operands.values() if operand is not None)
     kept = a.tile[1]
     extents = {"A": (a.tile[:2], (m, kept)), "B": (b.tile[:2], (n, k)), "C": (c.tile[:2], (m, n))}
@@ -228,7 +228,7 @@ def gemm(found: Fragments) -> Verdict:
             message = f"A, B and C fail to form a gemm: {role} is {_shape(tile)}, not {_shape(wanted)}"
             return Refuted(ALGEBRA, message, {"operand": role, "extents": tuple(tile), "expected": wanted})
     if kept not in (k, k // 2) or (kept != k and "E" not in found.operands):
-        message = f"A, B and C fail to form a gemm: A has {kept} columns, B {k} rows, and nothing says which they are"
+        message = f"A, B and C fail to form a gemm: A has {kept} columns, B {k} rows"
         return Refuted(ALGEBRA, message, {"operand": "A", "extents": tuple(a.tile), "expected": (m, k)})
     for role in ("A", "B", "C", *(role for role in ("E", "SFA", "SFB") if role in found.operands)):
         verdict = covers(found.operands[role])
@@ -236,7 +236,7 @@ def gemm(found: Fragments) -> Verdict:
             return verdict
     copies = prod(a.tile[2:])
     if not copies == prod(b.tile[2:]) == prod(c.tile[2:]):
-        return Refuted(ALGEBRA, "A, B and C are of different numbers of MMAs", {"A": a.tile, "B": b.tile, "C": c.tile})
+        return Refuted(ALGEBRA, "A, B and C have different numbers of MMAs", {"A": a.tile, "B": b.tile, "C": c.tile})
     return Proved(
         ALGEBRA, f"A, B and C are a gemm of {m} x {n} x {k}", {"M": m, "N": n, "K": k, "kept": kept, "mmas": copies}
     )
@@ -269,7 +269,7 @@ def composes(a: Layout, b: Layout, d: Layout) -> Verdict:
 
 
 def differs(page: Fragments, role: str, true: FragmentOperand) -> Verdict:
-    """Is what a reference page says of one thread's share of an operand the hardware's map?
+    """Whether the per-thread layout of a reference page is that of the hardware.
 
     A refutation has the numbers of elements by the page's own count, by its layout and in truth, and the first value
     of thread 0 at which the layouts differ.
@@ -293,17 +293,17 @@ def differs(page: Fragments, role: str, true: FragmentOperand) -> Verdict:
                 found["true"] = tuple(_split(theirs, true.tile))
                 break
     if not found:
-        return Unknown(f"the page says nothing of {role}")
+        return Unknown(f"the page does not define {role}")
     wrong_count = isinstance(counted, int) and counted != have
     if wrong_count or "value" in found or "page_layout_elements" in found:
         if "value" in found:
-            message = f"the page has another element as value {found['value']} of thread 0"
+            message = f"value {found['value']} of thread 0 is a different element on the page"
         elif wrong_count:
             message = f"the page counts {counted} elements of {role} per thread, the hardware {have}"
         else:
             message = f"the page's layout has {found['page_layout_elements']} elements, {role} has {have} per thread"
         return Refuted(ENUMERATION, message, found)
-    return Proved(ENUMERATION, f"the page says of {role} what the hardware does", found)
+    return Proved(ENUMERATION, f"the page and the hardware agree on {role}", found)
 
 
 # -------------------------------------------------------------------------------------------------- arithmetic
@@ -311,9 +311,9 @@ def differs(page: Fragments, role: str, true: FragmentOperand) -> Verdict:
 
 def _claim(operand: FragmentOperand) -> str:
     if not operand.tile:
-        return f"{operand.role} holds every element without a gap"
-    how = "no element twice" if operand.partial else "every element once"
-    return f"the threads hold of {operand.role}, {_shape(operand.tile)}, {how}"
+        return f"{operand.role} covers every element without a gap"
+    how = "no element twice" if operand.partial else "each element once"
+    return f"the fragments of {operand.role} ({_shape(operand.tile)}) hold {how}"
 
 
 def _once(flat: Layout) -> tuple[list[tuple[int, int]], int]:
@@ -370,7 +370,7 @@ def _count(layout: Layout) -> int:
 
 
 def _names(operand: FragmentOperand) -> tuple[str, ...]:
-    """What the modes of a coordinate are called; without a tile there is one number."""
+    """The names of the modes of a coordinate; without a tile there is one number."""
     if not operand.tile:
         return ("element",)
     first = COORDINATES.get(operand.role, ("row", "column"))

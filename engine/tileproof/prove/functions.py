@@ -1,4 +1,4 @@
-"""The claims as functions; ``tileproof.prove`` says what they are."""
+"""The claims as functions; ``tileproof.prove`` describes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tileproof.prove.parse import AnyText
 __all__ = ["aligned", "bijective", "conflict_free", "covers", "decide", "equivalent", "injective"]
 
 TIMEOUT = 10.0
-"""Seconds that Z3 may spend."""
+"""Time limit of Z3 in seconds."""
 
 Element = str | int | None
 """An element type by its name in PTX or in the IR, or its bits."""
@@ -27,12 +27,12 @@ def equivalent(
     assume: Iterable[str] = (),
     timeout: float = TIMEOUT,
 ) -> Verdict:
-    """Do two layouts lead to one value at each index?
+    """Whether two layouts have the same value at each index.
 
     Compared are element offsets (or coordinates), and byte addresses where one is a memory reference with a swizzle.
 
     Args:
-        element: the element type of what is no memory reference.
+        element: the element type of a layout that is not a memory reference.
         assume: relations of dynamic leaves, such as ``m == 16*n``, ``ld >= m`` or ``d % 32 == 1``.
         timeout: seconds that Z3 may spend.
 
@@ -45,7 +45,7 @@ def equivalent(
 def injective(
     layout: AnyText, *, element: Element = None, assume: Iterable[str] = (), timeout: float = TIMEOUT
 ) -> Verdict:
-    """Do no two coordinates lead to one value? Arguments and errors are those of ``equivalent``."""
+    """Whether no two coordinates have the same value. Arguments and errors are those of ``equivalent``."""
     return decide(questions.injective(layout, element, tuple(assume)), timeout)
 
 
@@ -118,11 +118,11 @@ def conflict_free(
 
     Args:
         access: ``ldmatrix.x4``, ``stmatrix.x2``, ``ld.shared.b32``, ``st.shared.v4.b32``, ... Of a matrix access the
-            layout is that of the tile, rows and columns, and every 8x8 matrix in it is asked about; of the others it
-            is a thread-value layout that leads to offsets.
-        tv: the thread-value layout, where ``layout`` is that of the memory: it leads to the index of an element of
+            layout is that of the tile, rows and columns, and every 8x8 matrix in it is checked; of the others it
+            is a TV layout that maps to offsets.
+        tv: the TV layout, if ``layout`` is that of the memory: it maps to the index of an element of
             ``layout``, or to its coordinate.
-        mode: of the tile, along which a row of a matrix lies.
+        mode: of the tile, along which the rows of a matrix run.
 
     Other arguments and errors are those of ``aligned``.
     """

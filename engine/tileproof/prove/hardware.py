@@ -1,4 +1,4 @@
-"""What the rule files say of element types and of shared memory's banks."""
+"""Element types and shared-memory banks, from the rule files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _integer(table: Table, key: str, column: str) -> int | None:
 
 
 def access(name: str) -> WarpAccess:
-    """The access that a name such as ``ldmatrix.x4`` or ``ld.shared.v4.b32`` stands for.
+    """The access that a name such as ``ldmatrix.x4`` or ``ld.shared.v4.b32`` means.
 
     Raises:
         LayoutError: there is none.
@@ -55,7 +55,7 @@ def access(name: str) -> WarpAccess:
         key = f".b{int(found[1] or 1) * int(found[2])}"
     width = None if found is None else _integer(phases, key, "bytes")
     if found is None or width is None:
-        raise LayoutError(f"'{name}' is no access to shared memory that is known; there are {FORMS}, ...")
+        raise LayoutError(f"unknown shared-memory access '{name}'; use {FORMS}, ...")
     lanes, rows = _integer(phases, key, "lanes"), _integer(phases, key, "rows")
     number, bank = _integer(banks, ".shared", "banks"), _integer(banks, ".shared", "bytes")
     assert lanes is not None and rows is not None and number is not None and bank is not None
@@ -76,5 +76,5 @@ def element_bits(element: str | int | None) -> int | None:
     bits = _integer(table, member, "bits")
     if bits is None:
         names = ", ".join(name[1:] for name in enum.members)
-        raise LayoutError(f"there is no element type '{element}'; there are {names}")
+        raise LayoutError(f"unknown element type '{element}'; use {names}")
     return bits

@@ -183,7 +183,7 @@ class Map:
         return replace(self, stages=(*self.stages, Scale(factor, 0)))
 
     def after(self, *stages: Stage) -> Map:
-        """The map with more stages behind it."""
+        """The map followed by more stages."""
         found = [*self.stages]
         start = self.start
         for stage in stages:

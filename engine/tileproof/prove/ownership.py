@@ -1,4 +1,4 @@
-"""What is asked about fragments, as questions for a solver: ``--smt2`` of ``prove fragment`` and ``prove gemm``."""
+"""Claims about fragments as questions for a solver: ``--smt2`` of ``prove fragment`` and ``prove gemm``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def multiplying(found: Fragments) -> Script:
     """That A, B and C of an MMA form a GEMM, as ``prove.fragments.gemm`` has it.
 
     Raises:
-        KeyError: it is not known who holds what of A, B or C.
-        Missing: this is no MMA of known M, N and K.
+        KeyError: the fragment of A, B or C is not known.
+        Missing: this is not an MMA with known M, N and K.
     """
     m, n, k = found.shape()
     a, b, c = (found.operands[role] for role in "ABC")
@@ -71,13 +71,13 @@ def composing(a: Layout, b: Layout, d: Layout) -> Script:
         if isinstance(one, int) and isinstance(other, int):
             faults.append(_unlike(script, one, other))
         elif one != other:
-            raise ValueError("extents are dynamic and differ: there is no question to write")
+            raise ValueError("the extents are dynamic and differ: no query to write")
     script.require(any_of(faults))
     return script
 
 
 def _plane(operand: FragmentOperand) -> tuple[int, ...]:
-    """Rows and columns; 0 for what there is not."""
+    """Rows and columns; 0 for a missing one."""
     return (*operand.tile, 0, 0)[:2]
 
 

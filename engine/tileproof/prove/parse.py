@@ -1,4 +1,4 @@
-"""What the user asks about: a layout, or a memory reference of the IR, as a map with named dynamic leaves.
+"""The layout or memory reference of a question, as a map with named dynamic leaves.
 
 Three texts are read: a layout (``(8,64):(64,1)``), a composed layout (``S<3,3,3> o 0 o (8,64):(64,1)``), whose swizzle
 acts on element indices, and a memory reference (``!cute.memref<f16, smem, align<128>, S<3,4,3>, "(8,64):(64,1)">``),
@@ -33,7 +33,7 @@ Name = tuple[str | None, bool]
 
 @dataclass(frozen=True)
 class MemoryLayout:
-    """A layout with what is known of the memory that it lies in.
+    """A layout with the known properties of its memory.
 
     Attributes:
         text: as it is printed in statements.
@@ -66,9 +66,9 @@ class MemoryLayout:
             LayoutError: there is no element type, or the layout maps to coordinates.
         """
         if self.bits is None:
-            raise LayoutError("addresses need an element type: give --element, such as --element f16")
+            raise LayoutError("missing element type for addresses: use --element, such as --element f16")
         if len(self.elements.start) != 1:
-            raise LayoutError(f"{self.text} leads to coordinates, not to addresses")
+            raise LayoutError(f"{self.text} maps to coordinates, not to addresses")
         stages: list[Stage] = [] if base is None else [Scale(1, times(base.number, 8))]
         if self.swizzle is not None:
             stages.append(Swizzle(self.swizzle.bits, self.swizzle.base + 3, self.swizzle.shift))
@@ -78,16 +78,14 @@ class MemoryLayout:
         """The map to element offsets with the swizzle of the pointer, which must move whole elements.
 
         Raises:
-            LayoutError: it does not, or elements are no power of two of bits.
+            LayoutError: it does not, or the bits of an element are not a power of two.
         """
         if self.swizzle is None or self.swizzle.bits == 0:
             return self.elements
         assert self.bits is not None
         power = self.bits.bit_length() - 1
         if self.bits != 1 << power or self.swizzle.base + 3 < power:
-            raise LayoutError(
-                f"the swizzle {self.swizzle} of byte addresses does not move elements of {self.bits} bits"
-            )
+            raise LayoutError(f"the byte-address swizzle {self.swizzle} splits elements of {self.bits} bits")
         on_elements = Swizzle(self.swizzle.bits, self.swizzle.base + 3 - power, self.swizzle.shift)
         return self.elements.after(on_elements)
 
@@ -100,17 +98,17 @@ def base_of(alignment: int, period: int) -> Symbol | None:
 
 
 def facts(operands: Iterable[MemoryLayout], assume: Iterable[str] = (), base: Symbol | None = None) -> LeafFacts:
-    """What is known of the dynamic leaves of all operands together.
+    """The known properties of the dynamic leaves of all operands.
 
     Raises:
-        LayoutError: one name stands for leaves of different kinds, or an assumption cannot be read.
+        LayoutError: one name is used for leaves of different kinds, or an assumption cannot be read.
     """
     symbols: dict[str, Symbol] = {}
     for operand in operands:
         for symbol in operand.symbols:
             known = symbols.setdefault(symbol.name, symbol)
             if (known.div, known.most) != (symbol.div, symbol.most):
-                raise LayoutError(f"{symbol.name} has two types: give leaves that differ different names")
+                raise LayoutError(f"{symbol.name} has two types: use different names for different leaves")
             symbols[symbol.name] = replace(known, least=max(known.least, symbol.least))
     if base is not None:
         symbols[base.name] = base
@@ -129,13 +127,13 @@ def read(
 
     Args:
         beside: the operand whose dynamic leaves this one's share: by name, and those without a name in their order.
-        bits: of an element, where the text is no memory reference.
+        bits: of an element, if the text is not a memory reference.
         swizzle: of byte addresses, likewise.
         align: of the base address in bytes, likewise.
 
     Raises:
         SyntaxFault: the text cannot be read.
-        LayoutError: it is no layout, or not well-formed.
+        LayoutError: it is not a layout, or malformed.
     """
     names: list[Name] = []
     value: object = what
@@ -155,9 +153,9 @@ def read(
     check_value(value)
     pointer = _swizzle(swizzle)
     if pointer is not None and bits is None:
-        raise LayoutError("a swizzle of byte addresses needs an element type: give --element, such as --element f16")
+        raise LayoutError("missing element type for a byte-address swizzle: use --element, such as --element f16")
     if align is not None and (align < 1 or align & (align - 1)):
-        raise LayoutError(f"an alignment is a power of two, not {align}")
+        raise LayoutError(f"the alignment must be a power of two, not {align}")
     elements, symbols = _map(value, _Namer(names, beside.symbols if beside else ()))
     shown = _SPACE.sub(" ", what.strip()) if isinstance(what, str) else str(what)
     return MemoryLayout(shown, elements, symbols, bits, pointer, align)
@@ -183,7 +181,7 @@ def _reference(
 
     kind = read_type(text if text.startswith("!cute.") else f"!cute.{text}")
     if not isinstance(kind, Tensor) or not isinstance(kind.iterator, Pointer):
-        raise LayoutError(f"this is no memory reference that can be read: {text}")
+        raise LayoutError(f"invalid memory reference: {text}")
     pointer = kind.iterator
     return (
         kind.layout,
@@ -213,7 +211,7 @@ class _Namer:
                 known = self.symbols.get("?" + name) or self.beside.get("?" + name)
                 symbol = known if known and bare else Symbol("?" + name, leaf.div, 0, _most(leaf))
                 if known is not None and (known.div, known.most) != (symbol.div, symbol.most):
-                    raise LayoutError(f"{symbol.name} has two types: give leaves that differ different names")
+                    raise LayoutError(f"{symbol.name} has two types: use different names for different leaves")
             least = max(least, self.symbols[symbol.name].least if symbol.name in self.symbols else 0)
             self.symbols[symbol.name] = replace(symbol, least=least)
             return symbol.number
@@ -247,13 +245,13 @@ def _map(value: Layout | ComposedLayout, namer: _Namer) -> tuple[Map, tuple[Symb
     elif isinstance(value.inner, Layout):
         extents, steps = list(flat(namer.profile(value.inner.shape))), _strides(namer, value.inner.stride)
         if any(path for path, _ in steps):
-            raise LayoutError(f"the inner layout {value.inner} must lead to offsets, not to coordinates")
+            raise LayoutError(f"the inner layout {value.inner} must map to offsets, not to coordinates")
         stages = [Inner(tuple(zip(extents, (step for _, step in steps), strict=True)))]
     starts = _start(namer, value.offset, ())
     shape, strides = namer.profile(value.outer.shape), _strides(namer, value.outer.stride)
     result = _summed(shape, strides, starts)
     if stages and len(result.start) != 1:
-        raise LayoutError(f"the inner part {value.inner} needs an integer, not a coordinate")
+        raise LayoutError(f"the inner part {value.inner} requires an integer, not a coordinate")
     return replace(result, stages=tuple(stages)), tuple(namer.symbols.values())
 
 
@@ -285,9 +283,9 @@ def _summed(shape: Profile, strides: list[Step], starts: list[Step]) -> Map:
     paths = sorted({path for path, _ in [*strides, *starts] if path})
     plain = any(step != 0 for path, step in [*strides, *starts] if not path)
     if paths and plain:
-        raise LayoutError("integer strides and scaled bases do not mix")
+        raise LayoutError("integer strides and scaled-basis strides cannot be mixed")
     if any(a != b and b[: len(a)] == a for a in paths for b in paths):
-        raise LayoutError("one scaled basis steps along a mode, another along a part of it")
+        raise LayoutError("one scaled basis is along a mode, another along a part of it")
     axes: list[tuple[int, ...]] = [*paths] or [()]
     leaves = tuple(
         Leaf(extent, tuple(step if path == axis or (not paths and not path) else 0 for axis in axes))

@@ -29,7 +29,7 @@ def _bits(element: Element) -> int | None:
 
     bits = element_bits(element)
     if bits is not None and not 1 <= bits <= 1024:
-        raise LayoutError(f"an element has 1 to 1024 bits, not {bits}")
+        raise LayoutError(f"an element must have 1 to 1024 bits, not {bits}")
     return bits
 
 
@@ -41,7 +41,7 @@ def equivalent(first: AnyText, second: AnyText, element: Element = None, assume:
 
 
 def injective(layout: AnyText, element: Element = None, assume: Texts = ()) -> Reaches:
-    """That no two coordinates lead to one value."""
+    """That no two coordinates have the same value."""
     return reach.injective(read(layout, _bits(element)), assume)
 
 
@@ -77,13 +77,13 @@ def aligned(
     operand = read(layout, _bits(element), swizzle, align)
     bits = _element(operand)
     if vector < 1:
-        raise LayoutError(f"an access takes at least one element, not {vector}")
+        raise LayoutError(f"an access must have at least one element, not {vector}")
     if size is None:
         size = vector * bits // 8
         if size < 1 or vector * bits % 8 or size & (size - 1):
-            raise LayoutError(f"{vector} elements of {bits} bits are no power of two of bytes: say --bytes")
+            raise LayoutError(f"{vector} elements of {bits} bits are not a power of two of bytes: use --bytes")
     if size < 1 or size & (size - 1):
-        raise LayoutError(f"an alignment is a power of two of bytes, not {size}")
+        raise LayoutError(f"the alignment must be a power of two of bytes, not {size}")
     base = base_of(operand.align, max(size, operand.window)) if operand.align is not None else None
     what = operand.addresses(base)
     run = positions(what, _contiguous(operand) if mode is None else mode)
@@ -121,7 +121,7 @@ def conflict_free(
     bits = _element(memory)
     vector, left = divmod(8 * how.width, bits)
     if left or vector < 1:
-        raise LayoutError(f"{how.name} moves {how.width} bytes a lane, which are no whole elements of {bits} bits")
+        raise LayoutError(f"{how.name} moves {how.width} bytes per lane, not a whole number of elements of {bits} bits")
     base = base_of(memory.align, max(how.width, memory.window)) if memory.align is not None else None
     what, operands = memory.addresses(base), [memory]
     if tv is not None:
@@ -143,7 +143,7 @@ def conflict_free(
 
 def _element(operand: MemoryLayout) -> int:
     if operand.bits is None:
-        raise LayoutError("addresses need an element type: give --element, such as --element f16")
+        raise LayoutError("missing element type for addresses: use --element, such as --element f16")
     return operand.bits
 
 
@@ -160,20 +160,20 @@ def _contiguous(operand: MemoryLayout) -> int:
 
 def _thread_values(what: Map, text: str) -> tuple[range, range]:
     if not isinstance(what.shape, tuple) or len(what.shape) != 2:
-        raise LayoutError(f"a thread-value layout has two modes, (threads, values), unlike {text}")
+        raise LayoutError(f"a TV layout has two modes, (threads, values), unlike {text}")
     return positions(what, 0), positions(what, 1)
 
 
 def _matrices(what: Map, run: int, text: str) -> tuple[range, range]:
     if not isinstance(what.shape, tuple) or len(what.shape) < 2:
-        raise LayoutError(f"matrices need a layout of rows and columns, unlike {text}")
+        raise LayoutError(f"matrices require a layout of rows and columns, unlike {text}")
     columns = positions(what, run)
     return positions(what, 1 if run == 0 else 0), columns
 
 
 def _holds_matrices(what: Map, rows: range, run: range, how: WarpAccess, vector: int) -> None:
     height, length = (product_of(what.leaves[place].extent for place in places) for places in (rows, run))
-    for number, wanted, name in ((height, how.rows, "rows"), (length, vector, "elements a row")):
+    for number, wanted, name in ((height, how.rows, "rows"), (length, vector, "elements per row")):
         if content(number) % wanted:
             raise LayoutError(f"{how.name} moves matrices of {wanted} {name}, which do not divide {_shown(number)}")
     tile = what.size

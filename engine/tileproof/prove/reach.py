@@ -32,7 +32,7 @@ MANY_DYNAMIC = 5
 class How(Enum):
     """How often each value is to be reached."""
 
-    AT_MOST_ONCE = "no two coordinates lead to the same place"
+    AT_MOST_ONCE = "no two coordinates have the same offset"
     ONCE = "exactly once"
     AT_LEAST_ONCE = "at least once"
 
@@ -109,7 +109,7 @@ class Reaches:
     def _nests(self, leaves: list[tuple[Number, Number]], reach: Number) -> bool:
         """Do the leaves nest in some order, above what reaches this far?
 
-        Static leaves can only nest in the order of their steps, so that orders differ in where dynamic ones stand.
+        Static leaves can only nest in the order of their steps, so that orders differ in the positions of dynamic ones.
         """
         static = sorted((leaf for leaf in leaves if _is_static(leaf)), key=lambda leaf: whole(leaf[1]))
         dynamic = [leaf for leaf in leaves if not _is_static(leaf)]
@@ -179,13 +179,13 @@ class Reaches:
             "index_2": second,
             "offset": place,
         }
-        message = f"the coordinates {told['coordinate_1']} and {told['coordinate_2']} both lead to {place}"
+        message = f"the coordinates {told['coordinate_1']} and {told['coordinate_2']} both map to {place}"
         return Refuted(by, message, told)
 
     def _outside(self, index: int, by: str) -> Refuted:
         place = offset(self.what, self._value(index))
         told: Told = {"coordinate": coordinate(self.what, index), "index": index, "offset": place}
-        return Refuted(by, f"the coordinate {told['coordinate']} leads to {place}, outside {self.name}", told)
+        return Refuted(by, f"the coordinate {told['coordinate']} maps to {place}, outside {self.name}", told)
 
     def _missing(self, target: int, by: str) -> Refuted:
         value = []
@@ -193,7 +193,7 @@ class Reaches:
             target, digit = divmod(target, whole(extent))
             value.append(digit)
         place = offset(self.what, tuple(value))
-        return Refuted(by, f"no coordinate leads to {place} of {self.name}", {"offset": place})
+        return Refuted(by, f"no coordinate maps to {place} of {self.name}", {"offset": place})
 
     def _of_sizes(self, by: str) -> Refuted:
         told: Told = {"size": whole(self.size), "elements": whole(self._targets)}
@@ -284,7 +284,7 @@ def _is_static(leaf: tuple[Number, Number]) -> bool:
 
 
 def injective(operand: MemoryLayout, assume: tuple[str, ...] = ()) -> Reaches:
-    """That no two coordinates lead to one value."""
+    """That no two coordinates have the same value."""
     known = facts((operand,), assume)
     return Reaches(operand.text, operand.in_elements().reduced(known.reduced), known, How.AT_MOST_ONCE)
 
@@ -293,12 +293,12 @@ def bijective(operand: MemoryLayout, assume: tuple[str, ...] = ()) -> Reaches:
     """That the offsets are ``0`` to ``size - 1``, each once.
 
     Raises:
-        LayoutError: the layout leads to coordinates.
+        LayoutError: the layout maps to coordinates.
     """
     known = facts((operand,), assume)
     what = operand.in_elements().reduced(known.reduced)
     if what.axes != ((),):
-        raise LayoutError(f"{operand.text} leads to coordinates: ask whether it covers a tile")
+        raise LayoutError(f"{operand.text} maps to coordinates: use `prove covers` with a tile")
     return Reaches(
         operand.text, what, known, How.ONCE, (what.size,), f"[0, {what.size if isinstance(what.size, int) else 'size'})"
     )
@@ -311,7 +311,7 @@ def covers(operand: MemoryLayout, tile: Any, name: str, how: How, assume: tuple[
         tile: its shape, static. A layout to offsets reaches the index of an element, one to coordinates the element.
 
     Raises:
-        LayoutError: the tile has an extent that is no positive integer, or not the modes that the layout moves along.
+        LayoutError: the tile has an extent that is not a positive integer, or not the modes of the layout.
     """
     known = facts((operand,), assume)
     what = operand.in_elements().reduced(known.reduced)
@@ -321,14 +321,14 @@ def covers(operand: MemoryLayout, tile: Any, name: str, how: How, assume: tuple[
     axes = dict(_boxes(tile, (), {axis for axis in what.axes if axis}))
     for axis in what.axes:
         if axis and axis not in axes:
-            raise LayoutError(f"{operand.text} moves along mode {list(axis)}, which {name} does not have")
+            raise LayoutError(f"{operand.text} has a stride along mode {list(axis)}, which {name} does not have")
     return Reaches(operand.text, on_axes(what, tuple(axes)), known, how, tuple(axes.values()), name)
 
 
 def _check_tile(tile: Any, name: str) -> None:
     parts = tile if isinstance(tile, tuple) else (tile,)
     if tile == () or any(not isinstance(part, int | tuple) or (isinstance(part, int) and part < 1) for part in parts):
-        raise LayoutError(f"a tile is a shape of positive integers such as (128,64), not '{name}'")
+        raise LayoutError(f"a tile must be a shape of positive integers such as (128,64), not '{name}'")
     for part in parts:
         if isinstance(part, tuple):
             _check_tile(part, name)

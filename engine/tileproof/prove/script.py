@@ -1,7 +1,7 @@
-"""Questions in SMT-LIB 2, logic QF_BV: what Z3 is asked is the text that ``--smt2`` writes, and any solver can repeat.
+"""Questions in SMT-LIB 2, logic QF_BV: Z3 reads the same text that ``--smt2`` writes for other solvers.
 
 A term is text with the bound of its absolute value. When the script is finished its width is chosen so that the
-largest bound, and a sign, fit: nothing wraps, so bit vectors are the integers that they stand for.
+largest bound, and a sign, fit: nothing wraps, so bit vectors equal the integers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dynamic leaves as polynomials: what is known of them, and what follows without a solver.
+"""Dynamic leaves as polynomials: their known properties, and what follows without a solver.
 
 A dynamic leaf ``?{div=16}`` is sixteen times an unknown *quotient*. A number is an ``int``, or a ``Polynomial`` over
 quotients; as coefficients carry the divisors, a number is a multiple of ``n`` where all its coefficients are.
@@ -133,7 +133,7 @@ class Symbol:
     """A dynamic leaf.
 
     Attributes:
-        div: what divides it.
+        div: its known divisor.
         least: 1 for an extent (a shape with an extent of zero has no coordinates), 0 for a stride or an offset.
         most: the largest value: that of a signed integer of its width.
     """
@@ -235,7 +235,7 @@ class LeafFacts:
         for symbol in self.symbols:
             if not symbol.quotients:
                 values = f"[{symbol.least}, {symbol.most}]"
-                return f"no multiple of {symbol.div} lies in {values}, so {symbol.name} has no value"
+                return f"no multiple of {symbol.div} is in {values}: {symbol.name} has no value"
             if not self._ranges[symbol.name]:
                 return f"the assumptions leave {symbol.name} no value"
         for assumption in self.assumptions:
@@ -280,7 +280,7 @@ class LeafFacts:
 
     @cached_property
     def _equations(self) -> list[tuple[str, int, Number]]:
-        """(name, factor, rest) of each assumption that says ``factor * name + rest == 0``, rest without the name."""
+        """(name, factor, rest) of each assumption ``factor * name + rest == 0``, rest without the name."""
         found: list[tuple[str, int, Number]] = []
         for assumption in self.assumptions:
             if not assumption.equal:
@@ -393,7 +393,9 @@ def assumption(text: str, symbols: dict[str, Symbol]) -> Assumption:
         return Assumption(total(number, times(quotient_of.number, -divisor), -left), True, text)
     parts = _RELATION.split(text)
     if len(parts) != 3:
-        raise LayoutError(f"an assumption is a relation such as 'ld >= m', 'm == 16*n' or 'd % 32 == 1', not '{text}'")
+        raise LayoutError(
+            f"an assumption must be a relation such as 'ld >= m', 'm == 16*n' or 'd % 32 == 1', not '{text}'"
+        )
     left_side, right_side = (_sum(part, text, symbols) for part in (parts[0], parts[2]))
     difference = total(left_side, times(right_side, -1))
     match parts[1]:

@@ -1,4 +1,4 @@
-"""A thread-value layout and the layout of the memory that it leads into, as one map.
+"""A TV layout composed with the layout of the memory, as one map.
 
 An index into the memory, or its coordinate along one mode, falls apart into the coordinates of the memory's leaves: its
 digits. Where counting through the threads and values never carries from one digit to the next, the composition is a sum
@@ -20,10 +20,10 @@ from tileproof.prove.symbols import Number, product_of, times, total, whole
 
 
 def through(threads: Map, memory: MemoryLayout, addresses: Map) -> tuple[Map, range, range]:
-    """The addresses that threads and values lead to, and the positions of the leaves of both modes.
+    """The addresses of threads and values, and the positions of the leaves of both modes.
 
     Raises:
-        LayoutError: the coordinates that the thread-value layout leads to are not those of the memory.
+        LayoutError: the coordinates of the TV layout are not those of the memory.
     """
     groups = _groups(threads, memory)
     _check_reach(threads, memory, groups)
@@ -45,18 +45,18 @@ def _groups(threads: Map, memory: MemoryLayout) -> list[range]:
         elif len(axis) == 1 and axis[0] < modes:
             found.append(positions(what, axis[0]))
         else:
-            raise LayoutError(f"the thread-value layout moves along mode {list(axis)}, unlike {memory.text}")
+            raise LayoutError(f"the TV layout has a stride along mode {list(axis)}, unlike {memory.text}")
     return found
 
 
 def _check_reach(threads: Map, memory: MemoryLayout, groups: list[range]) -> None:
-    """Static coordinates must lie in a static memory."""
+    """Static coordinates must be within a static memory."""
     for place, (axis, group) in enumerate(zip(threads.axes, groups, strict=True)):
         last = total(threads.start[place], *(times(x.steps[place], total(x.extent, -1)) for x in threads.leaves))
         limit = product_of(memory.elements.leaves[i].extent for i in group)
         if not threads.stages and isinstance(last, int) and isinstance(limit, int) and last >= limit:
             where = f" along mode {axis[0]}" if axis else ""
-            raise LayoutError(f"the thread-value layout leads to {last}{where}, beyond the {limit} of {memory.text}")
+            raise LayoutError(f"the TV layout maps to {last}{where}, beyond the {limit} of {memory.text}")
 
 
 def _summed(threads: Map, addresses: Map, groups: list[range]) -> tuple[Map, range, range] | None:

@@ -38,7 +38,7 @@ MOST_ATOMS = 1024  # a CTA has no more threads
 
 
 def tile_of(operand: MmaOperand) -> tuple[int, int]:
-    """Rows and columns of the tile of one operand of a tiled MMA: the atoms side by side, or more by the permutation.
+    """Rows and columns of the tile of one operand of a tiled MMA: the atom layout, or more by the permutation.
 
     Raises:
         LayoutError: the extents are dynamic, or the permutation leaves room that nothing fills.
@@ -64,7 +64,7 @@ def mma_covers(mma: TiledMma, role: str) -> Verdict:
         tile = tile_of(held)
         divided = divided_among_threads(make_layout(tile), held)
     except NotKnown:
-        return Unknown("no rule file says who holds what of this atom")
+        return Unknown("no fragment is declared for this atom")
     except LayoutError as fault:
         if is_static_layout(mma.atoms) and not any(isinstance(leaf, Dynamic) for leaf in _leaves(mma.permutation)):
             return Refuted(ALGEBRA, str(fault), {"permutation": str(mma.permutation)})
@@ -77,7 +77,7 @@ def held_by_threads(mma: TiledMma, role: str) -> FragmentOperand:
     """Which element of its tile each thread of a tiled MMA, by its number, holds as each of its values.
 
     Raises:
-        Unknown: no rule file says who holds what of the atom (``infer.call.Unknown``).
+        Unknown: no fragment of the atom is declared (``infer.call.Unknown``).
         LayoutError: the threads are not numbered evenly, or something is dynamic.
     """
     held = mma_operand(mma, role)
@@ -110,7 +110,7 @@ def atoms_share_threads(mma: TiledMma) -> Refuted | None:
     for index in range(count):
         place = crd2idx(index, mma.atoms)
         if not isinstance(place, int):
-            raise LayoutError(f"the places of the atoms {mma.atoms} are not known")
+            raise LayoutError(f"the layout of the atoms {mma.atoms} is not known")
         if place in seen:
             first, second = (idx2crd(number, mma.atoms.shape) for number in (seen[place], index))
             message = f"the atoms at {show(first)} and {show(second)} have the same threads"

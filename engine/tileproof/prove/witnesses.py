@@ -28,6 +28,6 @@ def _nested(parts: dict[tuple[int, ...], int]) -> str:
 
 
 def address(bits: int | tuple[int, ...]) -> Known:
-    """A bit address in bytes; with the bits beyond where it lies inside a byte."""
+    """A bit address in bytes; with the remaining bits inside a byte."""
     value = bits if isinstance(bits, int) else bits[0]
     return value // 8 if value % 8 == 0 else f"{value // 8} + {value % 8} bits"

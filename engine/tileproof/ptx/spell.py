@@ -68,7 +68,7 @@ def spell(
     """
     chosen = form or next(iter(forms_of(declaration, facts)), None)
     if chosen is None:
-        raise ValueError(f"no operands of '{declaration.name}' fit these facts")
+        raise ValueError(f"no operands of '{declaration.name}' match these facts")
     opcode = declaration.name + "".join(_modifiers(book, declaration, facts))
     operands = ",".join(operand_texts(chosen, facts))
     return f"{opcode} {operands};" if operands else f"{opcode};"

@@ -15,7 +15,7 @@ def render(report: Report) -> Iterator[str]:
         start = diagnostic.source.position(diagnostic.span.start)
         end = diagnostic.source.position(diagnostic.span.end)
         properties = {"file": diagnostic.source.name, "line": start.line}
-        # GitHub takes columns within one line only, and counts the last one in.
+        # GitHub accepts columns within one line only, and counts the last one in.
         if end.line == start.line:
             properties |= {"col": start.column, "endColumn": max(end.column - 1, start.column)}
         else:

@@ -26,7 +26,7 @@ def render(report: Report) -> str:
                     {
                         "file": file.source.name,
                         "target": str(file.target) if file.target else None,
-                        "reason": file.target.reason if file.target else "no target has all that is used",
+                        "reason": file.target.reason if file.target else "no target has all features used",
                     }
                     for file in report.files
                 ],

@@ -1,4 +1,4 @@
-"""Reports for people: the line, a caret under the piece of text that is wrong, and what would be right."""
+"""Reports for people: the line, a caret under the piece of text that is wrong, and the fix."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _path(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
 
 
 def _window(text: str, at: int, length: int) -> tuple[str, int]:
-    """The part of a line around the caret, at most WIDTH characters, and where the caret stands in it."""
+    """The part of a line around the caret, at most WIDTH characters, and the position of the caret in it."""
     if len(text) <= WIDTH:
         return _printable(text), at
     start = max(0, min(at - (WIDTH - min(length, WIDTH)) // 2, len(text) - WIDTH))
@@ -94,7 +94,7 @@ def _targets(files: Sequence[FileReport]) -> str:
     """Why the target is the one it is, for one file; how many files have which, for several."""
     if len(files) == 1:
         target = files[0].target
-        return f"{target} ({target.reason})" if target else "none (no target has all that is used)"
+        return f"{target} ({target.reason})" if target else "none (no target has all features used)"
     counted = Counter(str(file.target) if file.target else "none" for file in files)
     return ", ".join(f"{name} x {count}" for name, count in sorted(counted.items()))
 

@@ -218,7 +218,7 @@ def _inherit(name: str, own: dict[str, Schema], faults: list[RuleFault], below: 
     fields, instance = {}, {}
     for parent in schema.parents:
         if parent not in own or parent in below or parent == name:
-            faults.append(RuleFault(schema.place, f"'{parent}' is no schema that can be extended"))
+            faults.append(RuleFault(schema.place, f"'{parent}' is not a schema that can be extended"))
             continue
         above = _inherit(parent, own, faults, (*below, name))
         fields.update(above.fields)

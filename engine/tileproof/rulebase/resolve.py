@@ -118,11 +118,11 @@ class Resolver:
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
             if enum not in self.book.enums:
-                yield RuleFault(table.place, f"no enum is called '{enum}'")
+                yield RuleFault(table.place, f"unknown enum '{enum}'")
                 continue
             for key in table.rows:
                 if key[i] not in self.book.enums[enum].members:
-                    yield RuleFault(table.places[key], f"table '{table.name}': '{key[i]}' is no {enum}")
+                    yield RuleFault(table.places[key], f"table '{table.name}': '{key[i]}' is not in enum {enum}")
         if table.total is not None and table.total.of is not None:
             of = self.book.tables.get((table.total.of, table.contract or CONTRACTS[0]))
             for name, _ in table.keys:
@@ -138,9 +138,9 @@ class Resolver:
     def schema(self, schema: Schema) -> Iterator[RuleFault]:
         for name, domain in schema.fields.items():
             if isinstance(domain, Enumerated) and domain.enum not in self.book.enums:
-                yield RuleFault(schema.place, f"no enum is called '{domain.enum}'")
+                yield RuleFault(schema.place, f"unknown enum '{domain.enum}'")
             elif not self.belongs(schema, name, schema.instance[name]):
-                yield RuleFault(schema.place, f"{schema.instance[name]} is no value of '{name}'")
+                yield RuleFault(schema.place, f"{schema.instance[name]} is not a value of '{name}'")
 
     def belongs(self, schema: Schema, name: str, value: Scalar) -> bool:
         match schema.fields[name]:
@@ -152,7 +152,7 @@ class Resolver:
     def atom(self, atom: Atom) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(atom.schema)
         if schema is None:
-            yield RuleFault(atom.place, f"no schema is called '{atom.schema}'")
+            yield RuleFault(atom.place, f"unknown schema '{atom.schema}'")
             return
         for binding in atom.bindings:
             for name in binding.facts:
@@ -166,18 +166,18 @@ class Resolver:
             if name not in schema.fields:
                 yield RuleFault(atom.place, f"schema '{schema.name}' has no fact '{name}'")
             elif not self.belongs(schema, name, value):
-                yield RuleFault(atom.place, f"{value} is no value of '{name}'")
+                yield RuleFault(atom.place, f"{value} is not a value of '{name}'")
 
     def instruction(self, instruction: Instruction) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(instruction.schema)
         if schema is None:
-            yield RuleFault(instruction.place, f"no schema is called '{instruction.schema}'")
+            yield RuleFault(instruction.place, f"unknown schema '{instruction.schema}'")
             return
         given = [*instruction.sets, *(pair for form in instruction.forms for pair in form.sets)]
         for modifiers in instruction.modifiers:
             enum = modifiers.origin.enum if isinstance(modifiers.origin, EnumOrigin) else None
             if enum is not None and enum not in self.book.enums:
-                yield RuleFault(instruction.place, f"no enum is called '{enum}'")
+                yield RuleFault(instruction.place, f"unknown enum '{enum}'")
                 continue
             given += self.defaults(modifiers)
             for name in modifiers.facts:
@@ -189,7 +189,7 @@ class Resolver:
             if name not in schema.fields:
                 yield RuleFault(instruction.place, f"schema '{schema.name}' has no fact '{name}'")
             elif not self.belongs(schema, name, value):
-                yield RuleFault(instruction.place, f"{value} is no value of '{name}'")
+                yield RuleFault(instruction.place, f"{value} is not a value of '{name}'")
         if "ptx" in self.book.schemas and "ptx" not in self.book.lineage(schema.name):
             yield RuleFault(
                 instruction.place, f"schema '{schema.name}' does not extend 'ptx', as an instruction's must"
@@ -207,7 +207,7 @@ class Resolver:
     def rule(self, rule: Rule) -> Iterator[RuleFault]:
         schema = self.book.schemas.get(rule.schema)
         if schema is None:
-            yield RuleFault(rule.place, f"no schema is called '{rule.schema}'")
+            yield RuleFault(rule.place, f"unknown schema '{rule.schema}'")
             return
         for code in rule.replaces:
             known = self.book.rules.get(code)
@@ -218,7 +218,7 @@ class Resolver:
         contracts = (rule.contract,) if rule.contract else ("ptx", "tileiras")
         for code in rule.refines:
             if code not in self.book.rules:
-                yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is no rule")
+                yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is not a rule")
             elif self.book.rules[code].severity.rank < rule.severity.rank:
                 # Else a milder complaint would hide a graver one, and what is illegal would pass.
                 yield RuleFault(
@@ -242,7 +242,7 @@ class Resolver:
                 if name not in schema.fields:
                     yield RuleFault(example.place, f"{rule.code}: schema '{schema.name}' has no fact '{name}'")
                 elif not self.belongs(schema, name, value):
-                    yield RuleFault(example.place, f"{rule.code}: {value} is no value of '{name}'")
+                    yield RuleFault(example.place, f"{rule.code}: {value} is not a value of '{name}'")
 
     def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
         if not fragment.sources:
@@ -256,15 +256,15 @@ class Resolver:
                 yield RuleFault(fragment.place, f"{len(taken.facts)} facts need as many values after 'else'")
             for name, value in zip(taken.facts, taken.default or (), strict=False):
                 if not self.belongs(schema, name, value):
-                    yield RuleFault(fragment.place, f"{value} is no value of '{name}'")
+                    yield RuleFault(fragment.place, f"{value} is not a value of '{name}'")
             if taken.parameter is None and taken.default is None and not fragment.applies:
-                yield RuleFault(fragment.place, f"nothing says what '{taken.facts[0]}' is")
+                yield RuleFault(fragment.place, f"'{taken.facts[0]}' has no value")
         for applies in fragment.applies:
             yield from self.applies(fragment, applies)
         roles = {row.role for row in fragment.rows}
         for row in fragment.rows:
             if row.role not in MMA_ROLES and row.role not in COPY_ROLES:
-                yield RuleFault(fragment.place, f"no operand is called '{row.role}'")
+                yield RuleFault(fragment.place, f"unknown operand '{row.role}'")
             if isinstance(row.layout, str) and row.layout not in roles:
                 yield RuleFault(fragment.place, f"this fragment has no operand '{row.layout}'")
             try:
@@ -280,7 +280,7 @@ class Resolver:
         if not word.sources:
             yield RuleFault(word.place, f"'{word.name}' needs a source")
         if word.schema not in self.book.schemas:
-            yield RuleFault(word.place, f"no schema is called '{word.schema}'")
+            yield RuleFault(word.place, f"unknown schema '{word.schema}'")
             return
         schema = self.book.schemas[word.schema]
         try:
@@ -307,7 +307,7 @@ class Resolver:
         for form in canonical.forms:
             for expression in leaves(form.layout):
                 for fact in sorted(facts_of(expression) - set(FORM_FACTS)):
-                    yield RuleFault(canonical.place, f"a form is made of {', '.join(FORM_FACTS)}, not of '{fact}'")
+                    yield RuleFault(canonical.place, f"unknown '{fact}' in a form; use {', '.join(FORM_FACTS)}")
 
     def lowering(self, lowering: Lowering) -> Iterator[RuleFault]:
         """That an atom's facts give those of the instruction, and that its lines can be written."""
@@ -315,7 +315,7 @@ class Resolver:
             yield RuleFault(lowering.place, f"the lowering of '{lowering.schema}' needs a source")
         for name in (lowering.schema, lowering.to):
             if name not in self.book.schemas:
-                yield RuleFault(lowering.place, f"no schema is called '{name}'")
+                yield RuleFault(lowering.place, f"unknown schema '{name}'")
                 return
         schema, to = self.book.schemas[lowering.schema], self.book.schemas[lowering.to]
         for contract in (lowering.contract,) if lowering.contract else CONTRACTS:
@@ -339,7 +339,7 @@ class Resolver:
         if not template.sources:
             yield RuleFault(template.place, f"template '{template.name}' needs a source")
         if template.schema not in self.book.schemas:
-            yield RuleFault(template.place, f"no schema is called '{template.schema}'")
+            yield RuleFault(template.place, f"unknown schema '{template.schema}'")
             return
         schema = self.book.schemas[template.schema]
         operands = self.operands(schema.name)
@@ -388,7 +388,7 @@ class Resolver:
                 if held and (wrong := self.hole(text, scope, operands)):
                     yield RuleFault(place, f"{{{text}}}: {wrong}")
                 elif not held and ("{" in text or "}" in text) and text not in ("{", "}"):
-                    yield RuleFault(place, f"a brace is written twice where it means itself: {text}")
+                    yield RuleFault(place, f"unmatched brace; write a literal brace twice: {text}")
 
     def hole(self, text: str, scope: Scope, operands: frozenset[str]) -> str | None:
         """What is wrong with a placeholder of a template, or None."""
@@ -402,18 +402,20 @@ class Resolver:
             return scope.placeholder(text)
         first = expression.arguments[0] if expression.arguments else None
         if not isinstance(first, Fact):
-            return f"{expression.table} takes a name first"
+            return f"the first argument of {expression.table} must be a name"
         if expression.table == REGISTERS:
-            return scope.sum(expression.arguments[1]) if len(expression.arguments) == 2 else "registers takes a number"
+            return (
+                scope.sum(expression.arguments[1]) if len(expression.arguments) == 2 else "registers requires a number"
+            )
         if expression.table == WORD:
             known = (first.name, scope.contract) in self.book.words
-            return None if known else f"no word is called '{first.name}'"
+            return None if known else f"unknown word '{first.name}'"
         return None if first.name in operands else f"no instruction has an operand '{first.name}'"
 
     def applies(self, fragment: Fragment, applies: Applies) -> Iterator[RuleFault]:
         """How the facts of an instruction give those of a fragment."""
         if applies.schema not in self.book.schemas:
-            yield RuleFault(fragment.place, f"no schema is called '{applies.schema}'")
+            yield RuleFault(fragment.place, f"unknown schema '{applies.schema}'")
             return
         scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or "ptx")
         own = fragment.schema.fields
@@ -443,11 +445,11 @@ class Scope:
             expression = syntax.expression(text)
             if isinstance(expression, Lookup) and expression.table in MESSAGE_FUNCTIONS:
                 if len(expression.arguments) != 1 or not isinstance(expression.arguments[0], Fact):
-                    return f"{expression.table} takes one fact"
+                    return f"{expression.table} requires one fact"
                 expression = expression.arguments[0]
             if isinstance(expression, Lookup) and expression.table == VERSION:
                 if len(expression.arguments) != 1:
-                    return f"{VERSION} takes one version"
+                    return f"{VERSION} requires one version"
                 self.expect(expression.arguments[0], INTEGER)
                 return None
             self.kind(expression)
@@ -468,13 +470,13 @@ class Scope:
         if isinstance(expression, Symbol):
             enums = [self.book.enums[name] for name in _enums(wanted) if name in self.book.enums]
             if not enums:
-                raise _Mismatch(f"'{expression.name}' stands where a {_name(wanted)} is needed", expression.span)
+                raise _Mismatch(f"expected {_name(wanted)}, found '{expression.name}'", expression.span)
             if not any(expression.name in enum.members for enum in enums):
-                raise _Mismatch(f"'{expression.name}' is no {_name(wanted)}", expression.span)
+                raise _Mismatch(f"expected {_name(wanted)}, found '{expression.name}'", expression.span)
             return
         found = self.kind(expression)
         if wanted is not None and found is not None and found != wanted and not _enums(found) & _enums(wanted):
-            raise _Mismatch(f"this is a {_name(found)} where a {_name(wanted)} is needed", expression.span)
+            raise _Mismatch(f"expected {_name(wanted)}, found {_name(found)}", expression.span)
 
     def kind(self, expression: Expression) -> Kind:
         """The kind of an expression, after checking everything inside it."""
@@ -491,7 +493,7 @@ class Scope:
                 self.expect(expression.left, INTEGER)
                 self.expect(expression.right, INTEGER)
                 if expression.operator in "/%" and not self.positive(expression.right):
-                    raise _Mismatch("a divisor is a positive number or a table of positive numbers", expression.span)
+                    raise _Mismatch("a divisor must be positive, or a table of positive numbers", expression.span)
                 return INTEGER
             case Comparison():
                 if expression.operator not in ("==", "!="):
@@ -506,7 +508,7 @@ class Scope:
             case Members():
                 kinds = {self.kind(item) for item in expression.items}
                 if len(kinds) != 1:
-                    raise _Mismatch("the members of a set are of one kind", expression.span)
+                    raise _Mismatch("the members of a set must be of one kind", expression.span)
                 only = kinds.pop()
                 return SetOf(only) if isinstance(only, str) else None
             case Range():
@@ -528,9 +530,9 @@ class Scope:
     def lookup(self, lookup: Lookup) -> Kind:
         table = self.book.tables.get((lookup.table, self.contract))
         if table is None:
-            raise _Mismatch(f"no table is called '{lookup.table}' in contract {self.contract}", lookup.span)
+            raise _Mismatch(f"unknown table '{lookup.table}' in contract {self.contract}", lookup.span)
         if len(lookup.arguments) != len(table.keys):
-            raise _Mismatch(f"table '{table.name}' takes {len(table.keys)} keys", lookup.span)
+            raise _Mismatch(f"table '{table.name}' has {len(table.keys)} keys", lookup.span)
         for argument, (_, enum) in zip(lookup.arguments, table.keys, strict=True):
             self.expect(argument, enum)
         column = table.column(lookup.column)
@@ -577,7 +579,7 @@ class Scope:
             return
         kind = self.kind(collection)
         if not isinstance(kind, SetOf):
-            raise _Mismatch(f"a {_name(kind)} is no set", collection.span)
+            raise _Mismatch(f"expected a set, found {_name(kind)}", collection.span)
         if not self.also(collection, self.kind(item)):
             self.expect(item, kind.of)
 

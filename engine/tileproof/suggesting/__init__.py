@@ -1,1 +1,1 @@
-"""Legal configurations, layouts of operands, and the nearest repair of what is illegal."""
+"""Legal configurations, layouts of operands, and the nearest repair of an illegal one."""

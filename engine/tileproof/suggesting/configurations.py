@@ -35,7 +35,7 @@ _WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is wanted.
+    """The query.
 
     Attributes:
         facts: values that a configuration must have, by fact; a family without such a fact does not come into question.
@@ -58,7 +58,7 @@ class Family:
 
     Attributes:
         fields: the facts that make a configuration; the rest of an instruction's are its operands.
-        sparse: whether A is sparse; None where a fact says it.
+        sparse: whether A is sparse; None if a fact determines it.
         threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
     """
 
@@ -80,10 +80,10 @@ class Suggestion:
     """One legal configuration.
 
     Attributes:
-        instructions: how many the tile takes, of each warp or warpgroup that shares it; traffic: bytes of A and B that
+        instructions: the number for the tile, per warp or warpgroup that shares it; traffic: bytes of A and B that
             all of them read.
         sparse: whether A is 2:4 sparse.
-        ptx: the instruction, registers named by class; empty where PTX has no instruction of its own for the atom.
+        ptx: the instruction, registers named by class; empty if PTX has no instruction for the atom.
         atom: the CuTe type; empty where CuTe has none.
     """
 
@@ -98,7 +98,7 @@ class Suggestion:
 
     @property
     def why(self) -> str:
-        """Why it stands where it stands."""
+        """The reason for its rank."""
         m, n, k = self.tile
         plural = "" if self.instructions == 1 else "s"
         kind = " with a sparse A" if self.sparse else ""
@@ -137,14 +137,14 @@ def families(book: Rulebook) -> tuple[Family, ...]:
 
 
 def _sparse(fields: Sequence[str], instructions: Sequence[Instruction]) -> bool | None:
-    """Whether A is sparse in a family; None where the fact ``sparse`` says it."""
+    """Whether A is sparse in a family; None if the fact ``sparse`` determines it."""
     if "sparse" in fields:
         return None
     return SPARSE_K in fields or any(dict(item.sets).get("sparse") == ".yes" for item in instructions)
 
 
 def _threads(book: Rulebook, names: Sequence[str]) -> int:
-    """How many threads execute an instruction, from the fragments; a warp where these do not say."""
+    """The number of threads that execute an instruction, from the fragments; a warp by default."""
     for name in names:
         for row in book.fragments[name].rows if name in book.fragments else ():
             shape = getattr(row.layout, "shape", None)
@@ -158,7 +158,7 @@ def _is_ptx(book: Rulebook, schema: str) -> bool:
 
 
 def _needs(book: Rulebook, atom: Atom) -> str | None:
-    """The feature that an atom needs, where the registry knows it."""
+    """The feature that an atom requires, if it is in the registry."""
     member = book.enums["atom"].by_spelling.get(atom.type)
     table = book.tables["atom", "ptx"]
     return str(table.rows[member,][table.column("needs") or 0]) if member is not None else None
@@ -219,14 +219,14 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
         return
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
-    # What the target has no instruction for at all need not be asked of each configuration.
+    # Without any instruction on the target no configuration needs a check.
     where = query.context
     to = instruction_schemas(book, query.contract, family.schema)
     lowered = [item for name in to for item in instructions_on(book, name)]
     instructions = [
         item for item in lowered or family.instructions if legal_form(book, query.contract, where, item, {}) is not None
     ]
-    # The reference pages know atoms that no instruction does; the hardware runs nothing else.
+    # The reference pages have atoms without an instruction, which the hardware cannot execute.
     if not instructions and (query.contract == "ptx" or not atoms):
         return
     for facts in legal_configurations(judge, options):
@@ -237,13 +237,13 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
 
 
 def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence[Scalar]] | None:
-    """The values to try for each fact; None where the family lacks a fact that is asked for."""
+    """The values to try for each fact; None if the family lacks a fact of the query."""
     if family.sparse is not None and query.sparsity == ("dense" if family.sparse else "sparse"):
         return None
     wanted = {_named(family, fact): values for fact, values in query.facts.items()}
     if not wanted.keys() <= set(family.fields):
         return None
-    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR knows one E4M3, whatever its sign
+    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR has one E4M3, with and without sign
         wanted["sf.type"] = tuple(".e4m3" if value == ".ue4m3" else value for value in wanted["sf.type"])
     options: dict[str, Sequence[Scalar]] = {}
     for fact in family.fields:
@@ -262,14 +262,14 @@ def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence
 
 
 def _named(family: Family, fact: str) -> str:
-    """What a family calls a fact."""
+    """The name of a fact in a family."""
     if fact == "K":
         return family.shape[2]
     return _SAME[fact] if fact not in family.fields and fact in _SAME else fact
 
 
 def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
-    """Whether the target has what an atom needs."""
+    """Whether the target has the feature that an atom requires."""
     needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
     if needs is None or member is None:
         return True

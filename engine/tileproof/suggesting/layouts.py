@@ -1,7 +1,7 @@
-"""Where an operand may lie in shared memory: the layouts that a descriptor describes, the best first.
+"""Layouts of an operand in shared memory that a descriptor can encode, the best first.
 
 Each canonical form (rules/descriptor/canonical.rule) is an atom of eight rows, or of eight columns for MN-major, as
-wide as its swizzle. The atom is repeated through the operand, first along MN. What comes out is not believed but
+wide as its swizzle. The atom is repeated through the operand, first along MN. The result is not assumed to be right but
 proved: the descriptor is read off the layout as of any other, and the bank conflicts of two accesses are worked out, of
 a matrix (eight rows of 16 bytes, as ldmatrix and the tensor core read) and of a row (32 lanes that store 16 bytes each,
 in the order in which the operand's rows run).
@@ -34,7 +34,7 @@ FAMILIES = {
 
 
 class BadOperand(ValueError):
-    """A description of an operand that makes no sense; the message says why in one sentence."""
+    """An invalid description of an operand; the message gives the reason in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def placements(
     Args:
         atom: the type of an MMA atom, or ``wgmma`` or ``tcgen05``.
         role: ``A`` or ``B``.
-        element: as it lies in shared memory.
+        element: its type in shared memory.
         shape: rows (M of A, N of B) and columns (K) of the operand.
-        major: ``k`` or ``mn``; None where the atom says.
+        major: ``k`` or ``mn``; None if the atom determines it.
 
     Raises:
         BadOperand: there is no such atom or element, or the atom is of another major.
@@ -78,7 +78,7 @@ def placements(
     except LayoutError as error:
         raise BadOperand(str(error)) from None
     if bits is None or 128 % bits:
-        raise BadOperand(f"16 bytes are no whole number of elements of type {element}")
+        raise BadOperand(f"16 bytes are not a whole number of elements of type {element}")
     if atom in FAMILIES:
         _check_type(book, atom, role, element, major)
     word, of_atom, extents = _instruction(book, atom, role, bits, shape)
@@ -86,7 +86,7 @@ def placements(
         raise BadOperand(f"operand {role} of the atom is {of_atom[1:]}-major, not {major}-major")
     wanted = of_atom or (f".{major}" if major else None)
     if wanted is None:
-        raise BadOperand(f"the major of the operand is not known: {atom} takes k and mn")
+        raise BadOperand(f"missing major of the operand: {atom} supports k and mn")
     found = []
     for form in canonical_forms(book, wanted, None):
         placed = _placed(book, word, form.swizzle, wanted, bits, shape, extents)
@@ -96,7 +96,7 @@ def placements(
 
 
 def _check_type(book: Rulebook, family: str, role: str, element: str, major: str | None) -> None:
-    """Does the family take operands of this element and major?"""
+    """Whether the family supports operands of this element and major."""
     schema = FAMILIES[family][0]
     member = book.enums["element"].by_spelling.get(element, "." + element.removeprefix("."))
     facts: dict[str, list[Scalar]] = {"a.type": [member], "b.type": [member]}
@@ -120,7 +120,9 @@ def _instruction(
     known = operand_of(book, node, role) if node is not None else None
     if known is None:
         names = " or ".join(FAMILIES)
-        raise BadOperand(f"'{atom}' is no atom that reads {role} by a descriptor; give such an atom's type, or {names}")
+        raise BadOperand(
+            f"'{atom}' is not an atom that reads {role} through a descriptor; use such an atom's type, or {names}"
+        )
     return known
 
 
@@ -191,11 +193,11 @@ def read_shape(text: str) -> tuple[int, int]:
     """``64x64``: rows and columns.
 
     Raises:
-        BadOperand: it is no such text.
+        BadOperand: the text is malformed.
     """
     pieces = text.lower().split("x")
     if len(pieces) != 2 or not all(piece.isdecimal() and len(piece) < 6 and int(piece) for piece in pieces):
-        raise BadOperand(f"'{text}' is no shape of rows and columns such as 64x64")
+        raise BadOperand(f"'{text}' is not a shape of rows and columns such as 64x64")
     return int(pieces[0]), int(pieces[1])
 
 

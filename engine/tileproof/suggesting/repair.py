@@ -1,6 +1,6 @@
-"""The nearest legal form of an illegal instruction or atom, and what stands in its way.
+"""The nearest legal form of an illegal instruction or atom, and the rules in conflict.
 
-Z3 is asked for a legal configuration that keeps as many facts as can be (MaxSMT). A change of the target or the PTX
+Z3 finds a legal configuration that keeps as many facts as possible (MaxSMT). A change of the target or the PTX
 version counts most, since those are seldom the author's to choose; the text of an operand least, since registers follow
 from the opcode. The other half is the least set of facts and rules that cannot hold together (an unsatisfiable core).
 """
@@ -24,7 +24,7 @@ from tileproof.rulebase.declarations import Atom, Instruction, OperandForm, Rule
 from tileproof.rulebase.expression import Scalar
 
 _TARGET, _PTX, _OPCODE, _OPERAND, _OPEN = 200, 100, 8, 2, 1  # what a change costs
-_SHOWN = ("class", "registers", "value", "offset", "negated")  # what the text of an operand says
+_SHOWN = ("class", "registers", "value", "offset", "negated")  # the text of an operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Repair:
     """The outcome.
 
     Attributes:
-        answer: unsatisfiable where nothing near is legal, unknown where the time was up: then there is no text.
+        answer: unsatisfiable if nothing near is legal, unknown after the time limit: then there is no text.
         text: the legal form.
     """
 
@@ -68,7 +68,7 @@ def repair_instruction(
         where: target and PTX version.
 
     Raises:
-        ValueError: the text names no instruction that the rules know.
+        ValueError: the text has no instruction that the rules declare.
     """
     lowered = lower(book, text, by_letter(book))
     if lowered.declaration is None or lowered.instruction is None:
@@ -118,7 +118,7 @@ def _alternatives(book: Rulebook, declaration: Instruction) -> list[Instruction]
 
 
 def _written_as(encoder: Encoder, declaration: Instruction) -> Formula:
-    """That a configuration is one that a declaration can write: what it says, and what one of its forms says."""
+    """That a declaration can spell a configuration: its facts, and those of one of its forms."""
     fields = encoder.schema.fields
     options = [{**dict(declaration.sets), **said} for _, said in said_by_forms(declaration)]
     return encoder.one_of({name: v for name, v in option.items() if name in fields} for option in options)
@@ -216,7 +216,7 @@ def _spliced(book: Rulebook, atom: Atom, facts: Facts, text: str, changes: tuple
 
 
 def ir_spelling(book: Rulebook, atom: Atom, fact: str, value: Scalar) -> str:
-    """How an atom's parameter stands for the value of a fact."""
+    """The spelling of a fact's value as an atom's parameter."""
     for binding in atom.bindings:
         if fact in binding.facts:
             for spelling, member in binding.translation:

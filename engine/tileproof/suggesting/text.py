@@ -33,14 +33,14 @@ def query(
     sparsity: str = "any",
     warps: int | None = None,
 ) -> Query:
-    """What is wanted, from the words of the command line.
+    """The query, from the words of the command line.
 
     Args:
         wanted: spelled values by fact, such as ``{"a.type": ["e4m3", "e5m2"], "N": ["64"]}``.
         tile: such as ``128x128x64``.
 
     Raises:
-        BadQuery: naming what is nearest to a fact or a value that there is not.
+        BadQuery: an unknown fact or value; the message has the nearest one.
     """
     facts = {fact: tuple(_value(book, fact, text) for text in texts) for fact, texts in wanted.items()}
     return Query(contract, where, facts, _tile(tile) if tile else None, sparsity, warps)
@@ -49,7 +49,7 @@ def query(
 def _tile(text: str) -> tuple[int, int, int]:
     pieces = text.lower().split("x")
     if len(pieces) != 3 or not all(piece.isdecimal() and len(piece) < 10 and int(piece) for piece in pieces):
-        raise BadQuery(f"'{text}' is no tile such as 128x128x64")
+        raise BadQuery(f"'{text}' is not a tile such as 128x128x64")
     m, n, k = map(int, pieces)
     return m, n, k
 
@@ -64,7 +64,7 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
     if not domains:
         known = sorted({name for family in families(book) for name in book.schemas[family.schema].fields})
         close = get_close_matches(fact, known, 1)
-        raise BadQuery(f"no MMA has a fact '{fact}'" + (f"; did you mean {close[0]}?" if close else ""))
+        raise BadQuery(f"unknown fact '{fact}'" + (f"; did you mean {close[0]}?" if close else ""))
     names: list[str] = []
     for domain in dict.fromkeys(domains):
         if isinstance(domain, Bounded):
@@ -78,11 +78,11 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
             return enum.by_spelling[text]
         names += [member[1:] for member in enum.members]
     close = get_close_matches(text, names, 1)
-    raise BadQuery(f"'{text}' is no value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
+    raise BadQuery(f"'{text}' is not a value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
-    """One block a suggestion: what it costs, the atom, the instruction."""
+    """One block per suggestion: its cost, the atom, the instruction."""
     shown = found if limit is None else found[:limit]
     for i, suggestion in enumerate(shown, 1):
         yield f"{i}. {suggestion.why}"
@@ -140,7 +140,7 @@ def repaired(book: Rulebook, contract: str, text: str, where: Mapping[str, Scala
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
-        raise BadQuery(f"'{text}' holds no atom that the rules know") from None
+        raise BadQuery(f"'{text}' has no atom that is declared in rules/") from None
 
 
 def repair_as_text(repair: Repair) -> Iterator[str]:
@@ -150,7 +150,7 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
     elif repair.answer is Answer.UNSATISFIABLE:
         yield "no legal form was found"
     elif not repair.changes:
-        yield f"{repair.text}\n  it is legal as it stands"
+        yield f"{repair.text}\n  already legal"
         return
     else:
         yield repair.text
@@ -173,7 +173,7 @@ def repair_as_json(repair: Repair) -> str:
 
 def _shown(change: Change, value: Scalar | None) -> str:
     if value is None:
-        return "(not there)"
+        return "(none)"
     if change.fact == "ptx":
         return version_text(value)
     return str(value).removeprefix(".")

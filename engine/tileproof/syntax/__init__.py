@@ -1,6 +1,6 @@
 """From text to trees: every grammar under ``grammar/`` is read in this package, and nothing else imports Lark.
 
-Each grammar is compiled on first use. A fault in the text is a ``SyntaxFault`` that knows where it is. Nesting and the
+Each grammar is compiled on first use. A fault in the text is a ``SyntaxFault`` with its position. Nesting and the
 size of integers are limited before Lark sees the text: hostile input ends in a fault, not in a stack overflow.
 """
 

@@ -22,7 +22,7 @@ class LayoutBuilder(Transformer[Token, Any]):
 
     def ratio(self, items: list[Token]) -> Fraction:
         if int(items[1]) == 0:
-            raise SyntaxFault("a ratio needs a positive denominator", start_of(items[1]), end_of(items[1]))
+            raise SyntaxFault("a ratio requires a positive denominator", start_of(items[1]), end_of(items[1]))
         return Fraction(int(items[0]), int(items[1]))
 
     def dynamic(self, items: list[dict[str, int]]) -> Dynamic:
@@ -33,7 +33,7 @@ class LayoutBuilder(Transformer[Token, Any]):
         if token.type == "WIDTH":
             return {"width": int(token[1:])}
         if int(token) == 0:
-            raise SyntaxFault("a divisor is positive", token.start_pos or 0, token.end_pos or 0)
+            raise SyntaxFault("a divisor must be positive", token.start_pos or 0, token.end_pos or 0)
         return {"div": int(token)}
 
     def wildcard(self, items: list[Token]) -> Wildcard:
@@ -79,14 +79,14 @@ def layout(text: str) -> Value:
 
 
 # Static shapes and layouts are nearly all that occurs, and with brackets in place of parentheses they are JSON, which
-# reads ten times as fast. What this does not match the grammar reads, and says what is wrong with it.
+# reads ten times as fast. Text that this does not match is read by the grammar, which reports the fault.
 _STATIC = re.compile(r"[(),\d]{1,200}(?::[(),\d]{1,200})?", re.ASCII)
 _LONG = re.compile(rf"\d{{{MAX_DIGITS}}}")
 _BRACKETS = str.maketrans("()", "[]")
 
 
 def _static(text: str) -> Value | None:
-    """A static shape or layout; None where the grammar has to look at the text."""
+    """A static shape or layout; None if the grammar has to parse the text."""
     if _STATIC.fullmatch(text) is None or _LONG.search(text) is not None or text.count("(") > MAX_NESTING:
         return None
     try:

@@ -13,7 +13,7 @@ from tileproof.syntax import compile_grammar, run
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One operation: its name as written (quotes stripped), the results it defines, and how deep its region lies."""
+    """One operation: its name as written (quotes stripped), the results it defines, and the depth of its region."""
 
     name: str
     results: tuple[str, ...]

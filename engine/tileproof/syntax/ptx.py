@@ -1,4 +1,4 @@
-"""PTX instructions by grammar/ptx.lark: where a text is no instruction, and why."""
+"""PTX instructions by grammar/ptx.lark: where a text is not an instruction, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _parser() -> Lark:
 
 
 def fault(text: str) -> SyntaxFault | None:
-    """What keeps a text from being one PTX instruction, or None."""
+    """The fault of a text that is not one PTX instruction, or None."""
     try:
         run(_parser(), text, "start")
     except SyntaxFault as found:

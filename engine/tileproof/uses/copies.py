@@ -1,4 +1,4 @@
-"""``cute.copy(atom, source, destination)``: a copy atom, its operands, and what the atom was bound to before.
+"""``cute.copy(atom, source, destination)``: a copy atom, its operands, and the binding of the atom.
 
 A TMA atom is made without an mbarrier: ``make_exec_tma`` makes it executable and ``set_value`` binds the mbarrier, the
 multicast mask and the cache policy to it, each time as a new value. ``Definitions`` follows that chain backwards.
@@ -27,7 +27,7 @@ _ENDLESS = 1 << 20  # bits of a run that nothing is known to end
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What was bound to an atom since it was made: each field with the type of its value."""
+    """The binding of an atom since its creation: each field with the type of its value."""
 
     fields: dict[str, str]
 
@@ -54,7 +54,7 @@ class Definitions:
             self.made[result.name] = step
 
     def binding(self, value: str) -> Binding | None:
-        """What was bound to an atom; None where it comes from elsewhere."""
+        """The binding of an atom; None if its creation is not in the file."""
         fields: dict[str, str] = {}
         at: str | None = value
         while at is not None:
@@ -89,7 +89,7 @@ class Copy:
         Args:
             member, name: the atom, as a member of the enum ``atom`` and as written.
             atom: the facts of the atom itself, if its parameters are known.
-            binding: what was bound to it, if that is known.
+            binding: its binding, if known.
         """
         values: dict[str, Scalar] = {"atom": member}
         spelled = {"atom": name}
@@ -128,7 +128,7 @@ class Copy:
 
 
 def _side(text: str) -> tuple[str, int | None, int | None]:
-    """The kind of memory of an operand, the bits of its elements, and how many bits lie side by side at its start."""
+    """The kind of memory of an operand, the bits of its elements, and the number of contiguous bits at its start."""
     match read_type(text):
         case Tensor(CoordIterator()):
             return "coord_tensor", None, None
@@ -141,7 +141,7 @@ def _side(text: str) -> tuple[str, int | None, int | None]:
 
 
 def _unsplit(text: str) -> int | None:
-    """The bytes at consecutive addresses that the swizzle of shared memory leaves side by side, 32 at most."""
+    """The bytes at consecutive addresses that the swizzle of shared memory leaves contiguous, 32 at most."""
     match read_type(text):
         case Tensor(Pointer(space="smem")) as memory:
             swizzle = byte_swizzle(memory)

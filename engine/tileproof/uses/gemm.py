@@ -27,7 +27,7 @@ class Gemm:
 
     Attributes:
         atom: the type of the atom, aliases resolved.
-        operands: the memory that each operand stands for; a role without one is not there.
+        operands: the memory of each operand; a missing role has none.
         uses: the types of the operands as written, extra operands after their own.
         extra: the last extra operand of a role, aliases resolved: its scale factors, where it has any.
     """
@@ -109,7 +109,7 @@ class Gemm:
         return self._placed(schema, values, spelled)
 
     def _placed(self, schema: str, values: dict[str, Scalar], spelled: dict[str, str]) -> Facts:
-        """Facts of an operand stand at its type, where the operation writes it."""
+        """The place of the facts of an operand: its type in the operation."""
         spans = {
             f"{role}.{fact}": uses[0].span
             for role, uses in self.uses.items()
@@ -123,7 +123,7 @@ def _first(mode: Tuple) -> Tuple:
 
 
 def _member(book: Rulebook, enum: str, word: str) -> tuple[str, str]:
-    """The member of an enum that a word stands for, and the word."""
+    """The member of an enum that a word means, and the word."""
     return book.enums[enum].by_spelling.get(word, word), word
 
 

@@ -26,12 +26,12 @@ _COORDINATES = 2  # the segment of operands that holds them
 
 
 def is_raw(book: Rulebook, operation: Operation) -> bool:
-    """Whether the rules say what an operation is in PTX."""
+    """Whether the rules declare the PTX of an operation."""
     return operation.name in book.enums[ENUM].by_spelling
 
 
 def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, Scalar]:
-    """What an operation for which ``is_raw`` holds says.
+    """The facts of an operation for which ``is_raw`` holds.
 
     Args:
         scope: what its operands are; those that are constants become facts.

@@ -1,4 +1,4 @@
-"""Tiled atoms and what is partitioned by them, as the facts that rules speak of."""
+"""Tiled atoms and the tensors partitioned by them, as facts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tiled_facts(text: str, span: Span) -> Iterator[Facts]:
 
     Args:
         text: the type, free of aliases.
-        span: where it stands.
+        span: its position in the text.
     """
     for role, complaint in _uncovered(text):
         values: dict[str, Scalar] = {"operand": f".{role.lower()}", "covered": ".no"}
@@ -59,7 +59,7 @@ def _uncovered(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def partition_facts(operation: Operation, aliases: dict[str, Alias]) -> Facts | None:
-    """The extents of a tensor and those of the steps in which a tiled MMA takes it; None where they are not known."""
+    """The extents of a tensor and the extents of the tiled MMA along them; None where they are not known."""
     if operation.name != PARTITION or len(operation.inputs) < 2:
         return None
     mma = read_type(resolve(operation.inputs[0].text, aliases))
@@ -68,7 +68,7 @@ def partition_facts(operation: Operation, aliases: dict[str, Alias]) -> Facts | 
     if not isinstance(mma, TiledMma) or not isinstance(tensor, Tensor) or role is None:
         return None
     if not isinstance(tensor.iterator, Pointer):
-        return None  # the coordinates of a tensor map: what lies outside is not read
+        return None  # the coordinates of a tensor map: elements outside are not read
     try:
         held = mma_operand(mma, role)
         steps, ctas = tiled.tile_of(held), size(held.threads[0])

@@ -1,6 +1,6 @@
 """Facts of the four operations of ``nvvm.wgmma`` in the generic form, as NVVM WGMMA Ops describes them.
 
-Commit and wait are compared with the ``mma_async`` that stands last before them in the text. A kernel without such an
+Commit and wait are compared with the ``mma_async`` that is the last before them in the text. A kernel without such an
 operation (the CuTe DSL writes ``cute.gemm``) gives no facts.
 """
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def four_op_facts(book: Rulebook, operations: Sequence[Operation]) -> Iterator[Facts]:
-    """The facts of each of the four operations behind the first ``mma_async`` of a function, and of that one."""
+    """The facts of each of the four operations after the first ``mma_async`` of a function, and of that one."""
     kinds = book.enums["four_op"].by_spelling
     for top in operations:
         flight: Operation | None = None
@@ -78,7 +78,7 @@ def _facts(book: Rulebook, member: str, operation: Operation, flight: Operation,
 
 
 def _depth(operation: Operation, constants: dict[str, int]) -> int | None:
-    """What a wait leaves in flight: an operand that is a constant, or the attribute of the DSL."""
+    """The number of groups that a wait leaves pending: an operand that is a constant, or the attribute of the DSL."""
     if operation.operands:
         return constants.get(operation.operands[0])
     group = operation.attribute("group")
@@ -88,7 +88,7 @@ def _depth(operation: Operation, constants: dict[str, int]) -> int | None:
 
 
 def _echo(operation: Operation, name: str, flight: Operation, *of: str) -> str:
-    """Whether an attribute says what those of the operation in flight say: one for both operands, or one for each."""
+    """Whether an attribute equals those of the operation in flight: one for both operands, or one for each."""
     attribute = operation.attribute(name)
     if attribute is None:
         return ".missing"

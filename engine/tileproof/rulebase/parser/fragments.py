@@ -104,7 +104,7 @@ class FragmentBuilder(Transformer[Token, Any]):
         contract = next((item.value for item in items if isinstance(item, Part) and item.kind == "contract"), None)
         names = [fact for one in taken for fact in one.facts]
         if len(set(names)) != len(names):
-            raise SyntaxFault("a fact of this fragment is taken twice", *self._place(types[0]).span)
+            raise SyntaxFault("a fact of this fragment is declared twice", *self._place(types[0]).span)
         return Fragment(tuple(map(str, types)), contract, applies, taken, rows, citations, self._place(types[0]))
 
 

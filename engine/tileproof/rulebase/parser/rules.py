@@ -205,7 +205,7 @@ class _FileBuilder(ReferenceBuilder):
 
     def contract(self, items: list[Token]) -> Part:
         if items[0] not in CONTRACTS:
-            raise SyntaxFault(f"no contract is called '{items[0]}'", *self._place(items[0]).span)
+            raise SyntaxFault(f"unknown contract '{items[0]}'", *self._place(items[0]).span)
         return Part("contract", str(items[0]))
 
     # -- enums, tables, schemas, atoms
