@@ -31,7 +31,7 @@ def explain(code: str, folders: tuple[Path, ...]) -> None:
     from tileproof.rulebase.explain import explanation  # noqa: PLC0415
 
     book, _ = load_rules(folders)
-    if (atom := registry.contract_of(book, code)) is not None:
+    if (atom := registry.contract_of(book, code, "ptx")) is not None:
         click.echo(registry.as_text(atom))
     elif (form := registry.porting(book).get(code)) is not None:
         click.echo(f"{code}: {form[0]}\n{form[1]}")

@@ -27,7 +27,7 @@ class Options:
         mend: whether hints tell the nearest legal form of an illegal atom, which Z3 looks for.
     """
 
-    contract: str = "ptx"
+    contract: str
     target: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ class Step:
 @lru_cache(maxsize=8)
 def _steps(book: Rulebook) -> tuple[dict[str, Step], tuple[tuple[str, Step], ...], tuple[tuple[str, str], ...]]:
     """Steps by operation, by the beginning of its name, and copies by a piece of the atom's."""
-    rows = book.tables["protocol", "ptx"].rows
+    rows = book.shared_table("protocol").rows
     exact, begins = {}, []
     for spelling, member in book.enums["protocol_operation"].by_spelling.items():
         name, first, second, third = rows[member,]

@@ -13,6 +13,7 @@ from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import (
     CONTRACTS,
+    HARDWARE,
     Atom,
     Bounded,
     Domain,
@@ -208,7 +209,7 @@ class Resolver:
         if schema is None:
             yield RuleFault(rule.place, f"no schema is called '{rule.schema}'")
             return
-        contracts = (rule.contract,) if rule.contract else ("ptx", "tileiras")
+        contracts = (rule.contract,) if rule.contract else CONTRACTS
         for code in rule.refines:
             if code not in self.book.rules:
                 yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is no rule")
@@ -240,7 +241,7 @@ class Resolver:
     def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
         if not fragment.sources:
             yield RuleFault(fragment.place, "a fragment needs a source")
-        schema, scope = fragment.schema, Scope(self.book, fragment.schema, fragment.contract or "ptx")
+        schema, scope = fragment.schema, Scope(self.book, fragment.schema, fragment.contract or HARDWARE)
         for taken in fragment.taken:
             if isinstance(taken.domain, Enumerated) and taken.kind not in self.book.enums:
                 yield RuleFault(fragment.place, f"'{taken.kind}' is neither integer nor bits nor an enum")
@@ -407,7 +408,7 @@ class Resolver:
         if applies.schema not in self.book.schemas:
             yield RuleFault(fragment.place, f"no schema is called '{applies.schema}'")
             return
-        scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or "ptx")
+        scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or HARDWARE)
         own = fragment.schema.fields
         try:
             for name, expression in applies.given:

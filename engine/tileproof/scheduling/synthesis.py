@@ -111,7 +111,7 @@ class Scheduler:
     @cached_property
     def kinds(self) -> dict[str, Insertable]:
         found = {}
-        for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
+        for rank, ((name,), row) in enumerate(self.book.shared_table("schedule").rows.items()):
             role, side, groups, most, custom, generic = row
             assert isinstance(most, int)
             found[name] = Insertable(
@@ -121,7 +121,7 @@ class Scheduler:
 
     @cached_property
     def bounds(self) -> frozenset[str]:
-        return frozenset(name[1:] for (name,) in self.book.tables["schedule_boundary", "ptx"].rows)
+        return frozenset(name[1:] for (name,) in self.book.shared_table("schedule_boundary").rows)
 
     def producer(self, operation: Operation) -> str:
         """What issues an operation, a member of ``schedule_producer``."""
@@ -138,7 +138,7 @@ class Scheduler:
 
     def repair(self, fault: ProtocolFault, origin: Callable[[int], int]) -> tuple[int, tuple[Insertable, ...]] | None:
         """Which operations a finding asks for, and next to which operation; None where no insertion helps."""
-        rows = self.book.tables["schedule_repair", "ptx"].rows
+        rows = self.book.shared_table("schedule_repair").rows
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
         for where, operation in subjects.items():
             if operation is None:
@@ -202,8 +202,8 @@ class Scheduler:
     def best(self, plan: Plan) -> Plan:
         """The fewest operations, with the waits that leave the most groups in flight.
 
-        Whether one iteration of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) the text does
-        not show: where rule data says so, both are tried. A commit under a condition would be no group of all
+        The text does not show whether one iteration of a loop is a group (a stage of a ring) or all of them are (the
+        rows of one tile): where rule data says so, both are tried. A commit under a condition would be no group of all
         threads.
         """
         kept: frozenset[int] = frozenset()

@@ -32,7 +32,7 @@ def registrar(table: dict[str, Action]) -> Callable[[str], Callable[[Action], Ac
 
 def limit(machine: Machine, name: str) -> int:
     """A number that the hardware sets, by its member of the enum ``protocol_limit``."""
-    (value,) = machine.book.tables["protocol_limit", "ptx"].rows[f".{name}",]
+    (value,) = machine.book.shared_table("protocol_limit").rows[f".{name}",]
     assert isinstance(value, int)
     return value
 
