@@ -78,7 +78,7 @@ def test_no_types_of_a_real_kernel_contradict_each_other(path: Path):
     conflict = found(path.read_text(encoding="utf-8"))
     if path.name == INVALID:
         assert [c.stated.code for c in conflict] == ["IR022"]
-        assert "expects same profile for `src` and `dst`" in conflict[0].message
+        assert "expects same profile for `src` and `dst`" in conflict[0].stated.message
     else:
         assert conflict == []
 

@@ -37,7 +37,7 @@ def test_each_mma_and_copy_has_an_entry_with_the_descriptors_of_the_kernel():
     names = {"mma": "cute.gemm(", "copy": "cute.copy(", "protocol": "cuda.kernel"}
     for kind, _, line in entries:
         assert names[kind] in written[int(line) - 1]
-    known = {f"0x{one.value:016x}" for one in descriptors(BOOK, source(GEMM)) or () if one.value is not None}
+    known = {f"0x{one.value:016x}" for one in descriptors(BOOK, source(GEMM), "ptx") or () if one.value is not None}
     used = re.findall(r"or\.b64 l\d, wide, (0x[0-9a-f]{16});", text)
     assert set(used) == known
     assert len(used) == 2 * sum(kind == "mma" for kind, _, _ in entries)

@@ -30,7 +30,7 @@ def constants(text: str) -> set[int]:
 
 @corpus()
 def test_static_descriptors_stand_in_the_ptx(path):
-    listed = descriptors(BOOK, Source(path.name, path.read_text()))
+    listed = descriptors(BOOK, Source(path.name, path.read_text()), "ptx")
     assert listed is not None
     if not ptx_of(path).exists():
         assert not listed
@@ -50,7 +50,7 @@ needs_corpus = pytest.mark.skipif(not FILES, reason="no ../shared beside this ch
 
 @needs_corpus
 def test_how_many_there_are():
-    listed = [one for path in FILES for one in descriptors(BOOK, Source(path.name, path.read_text())) or ()]
+    listed = [one for path in FILES for one in descriptors(BOOK, Source(path.name, path.read_text()), "ptx") or ()]
     assert len(listed) > 100
     assert sum(one.value is None for one in listed) == 16
     assert {one.swizzle for one in listed} >= {"128"}
@@ -62,7 +62,10 @@ def test_generic_and_custom_forms_agree():
     assert pairs
     for generic, custom in pairs:
         one, other = (
-            [(d.operand, d.swizzle, d.lbo, d.sbo, d.value) for d in descriptors(BOOK, Source("", p.read_text())) or ()]
+            [
+                (d.operand, d.swizzle, d.lbo, d.sbo, d.value)
+                for d in descriptors(BOOK, Source("", p.read_text()), "ptx") or ()
+            ]
             for p in (generic, custom)
         )
         assert one == other

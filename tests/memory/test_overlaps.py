@@ -181,7 +181,7 @@ READ_SO = {"rows": 128, "columns": 16, "major": "k", "operands": "%va, %vb"}
 
 def test_the_mma_says_which_operand_a_descriptor_is_of():
     text = AT_POINTER.format(**READ_SO)
-    assert [one.operand for one in descriptors(BOOK, Source("", text)) or ()] == ["A", "B"]
+    assert [one.operand for one in descriptors(BOOK, Source("", text), "ptx") or ()] == ["A", "B"]
     assert [d.code for d in tileproof.check(text, target="sm_103a", ignore=("PR",)).diagnostics] == []
 
 

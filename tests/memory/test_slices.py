@@ -42,7 +42,7 @@ def test_a_step_along_k_within_the_pattern_is_proved(k, part):
     """The part has the alignment of its own start; its swizzle begins where that of the view does."""
     text = KERNEL.format(base=1024, k=k, part=part)
     assert found(base=1024, k=k, part=part) == []
-    (one,) = descriptors(tileproof.load_rules(), Source("", text)) or ()
+    (one,) = descriptors(tileproof.load_rules(), Source("", text), "ptx") or ()
     assert one.value == 0x4000004000010000  # as in the PTX of CuTe DSL, which adds the address in the kernel
 
 

@@ -72,7 +72,7 @@ def parts(opcode: str, role: str, copy: str, bits: int) -> tuple[FragmentOperand
 
 @pytest.mark.parametrize(("opcode", "role", "copy", "major", "fits", "bits"), CASES)
 def test_a_matrix_move_fits_a_fragment(opcode: str, role: str, copy: str, major: str, fits: bool, bits: int):
-    answer = verb.fragment(BOOK, opcode, role, copy=copy, major=major)
+    answer = verb.fragment(BOOK, opcode, role, copy=copy, major=major, contract="ptx")
     assert isinstance(answer.verdict, Proved if fits else Refuted), answer
     if fits:
         operand, matrices = parts(opcode, role, copy, bits)
@@ -127,7 +127,7 @@ def registers_of(matrix: np.ndarray, copy: str, bits: int) -> list[np.ndarray]:
 
 
 def test_the_wrong_major_is_told_by_the_first_lane_that_gets_another_element():
-    answer = verb.fragment(BOOK, M16, "A", copy=LDT.format("x4"), major="k")
+    answer = verb.fragment(BOOK, M16, "A", copy=LDT.format("x4"), major="k", contract="ptx")
     assert isinstance(answer.verdict, Refuted)
     assert answer.verdict.counterexample == {"lane": 4, "value": 0, "given": (0, 1), "true": (1, 0)}
 
@@ -158,4 +158,4 @@ def test_what_is_no_matrix_move_is_told_in_one_line():
         "ldmatrix.sync.aligned.m8n16.x1.shared",
     ):
         with pytest.raises(BadQuestion):
-            verb.fragment(BOOK, M16, "A", copy=text)
+            verb.fragment(BOOK, M16, "A", copy=text, contract="ptx")

@@ -80,7 +80,7 @@ def test_elements_of_each_arm_by_the_page_and_in_truth_LAY03():
         for count in (4, 8, 16):
             facts = {"K": k, "M": m, "sparse": sparse, "fp8": fp8, "trans_a": trans_a, "slot_count": slots}
             assert ("LA103" in violated(**facts, elements=count)) is (count != elements)
-        true = verb.fragment(BOOK, instruction(str(form)), "A").verdict
+        true = verb.fragment(BOOK, instruction(str(form)), "A", contract="ptx").verdict
         assert isinstance(true, Proved)
         found[arm] = (elements, true.values["per_thread"])
     # The page's class "dense f16" is that of K = 16: with K = 8 a thread has four elements.

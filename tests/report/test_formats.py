@@ -115,7 +115,7 @@ def test_json_and_sarif_name_the_same_places():
 
 def report_of(source: Source, span: Span, message: str = "wrong", hint: str = "") -> Report:
     diagnostic = Diagnostic(source, span, "XX1", "some-fault", Severity.WARNING, message, hint)
-    return Report((FileReport(source, (diagnostic,), None),), (), Options(), book=None)  # type: ignore[arg-type]
+    return Report((FileReport(source, (diagnostic,), None),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
 
 
 def test_github_commands_are_escaped():
@@ -133,7 +133,7 @@ def test_github_gives_no_columns_over_several_lines():
 
 
 def test_github_names_what_could_not_be_checked():
-    report = Report((), (Unread("a,b", "50 %\nlost"),), Options(), book=None)  # type: ignore[arg-type]
+    report = Report((), (Unread("a,b", "50 %\nlost"),), Options("ptx"), book=None)  # type: ignore[arg-type]
     assert list(github.render(report)) == ["::error file=a%2Cb::50 %25%0Alost"]
 
 
@@ -192,7 +192,7 @@ def test_the_summary_counts():
         for severity, count in ((Severity.ERROR, 2), (Severity.WARNING, 1), (Severity.NOTE, 3))
         for _ in range(count)
     ]
-    report = Report((FileReport(source, tuple(found), None),), (), Options(), book=None)  # type: ignore[arg-type]
+    report = Report((FileReport(source, tuple(found), None),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
     assert list(text.render(report))[-1] == (
         "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all features used); contract ptx"
     )

@@ -137,7 +137,7 @@ module {{
 
 
 def codes(text: str) -> list[tuple[str, str]]:
-    report = check_source(BOOK, Source("kernel.mlir", text), Options())
+    report = check_source(BOOK, Source("kernel.mlir", text), Options("ptx"))
     return [(d.code, d.message) for d in report.diagnostics]
 
 
@@ -214,14 +214,14 @@ def test_tiled_atoms_that_do_not_cover_their_tile_are_told_once_a_type():
 
 def test_bug_2_two_warpgroups_that_swap_blocks_of_64_rows_are_told_by_the_coordinate():
     mma = tiled_mma("(2,1,1):(1,0,0)", atom=HOPPER.format(64))
-    true = verb.fragment(BOOK, mma, "C")
+    true = verb.fragment(BOOK, mma, "C", contract="ptx")
     assert isinstance(true.verdict, Proved)
     assert true.verdict.values["elements"] == 128 * 64
     layout = "((4,8,4,2),(2,2,8)):((256,1,16,64),(128,8,1024))"
-    same = verb.fragment(BOOK, mma, "C", layout=layout)
+    same = verb.fragment(BOOK, mma, "C", layout=layout, contract="ptx")
     assert isinstance(same.verdict, Proved), same
     swapped = "((4,8,2,4),(2,2,8)):((256,1,64,16),(128,8,1024))"  # warps 1 and 2 count other rows
-    verdict = verb.fragment(BOOK, mma, "C", layout=swapped).verdict
+    verdict = verb.fragment(BOOK, mma, "C", layout=swapped, contract="ptx").verdict
     assert isinstance(verdict, Refuted)
     assert verdict.counterexample == {"thread": 32, "value": 0, "given": (64, 0), "true": (16, 0)}
 

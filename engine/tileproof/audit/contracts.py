@@ -15,7 +15,7 @@ from tileproof.base.records import dataclass
 from tileproof.evaluate.solver import Answer, Question
 from tileproof.evaluate.z3 import Encoder, Formula
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Bounded, Rule
+from tileproof.rulebase.declarations import HARDWARE, Bounded, Rule
 from tileproof.rulebase.expression import Lookup, Scalar, walk
 
 _MOST = 24  # values of an integer that are looked for before a region is called wide
@@ -55,7 +55,7 @@ def differences(book: Rulebook, accepting: str, rejecting: str, seconds: float) 
 def _contracted(book: Rulebook, rule: Rule) -> bool:
     expressions = [rule.require, *([rule.when] if rule.when is not None else [])]
     lookups = [part for whole in expressions for part in walk(whole) if isinstance(part, Lookup)]
-    return any(book.tables[lookup.table, "ptx"].contract is not None for lookup in lookups)
+    return any(book.tables[lookup.table, HARDWARE].contract is not None for lookup in lookups)
 
 
 class _Comparison:

@@ -28,7 +28,7 @@ from tileproof.evaluate.python import Check, Judge, function
 from tileproof.evaluate.solver import Answer, Question, Solved, differ
 from tileproof.evaluate.z3 import Encoder, Formula, points
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import CONTRACTS, Rule
+from tileproof.rulebase.declarations import CONTRACTS, HARDWARE, Rule
 from tileproof.rulebase.expression import Lookup, Scalar, facts_of, walk
 from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.load import load
@@ -256,7 +256,7 @@ def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
         table = book.tables[name, contract]
         reached = asked[name, contract] | asked.get((name, CONTRACTS[contract == CONTRACTS[0]]), set())
         for row in table.rows:
-            if row not in reached and contract in ("ptx", table.contract):
+            if row not in reached and contract in (HARDWARE, table.contract):
                 yield RuleFault(table.place, f"no rule can reach row {' '.join(row)} of table '{name}'")
 
 

@@ -51,14 +51,14 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     Raises:
         BadRequest: no such target, or no such version.
     """
-    rows = book.tables["target", "ptx"].rows
+    rows = book.shared_table("target").rows
     member = f".{target}"
     if (member,) not in rows:
         shown = target if len(target) <= 40 else target[:37] + "..."
         close = get_close_matches(shown.lower(), [name[1:] for (name,) in rows], 1, 0.5)
         raise BadRequest(f"unknown target '{shown}'" + (f"; did you mean {close[0]}?" if close else ""))
     if ptx is None:
-        newest = book.tables["target", "ptx"].column("last")
+        newest = book.shared_table("target").column("last")
         assert newest is not None, "rules/targets.rule"
         version = rows[member,][newest]
         assert isinstance(version, int), "rules/targets.rule"

@@ -33,7 +33,7 @@ def explain(code: str, form: str, folders: tuple[Path, ...]) -> None:
     from tileproof.judge import registry  # noqa: PLC0415
 
     book, _ = load_rules(folders)
-    if (atom := registry.contract_of(book, code)) is not None:
+    if (atom := registry.contract_of(book, code, "ptx")) is not None:
         shown = registry.as_text(atom)
     elif (porting := registry.porting(book).get(code)) is not None:
         shown = f"{code}: {porting[0]}\n{porting[1]}"

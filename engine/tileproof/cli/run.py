@@ -33,7 +33,7 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     from tileproof.judge.outcome import Options  # noqa: PLC0415
 
     book, rules = load_rules(())
-    options = Options(target=target)
+    options = Options("ptx", target)
     try:
         api.validate(book, options)
         with dump(command, keep) as (status, files):

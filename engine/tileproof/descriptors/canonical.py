@@ -284,7 +284,7 @@ def byte_address(book: Rulebook, layout: Layout, bits: int, swizzle: str, coordi
     """The address of an element's first byte, from the operand's start, after the swizzle."""
     elements = crd2idx(coordinate, layout)
     assert isinstance(elements, int), "only static layouts have addresses"
-    s_bits, base, shift = book.tables["smem_swizzle", "ptx"].rows[swizzle,][:3]
+    s_bits, base, shift = book.shared_table("smem_swizzle").rows[swizzle,][:3]
     assert isinstance(s_bits, int) and isinstance(base, int) and isinstance(shift, int)
     address = apply_swizzle(Swizzle(s_bits, base, shift), elements * bits // 8)
     assert isinstance(address, int)
@@ -354,7 +354,7 @@ def swizzle_mode(book: Rulebook, swizzle: Swizzle | None, bits: int, of_bytes: b
     if swizzle is None or swizzle.bits == 0:
         return ".none"
     base = swizzle.base if of_bytes else swizzle.base + bits.bit_length() - 4
-    for (mode,), row in book.tables["smem_swizzle", "ptx"].rows.items():
+    for (mode,), row in book.shared_table("smem_swizzle").rows.items():
         if row[:3] == (swizzle.bits, base, swizzle.shift):
             return mode
     return None
@@ -441,7 +441,7 @@ def operand(
         else swizzle_mode(book, swizzle, bits, True)
     )
     if mode is None:
-        known = ", ".join(f"S<{row[0]},{row[1]},{row[2]}>" for row in book.tables["smem_swizzle", "ptx"].rows.values())
+        known = ", ".join(f"S<{row[0]},{row[1]},{row[2]}>" for row in book.shared_table("smem_swizzle").rows.values())
         where = "element indices" if inner is not None else "byte addresses"
         raise NoDescriptor(
             f"{inner or swizzle} on {where} is not a swizzle of the tensor core; on byte addresses use {known}"

@@ -22,7 +22,7 @@ from tileproof.ptx.registers import by_letter
 from tileproof.ptx.select import Lowered, Spelled, legal_form, lower_atom
 from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Atom
+from tileproof.rulebase.declarations import HARDWARE, Atom
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import atom_type, families
 from tileproof.syntax import SyntaxFault
@@ -116,7 +116,7 @@ def _atom(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) ->
         ) from None
     otherwise = next((f.instructions for f in families(book) if f.schema == declaration.schema), ())
     lowered = lower_atom(book, contract, where, declaration.schema, facts, otherwise)
-    if lowered is None and contract == "ptx" and lone(book, contract, declaration.schema, facts) is None:
+    if lowered is None and contract == HARDWARE and lone(book, contract, declaration.schema, facts) is None:
         raise BadAtom(f"no PTX instruction for {text} on {str(where['target'])[1:]}")
     inner = text[node.start : node.end]
     return Asked(declaration.schema, facts, inner if inner.startswith("!") else f"!{inner}", lowered)
@@ -155,13 +155,13 @@ def _why(book: Rulebook, contract: str, opcode: str, facts: dict[str, Scalar], s
 def sequence_of(book: Rulebook, asked: Asked, placed: Mapping[str, Placed] | None = None) -> Sequence:
     """The sequence of an atom in PTX; without ``placed`` its operands have the best layouts."""
     if asked.lowered is None:
-        own = lone(book, "ptx", asked.schema, asked.facts)
+        own = lone(book, HARDWARE, asked.schema, asked.facts)
         assert own is not None, "asked when it was read"
         return own
     if placed is None:
         spots = place(book, asked.atom, {**asked.facts, **asked.lowered.facts}) if asked.atom else {}
         placed = {name: one for name, (one, _) in spots.items()}
-    found = sequence(book, "ptx", asked.lowered, placed)
+    found = sequence(book, HARDWARE, asked.lowered, placed)
     assert found is not None, "every instruction has a sequence"
     return found
 
@@ -173,7 +173,7 @@ def _lines(book: Rulebook, asked: Asked, where: Mapping[str, Scalar], form: str)
     written = asm.inline(book, one)
     if form == "inline_asm":
         return [*asm.as_cuda(written), "", *asm.as_llvm(written)]
-    own = sequence(book, "ptx", asked.lowered, {}, form) if asked.lowered is not None else None
+    own = sequence(book, HARDWARE, asked.lowered, {}, form) if asked.lowered is not None else None
     if own is not None:
         return own.parts["emit"]
     return asm.as_mlir(written) if form == "nvvm" else asm.as_llvm(written)

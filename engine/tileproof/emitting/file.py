@@ -40,6 +40,7 @@ from tileproof.ptx.opcode import read_opcode
 from tileproof.ptx.select import Lowered, lower_atom
 from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import families
 from tileproof.syntax import SyntaxFault
@@ -78,7 +79,7 @@ def emit_file(book: Rulebook, source: Source, target: str | None = None) -> str:
         Refused: the file has errors.
         BadAtom: it holds no IR, or no operation that becomes an instruction.
     """
-    options = Options("ptx", target)
+    options = Options(HARDWARE, target)
     report = check_source(book, source, options)
     if report.empty:
         raise BadAtom(f"{source.name}: holds no IR")
@@ -165,12 +166,12 @@ class _Emitter:
         except (SyntaxFault, MalformedAtom):
             return None
         otherwise = next((f.instructions for f in families(self.book) if f.schema == declaration.schema), ())
-        lowered = lower_atom(self.book, "ptx", self.where, declaration.schema, facts, otherwise)
+        lowered = lower_atom(self.book, HARDWARE, self.where, declaration.schema, facts, otherwise)
         placed, missing = self.descriptors.placed(operation, scope)
         one = (
-            sequence(self.book, "ptx", lowered, placed)
+            sequence(self.book, HARDWARE, lowered, placed)
             if lowered is not None
-            else lone(self.book, "ptx", declaration.schema, facts)
+            else lone(self.book, HARDWARE, declaration.schema, facts)
         )
         return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
 
@@ -185,14 +186,14 @@ class _Emitter:
     def raw(self, operation: Operation, scope: Scope) -> _Use:
         """An operation of the NVVM dialect."""
         facts = raw_facts(self.book, operation, scope)
-        lowered = lower_atom(self.book, "ptx", self.where, SCHEMA, facts)
+        lowered = lower_atom(self.book, HARDWARE, self.where, SCHEMA, facts)
         if lowered is None:
-            own = lone(self.book, "ptx", SCHEMA, facts)
+            own = lone(self.book, HARDWARE, SCHEMA, facts)
             self.refuse_illegal(operation, own)
             return _Use(operation, "protocol", operation.name, own, {})
         placed, missing = self.assembled(operation, lowered, scope)
         lowered = self.with_shape(lowered)
-        one = sequence(self.book, "ptx", lowered, placed)
+        one = sequence(self.book, HARDWARE, lowered, placed)
         what = "mma" if "mma" in operation.name else "copy"
         return _Use(operation, what, operation.name, one, missing)
 
@@ -200,7 +201,7 @@ class _Emitter:
         """Raise if the target does not support an instruction of an operation."""
         for line in own.parts["emit"] if own is not None else ():
             if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
-                verdict = legal(self.book, "ptx", line, self.where)
+                verdict = legal(self.book, HARDWARE, line, self.where)
                 if not verdict.legal:
                     at, _ = self.source.position(operation.span.start)
                     code = ", ".join(verdict.codes)
@@ -216,7 +217,7 @@ class _Emitter:
         missing: dict[str, str] = {}
         hopper = operation.name.endswith("wgmma.mma_async")
         first, words = (0, "wgmma.descriptor") if hopper else (1, "tcgen05.descriptor")
-        address = next(f.mask for word in self.book.words[words, "ptx"] for f in word.fields if f.name == "start")
+        address = next(f.mask for word in self.book.words[words, HARDWARE] for f in word.fields if f.name == "start")
         for i, name in enumerate(("a", "b")):
             facts = lowered.spelled.facts
             if f"{name}.class" not in facts or facts.get(f"{name}.source", ".smem_desc") != ".smem_desc":
@@ -234,7 +235,7 @@ class _Emitter:
         if not isinstance(word, int) or not isinstance(kind, str):
             return lowered
         try:
-            known = bitfields.unpack(self.book, "ptx", "tcgen05.instruction_descriptor", word, {"kind": kind})
+            known = bitfields.unpack(self.book, HARDWARE, "tcgen05.instruction_descriptor", word, {"kind": kind})
         except bitfields.PackError:
             return lowered
         return Lowered(lowered.spelled, lowered.by, {**lowered.facts, "N": known["N"]})
@@ -258,7 +259,7 @@ class _Descriptors:
             if not name or name in placed:
                 continue
             try:
-                known = described(self.book, "ptx", one)
+                known = described(self.book, HARDWARE, one)
             except (NoDescriptor, Undecided) as error:
                 missing[name] = str(error)
                 continue

@@ -32,7 +32,7 @@ class Register:
 def register(book: Rulebook, name: str) -> Register | None:
     """The class of a register such as ``r3``; None if it is not a register that can be declared."""
     member = by_letter(book)(name)
-    row = book.tables["operand_register", "ptx"].rows.get((member or "",))
+    row = book.shared_table("operand_register").rows.get((member or "",))
     if row is None:
         return None
     kind, size, constraint, cuda, llvm, mlir = row

@@ -40,13 +40,13 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
 
 def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
     """The bits of an operand's element in shared memory."""
-    container = book.tables["smem_container", "ptx"].rows.get((str(facts.get("kind")),))
-    row = container or book.tables["element", "ptx"].rows[str(facts[f"{operand}.type"]),]
+    container = book.shared_table("smem_container").rows.get((str(facts.get("kind")),))
+    row = container or book.shared_table("element").rows[str(facts[f"{operand}.type"]),]
     assert isinstance(row[0], int), "rules/elements.rule"
     return row[0]
 
 
 def _element(book: Rulebook, bits: int) -> str:
     """An element of so many bits: only its place is used."""
-    rows = book.tables["element", "ptx"].rows
+    rows = book.shared_table("element").rows
     return next(name[1:] for (name,), row in rows.items() if row[0] == bits)

@@ -192,7 +192,7 @@ class Filler:
 
     def passed(self, what: str, operand: str) -> str:
         """The types of an operand's registers for a compiler, or the values themselves."""
-        row = self.book.tables["passed_operand", "ptx"].rows[str(self.facts[f"{operand}.type"]),]
+        row = self.book.shared_table("passed_operand").rows[str(self.facts[f"{operand}.type"]),]
         count = self.facts[f"{operand}.registers"]
         assert isinstance(count, int), "a number of registers"
         llvm, mlir = map(str, row)

@@ -29,6 +29,7 @@ from tileproof.emitting.sequence import Placed, Sequence
 from tileproof.layout import ComposedLayout, Layout, crd2idx, size
 from tileproof.memory.descriptors import atom_node
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.layouts import Placement
 from tileproof.syntax import SyntaxFault
@@ -77,7 +78,7 @@ def witness(book: Rulebook, atom: str, target: str, layouts: Mapping[str, str] |
         Refused: it is not legal.
     """
     where = context(book, target)
-    asked = read(book, "ptx", atom, where)
+    asked = read(book, HARDWARE, atom, where)
     if asked.lowered is None or not asked.atom:
         raise BadAtom("a witness requires an MMA atom")
     facts = {**asked.facts, **asked.lowered.facts}

@@ -15,6 +15,7 @@ from tileproof.base.records import dataclass
 from tileproof.evaluate import python
 from tileproof.layout import Basis, Layout, LayoutError, Tuple, is_static_layout, upcast
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
 from tileproof.rulebase.fragment import Applies, Fragment, LayoutLeaf, Modes, Row, ThreadValues
 
@@ -205,7 +206,7 @@ def number(expression: Expression, facts: Facts) -> int:
 
 
 def _row(book: Rulebook, declaration: Fragment, role: str, facts: Facts) -> Row:
-    contract = declaration.contract or "ptx"
+    contract = declaration.contract or HARDWARE
     for row in declaration.rows:
         if row.role == role and (row.when is None or _holds(book, contract, row.when, facts)):
             return _row(book, declaration, row.layout, facts) if isinstance(row.layout, str) else row

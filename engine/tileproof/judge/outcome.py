@@ -27,7 +27,7 @@ class Options:
         mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
     """
 
-    contract: str = "ptx"
+    contract: str
     target: str | None = None
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

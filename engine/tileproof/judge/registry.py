@@ -68,14 +68,14 @@ class AtomContract:
     copy: CopyAtomContract | None
 
 
-def contracts(book: Rulebook, contract: str = "ptx") -> Iterator[AtomContract]:
+def contracts(book: Rulebook, contract: str) -> Iterator[AtomContract]:
     """Every atom of the registry."""
     for member, mnemonics in book.enums["atom"].members.items():
         if (member,) in book.tables["atom", contract].rows:
             yield _contract(book, contract, member, mnemonics)
 
 
-def contract_of(book: Rulebook, mnemonic: str, contract: str = "ptx") -> AtomContract | None:
+def contract_of(book: Rulebook, mnemonic: str, contract: str) -> AtomContract | None:
     """The atom of a mnemonic, with or without ``cute_nvgpu.``; None where there is none."""
     spellings = book.enums["atom"].by_spelling
     member = spellings.get(mnemonic) or spellings.get(f"cute_nvgpu.{mnemonic}")
@@ -84,7 +84,7 @@ def contract_of(book: Rulebook, mnemonic: str, contract: str = "ptx") -> AtomCon
     return _contract(book, contract, member, book.enums["atom"].members[member])
 
 
-def verifier(book: Rulebook, member: str, contract: str = "ptx") -> str | None:
+def verifier(book: Rulebook, member: str, contract: str) -> str | None:
     """The first interface of the dispatch order that an atom implements; None for none of them."""
     _, interfaces, _ = book.tables["registry", contract].rows[member,]
     order = {key[0]: row[0] for key, row in book.tables["dispatch", contract].rows.items()}
@@ -127,7 +127,7 @@ def as_text(atom: AtomContract) -> str:
 def porting(book: Rulebook) -> dict[str, tuple[str, str]]:
     """The IR counterpart of each CUTLASS concept, and the difference."""
     spellings = book.enums["cutlass_concept"].members
-    rows = book.tables["porting", "ptx"].rows
+    rows = book.shared_table("porting").rows
     return {spellings[key[0]][0]: (str(form), str(note)) for key, (form, note) in rows.items()}
 
 

@@ -266,7 +266,7 @@ class _Run:
             columns //= 2
         major = str(shape["a.major" if role == "A" else "b.major"])
         side_by_side = _boxes(tensor_map, rows, major, starts)
-        row = self.book.tables["smem_swizzle", "ptx"].rows.get((tensor_map.swizzle,))
+        row = self.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle,))
         if row is None or side_by_side is None:
             return None
         layout, begins = side_by_side

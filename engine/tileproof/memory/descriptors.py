@@ -145,7 +145,7 @@ def operand_of(book: Rulebook, atom: Node, role: str) -> tuple[str, str, tuple[i
     """The word, the major and the extents of A or B of an atom; None for one that has no descriptors."""
     declaration = book.atoms.get(atom.text.lstrip("!"))
     member = book.enums["atom"].by_spelling.get(atom.text.lstrip("!"))
-    row = book.tables["operand_descriptor", "ptx"].rows.get((member or "",))
+    row = book.shared_table("operand_descriptor").rows.get((member or "",))
     if declaration is None or row is None or not row[0]:
         return None
     try:

@@ -52,7 +52,7 @@ class Listed:
         return f"{place}  swizzle {self.swizzle}  lbo {lbo}  sbo {self.sbo}{value}"
 
 
-def descriptors(book: Rulebook, source: Source, contract: str = "ptx") -> list[Listed] | None:
+def descriptors(book: Rulebook, source: Source, contract: str) -> list[Listed] | None:
     """The descriptors that a file of IR makes, in textual order; None where it holds no IR."""
     found = scan(source)
     return list(_all(book, found, source, contract)) if found.holds_ir else None

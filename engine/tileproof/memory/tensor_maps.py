@@ -107,7 +107,7 @@ def _tensor_map(
         if mode is None:
             return None
         row = _coded(book, "tensor_map_type", 0, kind)
-        bits = book.tables["tensor_map_type", "ptx"].rows[row,][1] if row is not None else None
+        bits = book.shared_table("tensor_map_type").rows[row,][1] if row is not None else None
         return TensorMap(
             mode,
             tuple(extents[i] for i in range(rank or 0)) if known else None,
@@ -127,14 +127,14 @@ def mode_of(book: Rulebook, swizzle: Swizzle | None) -> str | None:
     """The swizzle of a tensor map that a swizzle on byte addresses is."""
     if swizzle is None or swizzle.bits == 0:
         return ".none"
-    for (mode,), row in book.tables["smem_swizzle", "ptx"].rows.items():
+    for (mode,), row in book.shared_table("smem_swizzle").rows.items():
         if row[:3] == (swizzle.bits, swizzle.base, swizzle.shift):
             return mode
     return None
 
 
 def _coded(book: Rulebook, table: str, column: int, code: int | None) -> str | None:
-    return next((key for (key,), row in book.tables[table, "ptx"].rows.items() if row[column] == code), None)
+    return next((key for (key,), row in book.shared_table(table).rows.items() if row[column] == code), None)
 
 
 def argument_of(name: str, scope: Scope, operations: Operations) -> tuple[Operation, int] | None:

@@ -125,7 +125,7 @@ def question(
 
 def _bits(book: Rulebook, element: str) -> int:
     member = "." + element.removeprefix(".")
-    rows = book.tables["element", "ptx"].rows
+    rows = book.shared_table("element").rows
     known = book.enums["element"].by_spelling.get(element, member)
     width = rows[known,][0] if (known,) in rows else element_bits(element) if _CONTAINER.fullmatch(element) else None
     if not isinstance(width, int):

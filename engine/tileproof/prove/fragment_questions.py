@@ -29,7 +29,7 @@ from tileproof.prove import tiled
 from tileproof.prove.ask import BadQuestion, table
 from tileproof.ptx.opcode import read_opcode
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Bounded
+from tileproof.rulebase.declarations import HARDWARE, PAGES, Bounded
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
 
@@ -65,7 +65,7 @@ def fragment(
     atom: str,
     role: str,
     *,
-    contract: str = "ptx",
+    contract: str,
     given: Sequence[str] = (),
     layout: str | None = None,
     copy: str | None = None,
@@ -90,10 +90,10 @@ def fragment(
     if isinstance(known, TiledCopy):
         return FragmentAnswer(tiled.copy_covers(known), {"layout": str(known.thread_values), "tile": str(known.tiler)})
     facts = _given(given)
-    found = find(book, atom, "ptx", facts)
+    found = find(book, atom, HARDWARE, facts)
     true = _operand(found, role)
     about: dict[str, Known] = {"layout": str(true.layout), "tile": tuple(true.tile), "declaration": found.name}
-    if contract == "tileiras":
+    if contract == PAGES:
         about |= _arm(book, atom)
         return FragmentAnswer(_page(book, atom, facts, true.role, found), about)
     if layout is not None:
@@ -158,7 +158,7 @@ def gemm_of_layouts_question(a: str, b: str, d: str) -> str:
 def _of_an_atom(book: Rulebook, atom: str, given: Sequence[str]) -> Found:
     if atom.startswith("!cute.tiled_"):
         raise BadQuestion("--smt2 writes the question of an atom, not of a tiled one")
-    return find(book, atom, "ptx", _given(given))
+    return find(book, atom, HARDWARE, _given(given))
 
 
 def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> FragmentAnswer:
@@ -174,7 +174,7 @@ def gemm(book: Rulebook, atom: str, given: Sequence[str] = ()) -> FragmentAnswer
             if not isinstance(verdict, Proved):
                 return FragmentAnswer(verdict, {"operand": role})
         atom = str(known.atom)
-    found = find(book, atom, "ptx", _given(given))
+    found = find(book, atom, HARDWARE, _given(given))
     return FragmentAnswer(prove.gemm(found.fragments), {"declaration": found.name})
 
 
@@ -228,7 +228,7 @@ def find(book: Rulebook, text: str, contract: str, given: Mapping[str, Scalar | 
     schema = opcode.declaration.schema
     values: Facts = {**opcode.values, **_typed(book, schema, given, book.schemas[schema].fields)}
     for declaration, facts in declared(book, schema, values, contract):
-        if declaration.contract == (None if contract == "ptx" else contract):
+        if declaration.contract == (None if contract == HARDWARE else contract):
             found = fragments_of(book, declaration, facts)
             if found is not None:
                 return Found(declaration.types[0], found, declaration.sources)
@@ -241,7 +241,7 @@ def _of_type(book: Rulebook, text: str, contract: str) -> Found:
     if not isinstance(atom, Atom):
         raise BadQuestion(f"'{text}' is not an atom")
     name = atom.node.text.lstrip("!")
-    own = fragments(atom.node) if contract == "ptx" else None
+    own = fragments(atom.node) if contract == HARDWARE else None
     sources = book.fragments[name].sources if own is not None else ()
     if (declaration := book.atoms.get(name)) is not None:
         try:
@@ -249,7 +249,7 @@ def _of_type(book: Rulebook, text: str, contract: str) -> Found:
         except MalformedAtom as fault:
             raise BadQuestion(str(fault)) from None
         for other, facts in declared(book, declaration.schema, values, contract):
-            if other.contract != (None if contract == "ptx" else contract):
+            if other.contract != (None if contract == HARDWARE else contract):
                 continue
             more = fragments_of(book, other, facts)
             if more is not None and own is None:
@@ -278,7 +278,7 @@ def _operand(found: Found, role: str) -> FragmentOperand:
 
 def _matrices(book: Rulebook, text: str, bits: int | None) -> prove.Matrices:
     """The registers of an ldmatrix or stmatrix, its elements counted in the width that the MMA gives them."""
-    found = find(book, text, "ptx", {})
+    found = find(book, text, HARDWARE, {})
     facts = found.fragments.facts
     own, rows, columns = (facts.get(name) for name in ("bits", "rows", "columns"))
     role = "D" if "ldsm" in found.name else "S" if "stsm" in found.name else ""

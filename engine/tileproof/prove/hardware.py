@@ -48,8 +48,8 @@ def access(name: str) -> WarpAccess:
         LayoutError: there is none.
     """
     found = _ACCESS.match(name.strip())
-    tables = load(default_files()).tables
-    phases, banks = tables["shared_access", "ptx"], tables["shared_banks", "ptx"]
+    book = load(default_files())
+    phases, banks = book.shared_table("shared_access"), book.shared_table("shared_banks")
     key = ".matrix_row"
     if found is not None and found[2]:
         key = f".b{int(found[1] or 1) * int(found[2])}"
@@ -71,7 +71,7 @@ def element_bits(element: str | int | None) -> int | None:
     if element is None or isinstance(element, int):
         return element
     book = load(default_files())
-    enum, table = book.enums["element"], book.tables["element", "ptx"]
+    enum, table = book.enums["element"], book.shared_table("element")
     member = enum.by_spelling.get(element, "." + element.removeprefix("."))
     bits = _integer(table, member, "bits")
     if bits is None:

@@ -282,7 +282,7 @@ def part_class(book: Rulebook, part: Part, registers: Registers) -> str | None:
 def _together(book: Rulebook, classes: tuple[str, ...]) -> str:
     if not classes:
         return _MIXED
-    table = book.tables["together", "ptx"].rows
+    table = book.shared_table("together").rows
     result = classes[0]
     for right in classes[1:]:
         cell = table.get((result, right), (_MIXED,))[0]

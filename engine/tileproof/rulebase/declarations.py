@@ -22,7 +22,8 @@ from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Expression, Place, Scalar, Value, facts_of
 from tileproof.rulebase.references import Citation, Cited
 
-CONTRACTS = ("ptx", "tileiras")
+HARDWARE, PAGES = CONTRACTS = ("ptx", "tileiras")
+"""What the hardware and ptxas accept, and what the reference pages say."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import (
     CONTRACTS,
+    HARDWARE,
     Atom,
     Bounded,
     Domain,
@@ -215,7 +216,7 @@ class Resolver:
                 yield RuleFault(
                     rule.place, f"{rule.code} replaces '{code}', which is no rule that '{rule.schema}' inherits"
                 )
-        contracts = (rule.contract,) if rule.contract else ("ptx", "tileiras")
+        contracts = (rule.contract,) if rule.contract else CONTRACTS
         for code in rule.refines:
             if code not in self.book.rules:
                 yield RuleFault(rule.place, f"{rule.code} refines '{code}', which is not a rule")
@@ -247,7 +248,7 @@ class Resolver:
     def fragment(self, fragment: Fragment) -> Iterator[RuleFault]:
         if not fragment.sources:
             yield RuleFault(fragment.place, "a fragment needs a source")
-        schema, scope = fragment.schema, Scope(self.book, fragment.schema, fragment.contract or "ptx")
+        schema, scope = fragment.schema, Scope(self.book, fragment.schema, fragment.contract or HARDWARE)
         for taken in fragment.taken:
             if isinstance(taken.domain, Enumerated) and taken.kind not in self.book.enums:
                 yield RuleFault(fragment.place, f"'{taken.kind}' is neither integer nor bits nor an enum")
@@ -417,7 +418,7 @@ class Resolver:
         if applies.schema not in self.book.schemas:
             yield RuleFault(fragment.place, f"unknown schema '{applies.schema}'")
             return
-        scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or "ptx")
+        scope = Scope(self.book, self.book.schemas[applies.schema], fragment.contract or HARDWARE)
         own = fragment.schema.fields
         try:
             for name, expression in applies.given:

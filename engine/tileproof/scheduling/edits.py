@@ -90,10 +90,10 @@ class InsertionPoints:
         indent = text[start : near.span.start]
         return Gap(block.operations[0].span.start, index, offset, indent, near.generic)
 
-    def beside(self, start: int, behind: bool) -> Gap | None:
+    def beside(self, start: int, after: bool) -> Gap | None:
         """The place directly before or after an operation."""
         home = self.homes.get(start)
-        return self.gap(home.block, home.index + behind) if home is not None else None
+        return self.gap(home.block, home.index + after) if home is not None else None
 
     def later(self, gap: Gap) -> list[Gap]:
         """The places of the same block after one, in order; none is after the terminator."""

@@ -38,7 +38,7 @@ class Insertable:
 
     name: str
     role: str
-    behind: bool
+    after: bool
     tries: bool
     most: int
     custom: str
@@ -112,17 +112,17 @@ class Scheduler:
     @cached_property
     def kinds(self) -> dict[str, Insertable]:
         found = {}
-        for rank, ((name,), row) in enumerate(self.book.tables["schedule", "ptx"].rows.items()):
+        for rank, ((name,), row) in enumerate(self.book.shared_table("schedule").rows.items()):
             role, side, groups, most, custom, generic = row
             assert isinstance(most, int)
             found[name] = Insertable(
-                name, str(role), side == ".behind", groups == ".turns", most, str(custom), str(generic), rank
+                name, str(role), side == ".after", groups == ".turns", most, str(custom), str(generic), rank
             )
         return found
 
     @cached_property
     def bounds(self) -> frozenset[str]:
-        return frozenset(name[1:] for (name,) in self.book.tables["schedule_boundary", "ptx"].rows)
+        return frozenset(name[1:] for (name,) in self.book.shared_table("schedule_boundary").rows)
 
     def producer(self, operation: Operation) -> str:
         """What issues an operation, a member of ``schedule_producer``."""
@@ -139,7 +139,7 @@ class Scheduler:
 
     def repair(self, fault: ProtocolFault, origin: Callable[[int], int]) -> tuple[int, tuple[Insertable, ...]] | None:
         """Which operations a finding asks for, and next to which operation; None where no insertion helps."""
-        rows = self.book.tables["schedule_repair", "ptx"].rows
+        rows = self.book.shared_table("schedule_repair").rows
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
         for where, operation in subjects.items():
             if operation is None:
@@ -275,7 +275,7 @@ class Scheduler:
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
         """An operation next to its subject; a wait also after each enclosing loop."""
-        gap = self.places.beside(subject, kind.behind)
+        gap = self.places.beside(subject, kind.after)
         if gap is not None:
             yield Insertion(kind, subject, gap)
         if kind.role == ".wait" and kind.most:
@@ -343,7 +343,7 @@ class Scheduler:
         """A plan with some insertions moved next to another operation; None where there is no place."""
         found: dict[tuple[str, int], Insertion] = {}
         for one in plan:
-            gap = self.places.beside(start, one.kind.behind) if one in chosen else one.gap
+            gap = self.places.beside(start, one.kind.after) if one in chosen else one.gap
             if gap is None:
                 return None
             found.setdefault((one.kind.name, gap.offset), one if gap == one.gap else replace(one, gap=gap))
@@ -371,12 +371,10 @@ class Scheduler:
                 if meeting is None or self.synchronises(meeting):
                     continue
                 chosen = [
-                    i
-                    for i in plan
-                    if i.kind.behind == one.kind.behind and i.gap in (one.gap, other.gap) and not i.drain
+                    i for i in plan if i.kind.after == one.kind.after and i.gap in (one.gap, other.gap) and not i.drain
                 ]
                 if one in chosen and other in chosen:
-                    yield chosen, (meeting[-1] if one.kind.behind else meeting[0]).span.start
+                    yield chosen, (meeting[-1] if one.kind.after else meeting[0]).span.start
 
     def fewest(self, plan: Plan) -> Plan:
         """In textual order: an operation is removed, or else leaves as many groups in flight as possible."""

@@ -22,7 +22,7 @@ from tileproof.evaluate.python import judge_for
 from tileproof.judge.registry import target_has
 from tileproof.ptx.select import instruction_schemas, instructions_on, legal_form, lower_atom
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Atom, Instruction
+from tileproof.rulebase.declarations import HARDWARE, Atom, Instruction
 from tileproof.rulebase.expression import Number, Scalar
 from tileproof.rulebase.fragment import LayoutLeaf
 from tileproof.suggesting.repair import ir_spelling
@@ -160,7 +160,7 @@ def _is_ptx(book: Rulebook, schema: str) -> bool:
 def _needs(book: Rulebook, atom: Atom) -> str | None:
     """The feature that an atom requires, if it is in the registry."""
     member = book.enums["atom"].by_spelling.get(atom.type)
-    table = book.tables["atom", "ptx"]
+    table = book.shared_table("atom")
     return str(table.rows[member,][table.column("needs") or 0]) if member is not None else None
 
 
@@ -207,7 +207,7 @@ def _integer(value: Scalar) -> int:
 
 
 def _bits(book: Rulebook, element: Scalar) -> int:
-    bits = book.tables["element", "ptx"].rows[str(element),][0]
+    bits = book.shared_table("element").rows[str(element),][0]
     assert isinstance(bits, int), "rules/elements.rule"
     return bits
 
@@ -227,12 +227,12 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
         item for item in lowered or family.instructions if legal_form(book, query.contract, where, item, {}) is not None
     ]
     # The reference pages have atoms without an instruction, which the hardware cannot execute.
-    if not instructions and (query.contract == "ptx" or not atoms):
+    if not instructions and (query.contract == HARDWARE or not atoms):
         return
     for facts in legal_configurations(judge, options):
         found = lower_atom(book, query.contract, where, family.schema, facts, instructions)
         atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
-        if found is not None or (atom and query.contract != "ptx"):
+        if found is not None or (atom and query.contract != HARDWARE):
             yield facts, found.text if found is not None else "", atom
 
 

@@ -22,6 +22,7 @@ from tileproof.prove import questions
 from tileproof.prove.claim import decide
 from tileproof.prove.hardware import element_bits
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
 
@@ -102,7 +103,7 @@ def _check_type(book: Rulebook, family: str, role: str, element: str, major: str
     facts: dict[str, list[Scalar]] = {"a.type": [member], "b.type": [member]}
     if major is not None:
         facts[f"{role.lower()}.major"] = [f".{major}"]
-    if not all(legal_many(judge_for(book, "ptx", schema), facts)):
+    if not all(legal_many(judge_for(book, HARDWARE, schema), facts)):
         raise BadOperand(f"{family} reads no operand {role} of {element}{f' that is {major}-major' if major else ''}")
 
 
@@ -135,7 +136,7 @@ def _placed(
     shape: tuple[int, int],
     extents: tuple[int, int],
 ) -> Placement | None:
-    row = book.tables["smem_swizzle", "ptx"].rows[mode,]
+    row = book.shared_table("smem_swizzle").rows[mode,]
     swizzle_bits, base, shift, width, pattern = (int(str(cell)) for cell in row)
     wide = 8 * width // bits
     plain = _repeated(shape, wide, 4 if mode == ".b128_atom32" else 8, major)
@@ -145,7 +146,7 @@ def _placed(
     on_elements = Swizzle(swizzle_bits, base + 3 - (bits.bit_length() - 1), shift)
     layout = ComposedLayout(on_elements, 0, plain) if pointer is not None else plain
     try:
-        descriptor = describe(book, "ptx", word, operand(book, layout, bits, extents).tile, major)
+        descriptor = describe(book, HARDWARE, word, operand(book, layout, bits, extents).tile, major)
     except NoDescriptor:
         return None
     matrix, by_row = _degrees(layout, bits, shape, major)

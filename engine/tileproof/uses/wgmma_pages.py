@@ -62,7 +62,7 @@ def _facts(book: Rulebook, member: str, operation: Operation, flight: Operation,
         names = [f".{word}" for word in _words(_text(operation, "typeC"))]
         accumulator = next((name for name in names if name in types), "")
         if accumulator:
-            bits = book.tables["element", "ptx"].rows[accumulator,][0]
+            bits = book.shared_table("element").rows[accumulator,][0]
             assert isinstance(bits, int)
             if width:
                 values["held"] = 64 * width // bits

@@ -63,7 +63,7 @@ def step_of(book: Rulebook, opcode: str) -> str:
     """What an opcode does, by the table ``assembly``; empty where it takes no part in the protocol."""
     known = book.enums["assembly_opcode"].by_spelling
     begins = max((one for one in known if opcode.startswith(one)), key=len, default=None)
-    return str(book.tables["assembly", "ptx"].rows[known[begins],][0])[1:] if begins is not None else ""
+    return str(book.shared_table("assembly").rows[known[begins],][0])[1:] if begins is not None else ""
 
 
 _COMPUTED: dict[str, Callable[[int, int], int | None]] = {
