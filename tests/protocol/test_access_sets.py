@@ -41,7 +41,7 @@ def touched(name: str) -> tuple[AccessSet | None, dict[int, set[int]]]:
             found.setdefault(thread // 32, set()).update(range(first, first + 4))
     every = tuple(range(threads))
     parts = distances(copy, "D", tensor, every)
-    return access_set(part_of(copy, "D", tensor), parts, every), found
+    return access_set(part_of(copy, "D", tensor), parts, every, 32), found
 
 
 def bytes_of(one: AccessSet) -> dict[int, set[int]]:
@@ -76,7 +76,7 @@ def test_a_part_outside_the_tensor_is_not_known():
     parts = distances(copy, "D", tensor, tuple(range(64)))
     assert parts[:32] == tuple(range(0, 128, 4))
     assert set(parts[32:]) == {None}
-    assert access_set(part_of(copy, "D", tensor), parts, tuple(range(64))) is None
+    assert access_set(part_of(copy, "D", tensor), parts, tuple(range(64)), 32) is None
 
 
 @pytest.mark.parametrize("name", ["rows of four", "columns"])

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from tileproof.base.records import dataclass
 from tileproof.evaluate import bitfields
-from tileproof.evaluate.hardware import field
+from tileproof.evaluate.hardware import descriptor_unit, field
 from tileproof.layout import (
     ComposedLayout,
     Layout,
@@ -43,11 +43,6 @@ from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, 
 from tileproof.rulebase.fragment import LayoutLeaf, Modes
 
 _WORD = "tcgen05.descriptor"  # that of wgmma has the same units and strides of the same widths
-
-
-def unit(book: Rulebook) -> int:
-    """The bytes that a descriptor counts in; a row of a core matrix, T elements of a canonical form, has as many."""
-    return field(book, _WORD, "start").unit
 
 
 class NoDescriptor(ValueError):
@@ -221,7 +216,7 @@ def spelled(book: Rulebook, swizzle: str) -> str:
 
 def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
     """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
-    row, largest = unit(book), field(book, _WORD, "lbo").reach
+    row, largest = descriptor_unit(book), field(book, _WORD, "lbo").reach
     if 8 * row % tile.bits:
         return Attempt(form, f"{row} bytes are not a whole number of elements of {tile.bits} bits")
     values = {"T": 8 * row // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
@@ -266,7 +261,7 @@ def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
 
 def described(book: Rulebook, form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
     """The layout that a descriptor with these strides, in bytes, describes on the extents of a tile."""
-    row = 8 * unit(book)
+    row = 8 * descriptor_unit(book)
     if row % tile.bits:
         return None
     values = {"T": row // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
@@ -466,7 +461,7 @@ def operand(
     others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
     offset = layout.offset if isinstance(layout, ComposedLayout) else 0
     start = offset * bits // 8 if isinstance(offset, int) else 0
-    counted = unit(book)
+    counted = descriptor_unit(book)
     if isinstance(offset, int) and (start % counted or offset * bits % 8):
         raise NoDescriptor(f"the layout starts at byte {offset * bits / 8:g}: not a multiple of {counted}")
     return TiledOperand(Tile(tile, bits, mode, start), others, counted)

@@ -22,13 +22,14 @@ _INTEGER = re.compile(r"(?<![\w])x?(\d{1,9})(?!\d)")
 
 def fragments(node: Node, book: Rulebook | None = None) -> Fragments | None:
     """The fragments of an atom's type, or None where the rule files (those of tileproof, unless given) do not say."""
-    book = _shipped() if book is None else book
+    book = shipped() if book is None else book
     declaration = book.fragments.get(node.text.lstrip("!"))
     return None if declaration is None else _read(book, declaration, node)
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> Rulebook:
+def shipped() -> Rulebook:
+    """The rule files of tileproof."""
     return load.load(load.default_files())
 
 

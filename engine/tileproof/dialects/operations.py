@@ -91,13 +91,13 @@ class Operations:
 @lru_cache(maxsize=8)
 def _read(book: Rulebook) -> Operations:
     aliasing: dict[str, Aliasing] = {}
-    rows = book.tables["memory_operation", "ptx"].rows
+    rows = book.shared_table("memory_operation").rows
     for spelling, member in book.enums["memory_operation"].by_spelling.items():
         operand, moves, by = rows[member,]
         assert isinstance(operand, int) and isinstance(moves, str) and isinstance(by, int)
         aliasing[spelling] = Aliasing(operand, moves[1:], by or None)
     steps, beginnings = {}, []
-    rows = book.tables["protocol", "ptx"].rows
+    rows = book.shared_table("protocol").rows
     for spelling, member in book.enums["protocol_operation"].by_spelling.items():
         name, first, second, third = rows[member,]
         assert isinstance(name, str) and isinstance(first, int) and isinstance(second, int) and isinstance(third, int)

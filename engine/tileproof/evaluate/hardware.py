@@ -12,7 +12,7 @@ from tileproof.rulebase.expression import Arithmetic, Number
 @lru_cache(maxsize=256)
 def limit(book: Rulebook, name: str) -> int:
     """A number that the hardware sets, by its member of the enum ``hardware`` without the dot."""
-    (value,) = book.tables["hardware", "ptx"].rows[f".{name}",]
+    (value,) = book.shared_table("hardware").rows[f".{name}",]
     assert isinstance(value, int), "rules/hardware.rule"
     return value
 
@@ -48,9 +48,14 @@ def field(book: Rulebook, word: str, name: str, contract: str = "ptx") -> Field:
     return Field(one.low, one.width, 1)
 
 
+def descriptor_unit(book: Rulebook) -> int:
+    """The bytes that a shared-memory descriptor counts in. A row of a core matrix has as many."""
+    return field(book, "tcgen05.descriptor", "start").unit
+
+
 @lru_cache(maxsize=8)
 def swizzle_period(book: Rulebook) -> int:
     """The bytes after which the longest swizzle of shared memory repeats: operands that begin there may have any."""
-    table = book.tables["smem_swizzle", "ptx"]
+    table = book.shared_table("smem_swizzle")
     column = table.columns.index("pattern")
     return max(cell for row in table.rows.values() if isinstance(cell := row[column], int))

@@ -28,7 +28,6 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Lookup, Number, Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
-_SCALED = (".mxf8f6f4", ".mxf4", ".mxf4nvf4")
 _BLOCK = re.compile(r"block_scale<(?:block)?(\w+)>")
 _KIND = re.compile(r"tcgen05_mma_kind<(\w+)>")
 _GROUP = re.compile(r"cta_group<cta_(\d)>")
@@ -135,7 +134,7 @@ class _Run:
         ctas = int(group[1]) if group is not None else 1
         in_memory = len(operation.inputs) > 1 and operation.inputs[1].text == "i64"
         shape = None
-        if instruction is not None and f".{kind[1]}" in _SCALED:
+        if instruction is not None and (f".{kind[1]}",) in self.book.shared_table("umma_scaled_k").rows:
             shape = self.scaled(instruction, ctas, in_memory, _BLOCK.search(text))
             yield Facts("umma.scaled", shape, {}, {}, operation.name_span)
             ids = {name: instruction[name] for name in ("kind", "sfa_id", "sfb_id")}
@@ -159,8 +158,10 @@ class _Run:
         names = ("M", "N", "a.type", "b.type", "sparse")
         found = {name: instruction[name] for name in names}
         kind, sparse = instruction["kind"], instruction["sparse"] == ".yes"
-        wide, k96 = kind != ".mxf8f6f4", instruction.get("k96") == ".yes"
-        found["K"] = 96 if k96 else (64 if wide else 32) * (2 if sparse else 1)
+        dense, promoted, scaled = self.book.shared_table("umma_scaled_k").rows[str(kind),]
+        assert isinstance(dense, int) and isinstance(promoted, int) and isinstance(scaled, int)
+        k96 = instruction.get("k96") == ".yes"
+        found["K"] = promoted if k96 else dense * (2 if sparse else 1)
         found |= {"ctas": ctas, "d.type": ".f32", "promoted": ".yes" if k96 else ".no"}
         found |= {name: instruction.get(name, ".k") for name in ("a.major", "b.major")}
         scale = instruction["sf.type"]
@@ -168,8 +169,8 @@ class _Run:
         written = block[1] if block is not None else ""
         if written.isdecimal():
             found["vec_size"] = int(written)
-        elif kind != ".mxf4nvf4":
-            found["vec_size"] = 32
+        elif scaled:
+            found["vec_size"] = scaled
         found["a.source"] = ".smem_desc" if in_memory else ".tmem"
         return found
 

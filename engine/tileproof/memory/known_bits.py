@@ -231,7 +231,7 @@ _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
 
 def _assembled(book: Rulebook, operands: list[Known]) -> Known:
     """The word that ``nvvm.tcgen05_mma_smem_desc_v2`` puts its operands into; each holds what its field counts."""
-    rows = book.tables["smem_desc_operand", "ptx"].rows
+    rows = book.shared_table("smem_desc_operand").rows
     ones = unknown = 0
     for (member,), (at,) in rows.items():
         if isinstance(at, int) and at < len(operands):

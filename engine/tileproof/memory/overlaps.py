@@ -28,7 +28,7 @@ _TENSORS = "cute.memref."  # accesses to elements of a tensor, not of a pointer
 _HARMLESS = ("nvvm.mbarrier", "nvvm.tcgen05", "nvvm.fence", "nvvm.mapa", "nvvm.elect")
 _OPAQUE = ("llvm.", "nvvm.", "func.", "ptr.", "memref.", "vector.", "cute_nvgpu.arch.", "cuda.")
 _NAMED = ".memory"  # of the enum `memory_name`; the text is the kernel's own name
-_LARGEST = 1 << 18  # elements of a layout in which a collision is looked for: no target has more bytes
+_LARGEST = 1 << 18  # elements of a layout in which a collision is looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tileproof.layout.tiled import MmaOperand
 from tileproof.layout.values import Layout, Swizzle
 from tileproof.memory.pointers import byte_swizzle
 
-_MOST_BYTES = 1 << 18  # more than a CTA has
+_MOST_BYTES = 1 << 18  # of a part whose bytes are listed one by one
 _BYTE = 8
 
 
@@ -88,13 +88,14 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
 
 
 def access_set(
-    shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], origin: str = ""
+    shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int, origin: str = ""
 ) -> AccessSet | None:
     """What threads touch through a type; None where that is not known.
 
     Args:
         shape: the type of what one thread has.
         parts: for each thread of the CTA the byte of the allocation where its part starts.
+        warp: the threads of a warp.
         origin: the type of a thread's part before a swizzle was worked into its strides; where ``shape`` has as many
             elements it is the same part. The strides of a smaller part that are still known are those that the swizzle
             does not change.
@@ -103,7 +104,7 @@ def access_set(
     held = whole if whole is not None and _elements(origin) == _elements(shape) else _part(shape)
     if held is None:
         return None
-    found = _warps(held[0], parts, threads)
+    found = _warps(held[0], parts, threads, warp)
     swizzle = held[1] if whole is None or held[1] is not None else whole[1]
     return None if found is None else AccessSet(*found, swizzle)
 
@@ -147,14 +148,16 @@ def element_of(shape: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _warps(part: int, parts: tuple[int | None, ...], threads: tuple[int, ...]) -> tuple[int, dict[int, int]] | None:
+def _warps(
+    part: int, parts: tuple[int | None, ...], threads: tuple[int, ...], lanes: int
+) -> tuple[int, dict[int, int]] | None:
     """The least byte of all, and the bytes of each warp from there."""
     starts: set[tuple[int, int]] = set()
     for thread in threads:
         start = parts[thread] if thread < len(parts) else None
         if start is None:
             return None
-        starts.add((thread // 32, start))
+        starts.add((thread // lanes, start))
     least = min(start for _, start in starts)
     warps: dict[int, int] = {}
     for warp, start in sorted(starts):

@@ -24,6 +24,7 @@ from tileproof.dialects.values import (
     Type,
     element_bits,
 )
+from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
@@ -32,7 +33,7 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
-from tileproof.protocol.values import COLUMNS, LANE, Address, Allocation, Fields, Integers, Lanes, Value, integers, lift
+from tileproof.protocol.values import Address, Allocation, Fields, Integers, Lanes, Value, integers, lift
 from tileproof.rulebase.book import Rulebook
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
@@ -62,12 +63,14 @@ class Shape:
         block, cluster: threads in a CTA and CTAs in a cluster, by x, y and z.
         extent: iterations of a loop with an unknown trip count.
         extents: what an extent is that only the caller of the kernel knows.
+        warp: the threads of a warp.
     """
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
     extent: int
     extents: Extents
+    warp: int
 
     @property
     def threads(self) -> int:
@@ -90,7 +93,7 @@ def function_of(
     Args:
         extents: what an extent is that is known only at run time.
     """
-    found = _function(Operations.of(book), operation, inputs, outputs, extents)
+    found = _function(book, operation, inputs, outputs, extents)
     return found if found is None or _takes(found, len(inputs)) else None
 
 
@@ -108,28 +111,32 @@ def by_extents(book: Rulebook, operation: Operation) -> bool:
 
 
 def _function(
-    operations: Operations,
+    book: Rulebook,
     operation: Operation,
     inputs: Sequence[Type | None],
     outputs: Sequence[Type | None],
     extents: Extents,
 ) -> Function | None:
-    name = operation.name
+    name, operations = operation.name, Operations.of(book)
     if name.startswith("arith."):
-        return _arithmetic(operation)
+        return _arithmetic(book, operation)
     if (aliasing := operations.aliasing.get(name)) is not None:
-        return _aliased(aliasing, operation, inputs, outputs)
+        return _aliased(book, aliasing, operation, inputs, outputs)
     if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
         return lambda *_operands: (extents.tensor if isinstance(outputs[0], Scalar) and not held else None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
-    return _arithmetic(operation, "llvm.") if name.startswith("llvm.") else None
+    return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
 
 
 def _aliased(
-    aliasing: Aliasing, operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+    book: Rulebook,
+    aliasing: Aliasing,
+    operation: Operation,
+    inputs: Sequence[Type | None],
+    outputs: Sequence[Type | None],
 ) -> Function | None:
     """The function of an operation whose result lies where one of its operands does."""
     at = aliasing.operand
@@ -149,11 +156,12 @@ def _aliased(
         case "start":
             return lambda view: (replace(view, extent=None) if isinstance(view, Address) else view,)
         case "slice":
-            return _slice(inputs, outputs)
+            return _slice(book, inputs, outputs)
         case "view" | "regrouped" | "part" | "fragment" if outputs and isinstance(outputs[0], Tensor):
-            return _view(operation, at, inputs, outputs)
+            return _view(book, operation, at, inputs, outputs)
         case "descriptor":
-            return lambda *operands: (_described(operands[at]) if at < len(operands) else None,)
+            bits = 8 * descriptor_unit(book)
+            return lambda *operands: (_described(operands[at], bits) if at < len(operands) else None,)
     return None
 
 
@@ -162,9 +170,9 @@ def _shuffled(value: Value) -> Value:
     return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
 
 
-def _described(memory: Value) -> Value:
-    """The descriptor of the first bytes of some memory."""
-    return replace(memory, unit=128, extent=1) if isinstance(memory, Address) else None
+def _described(memory: Value, bits: int) -> Value:
+    """The descriptor of the beginning of some memory; ``bits``: of what it counts in."""
+    return replace(memory, unit=bits, extent=1) if isinstance(memory, Address) else None
 
 
 def _retyped(outputs: Sequence[Type | None]) -> Function:
@@ -206,13 +214,11 @@ _BINARY: dict[str, Callable[[int, int], int | None]] = {
     **{"shli": _shifted, "shl": _shifted, "shrsi": operator.rshift, "shrui": operator.rshift, "lshr": operator.rshift},
     **{"minsi": min, "minui": min, "maxsi": max, "maxui": max},
 }
-# The bit of a shared-memory address that tells the two CTAs of a pair apart, cleared: CUTLASS, Sm100MmaPeerBitMask.
-_SAME_CTA_PAIR = -(1 << 24) - 1
 _UNARY = {"extui", "extsi", "trunci", "index_cast", "index_castui", "zext", "sext", "trunc"}
 _CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\.)")
 
 
-def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | None:
+def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -> Function | None:
     name = operation.name.removeprefix(dialect)
     if name in ("constant", "mlir.constant"):
         attribute = operation.attribute("value")
@@ -225,12 +231,13 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
     if (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary)
         if name in ("andi", "and", "muli", "mul"):
-            return lambda a, b: (_with_zeros(lifted, a, b),)
+            same_pair = ~(1 << limit(book, "pair_bit"))
+            return lambda a, b: (_with_zeros(lifted, same_pair, a, b),)
         if name in _SUMS:
             return lambda a, b: (_with_address(lifted, a, b),)
         if name in _SHIFTS:
             return lambda a, b: (
-                0 if _in_tensor_memory(a) and b == LANE else lifted(a, b),
+                0 if _in_tensor_memory(a) and b == a.memory.lane else lifted(a, b),
             )  # allocations start at lane 0
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
@@ -255,14 +262,18 @@ def _arithmetic(operation: Operation, dialect: str = "arith.") -> Function | Non
     return None
 
 
-def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
-    """A product or conjunction, which is zero where one of the two is, whatever the other may be."""
+def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value) -> Value:
+    """A product or conjunction, which is zero where one of the two is, whatever the other may be.
+
+    Args:
+        same_pair: clears the bit of a shared-memory address that tells the two CTAs of a pair apart.
+    """
     if a == 0 or b == 0:
         return 0
     if isinstance(a, Address):
-        if _in_tensor_memory(a) and b == COLUMNS:
+        if _in_tensor_memory(a) and b == a.memory.columns:
             return a
-        return replace(a, leader=True) if b == _SAME_CTA_PAIR else None
+        return replace(a, leader=True) if b == same_pair else None
     known = a if isinstance(a, Lanes) else b
     if isinstance(known, Lanes) and (a is None or b is None):
         return Lanes(tuple(0 if one == 0 else None for one in known.each))
@@ -287,11 +298,11 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
         return lifted(a, b)
     tensor = base.memory.space == "tmem"
     if isinstance(distance, Lanes) and tensor:
-        columns = {None if one is None else one & COLUMNS for one in distance.each}
+        columns = {None if one is None else one & base.memory.columns for one in distance.each}
         distance = columns.pop() if len(columns) == 1 else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
-    moved = replace(base, unit=32 if tensor else 8).moved(distance)
+    moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
     return replace(moved, unit=base.unit)
 
 
@@ -569,34 +580,36 @@ def extent_of(layout: Layout | ComposedLayout) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def columns_of(layout: Layout | ComposedLayout, bits: int) -> int | None:
+def columns_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) -> int | None:
     """How many columns of tensor memory a layout reaches: the strides below that of a lane."""
     part = outer(layout)
     reach = 0
     for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
         if not isinstance(extent, int) or not isinstance(stride, int):
             return None
-        if stride <= COLUMNS:
+        if stride <= memory.columns:
             reach += (extent - 1) * stride
-    return reach * min(bits, 32) // 32 + 1
+    return reach * min(bits, memory.column) // memory.column + 1
 
 
-def view_at(base: Value, kind: Type | None) -> Value:
+def view_at(book: Rulebook, base: Value, kind: Type | None) -> Value:
     """An address with the reach of the tensor type that it has now."""
-    return seen_as(kind)(base)
+    return seen_as(book, kind)(base)
 
 
-def seen_as(kind: Type | None) -> Callable[[Value], Value]:
+def seen_as(book: Rulebook, kind: Type | None) -> Callable[[Value], Value]:
     """An address as one of a tensor type: the unit and the reach of that."""
     if not isinstance(kind, Tensor):
         return lambda base: base
     iterator, layout = kind.iterator, kind.layout
     bits = element_bits(iterator.element) or 8 if isinstance(iterator, Pointer) else None
     reaches: dict[tuple[str, int], int | None] = {}
+    descriptor_bits = 8 * descriptor_unit(book)
 
-    def reach_in(space: str, unit: int) -> int | None:
+    def reach_in(memory: Allocation, unit: int) -> int | None:
+        space = memory.space
         if space == "tmem":
-            return columns_of(layout, unit)
+            return columns_of(layout, unit, memory)
         steps = extent_of(layout)
         return None if steps is None else steps * unit if space == "rmem" else max(steps * unit // 8, 1)
 
@@ -604,10 +617,10 @@ def seen_as(kind: Type | None) -> Callable[[Value], Value]:
         if not isinstance(base, Address):
             return base
         if isinstance(iterator, Descriptor):
-            return base.at(base.offset, 128, 1, base.parts, base.origin)
+            return base.at(base.offset, descriptor_bits, 1, base.parts, base.origin)
         key = (base.memory.space, bits or base.unit)
         if key not in reaches:
-            reaches[key] = reach_in(*key)
+            reaches[key] = reach_in(base.memory, key[1])
         return base.at(base.offset, key[1], reaches[key], base.parts, base.origin)
 
     return seen
@@ -629,7 +642,7 @@ def _start(layout: Layout, profile: Tuple, given: tuple[int | None, ...]) -> int
     return start if isinstance(start, int) else None
 
 
-def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
+def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function | None:
     if len(inputs) != 2 or not isinstance(inputs[1], Algebraic):
         return None
     kind, coord_kind = inputs
@@ -639,7 +652,7 @@ def _slice(inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Fun
     layout = outer(kind.layout)
     assert isinstance(coord_kind, Algebraic)
     profile: Tuple = coord_kind.value  # type: ignore[assignment]
-    seen = seen_as(result)
+    seen = seen_as(book, result)
 
     def at(coord: Value) -> int | Lanes | None:
         leaves = integers(coord)
@@ -667,7 +680,9 @@ def _role(operation: Operation) -> str:
     return "ABC"[int(index[0])] if index is not None else ""
 
 
-def _view(operation: Operation, at: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> Function:
+def _view(
+    book: Rulebook, operation: Operation, at: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+) -> Function:
     """A tensor that is made of another tensor or a pointer, the operand ``at``: the same place, seen otherwise."""
     kind = outputs[0]
     count = len(outputs)
@@ -681,7 +696,7 @@ def _view(operation: Operation, at: int, inputs: Sequence[Type | None], outputs:
         sharers = threads if isinstance(threads, int) else 0
     fragment = Address(Allocation(operation.results[0].name, "rmem", id(operation)), 0, 32)
 
-    seen = seen_as(kind)
+    seen = seen_as(book, kind)
     role = _role(operation)
     parted = inputs[at] if at < len(inputs) else None
     cut = not role and any(isinstance(one, Algebraic) and one.kind == "coord" for one in inputs)

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
+from tileproof.evaluate.hardware import limit
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import AccessLog
@@ -94,6 +95,10 @@ class Machine:
     history: list[TraceStep] | None = None
     running: ThreadSet | None = None
 
+    def __post_init__(self) -> None:
+        self.allocations.lane = limit(self.book, "lane_bit")
+        self.allocations.column = limit(self.book, "column_bits")
+
     # -- running
 
     def run(self) -> None:
@@ -106,7 +111,7 @@ class Machine:
             values: list[Value] = [None] * self.program.slots
             for slot, text in self.program.arguments:
                 values[slot] = self.argument(slot, text)
-            thread_set = ThreadSet(cta, tuple(range(self.shape.threads)), values, Clock())
+            thread_set = ThreadSet(cta, tuple(range(self.shape.threads)), values, Clock(), self.shape.warp)
             self.thread_sets.append(thread_set)
         while True:
             moved = False
@@ -156,13 +161,13 @@ class Machine:
             found: Sequence[Value] = ()
             if function is not None:
                 read = [values[slot] for slot in instruction.inputs]
-                place = Operations.of(self.book).moves(instruction.operation) in _MOVED
                 for i, value in enumerate(read):
                     if isinstance(value, Lanes):
-                        read[i] = self.common(thread_set, value, place)
+                        read[i] = self.common(thread_set, value, instruction)
                     elif isinstance(value, tuple) and any(isinstance(leaf, Lanes) for leaf in value):
                         read[i] = tuple(
-                            self.common(thread_set, leaf, place) if isinstance(leaf, Lanes) else leaf for leaf in value
+                            self.common(thread_set, leaf, instruction) if isinstance(leaf, Lanes) else leaf
+                            for leaf in value
                         )
                 found = function(*read)  # type: ignore[assignment]
             for i, slot in enumerate(instruction.outputs):
@@ -213,10 +218,14 @@ class Machine:
         self.actions["finish"](self, thread_set, instruction)
         return thread_set.place
 
-    def common(self, thread_set: ThreadSet, value: Lanes, place: bool) -> int | Lanes | None:
+    def leader(self, cta: int) -> int:
+        """The leader of the pair that a CTA belongs to."""
+        return cta - cta % limit(self.book, "pair_ctas")
+
+    def common(self, thread_set: ThreadSet, value: Lanes, instruction: Instruction) -> int | Lanes | None:
         """The integer that all threads of a thread set have; a thread set whose roles use different places is split."""
         found = value.on(thread_set.threads)
-        if not place or not isinstance(found, Lanes):
+        if not isinstance(found, Lanes) or Operations.of(self.book).moves(instruction.operation) not in _MOVED:
             return found
         mine = self.split_by_value(thread_set, found)
         return found if mine is None else mine
@@ -263,12 +272,13 @@ class Machine:
         groups: dict[int | None, list[int]] = {}
         for thread in thread_set.threads:
             groups.setdefault(value.each[thread], []).append(thread)
-        by_warp = {thread // 32: value.each[thread] for thread in thread_set.threads}
-        if len(groups) > _ROLES or any(by_warp[t // 32] != value.each[t] for t in thread_set.threads):
+        warp = thread_set.warp
+        by_warp = {thread // warp: value.each[thread] for thread in thread_set.threads}
+        if len(groups) > _ROLES or any(by_warp[t // warp] != value.each[t] for t in thread_set.threads):
             return None
         (first, mine), *others = groups.items()
         at = self.thread_sets.index(thread_set) + 1
-        if thread_set.reconvergences and len(thread_set.threads) < 32 * len(thread_set.warps):
+        if thread_set.reconvergences and len(thread_set.threads) < warp * len(thread_set.warps):
             thread_set.reconvergences[-1].missing += len(
                 others
             )  # some lanes of warps, which reconverge with the other lanes
@@ -473,7 +483,7 @@ class Machine:
                     found[cta] = found.get(cta, 0) + 1
             return found
         cta = thread_set.cta if address.cta is None else address.cta
-        return {cta & ~1 if address.leader else cta: len(thread_set.threads)}
+        return {self.leader(cta) if address.leader else cta: len(thread_set.threads)}
 
 
 def _warp(agent: Agent) -> object:

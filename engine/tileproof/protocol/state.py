@@ -31,14 +31,20 @@ class Surroundings:
 
 @dataclass(slots=True)
 class Allocations:
-    """Memory (``scalars``, ``tensor_memory``): by serial number, and by the operation or global that stands for it."""
+    """Memory (``scalars``, ``tensor_memory``): by serial number, and by the operation or global that stands for it.
 
+    Attributes:
+        lane, column: of tensor memory, as ``Allocation`` has them.
+    """
+
+    lane: int = 0
+    column: int = 0
     by_serial: dict[int, Allocation] = field(default_factory=dict)
     by_origin: dict[int | str, Allocation] = field(default_factory=dict)
 
     def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
         """A new allocation."""
-        memory = Allocation(name, space, len(self.by_serial) + 1, fields)
+        memory = Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column)
         self.by_serial[memory.serial] = memory
         return memory
 

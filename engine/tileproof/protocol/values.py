@@ -10,10 +10,6 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 
-# An address of tensor memory is a lane above a column (PTX ISA, Tensor Memory Addressing).
-LANE = 16
-COLUMNS = (1 << LANE) - 1
-
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
@@ -36,12 +32,21 @@ class Allocation:
         space: ``smem``, ``rmem``, ``tmem`` or ``gmem``.
         serial: tells allocations apart.
         fields: ``(name, bytes, offset)`` of its parts.
+        lane: of tensor memory, the lowest bit of the lane in an address; the column is below.
+        column: of tensor memory, the bits that one lane of a column holds.
     """
 
     name: str
     space: str
     serial: int
     fields: tuple[tuple[str, int, int], ...] = ()
+    lane: int = 0
+    column: int = 0
+
+    @property
+    def columns(self) -> int:
+        """The bits of the column in an address of tensor memory."""
+        return (1 << self.lane) - 1
 
     def field_at(self, offset: int) -> str:
         """The name of what lies at an offset."""
@@ -118,7 +123,8 @@ class Address:
         if not isinstance(steps, int):
             return self.at(None, self.unit)
         if self.memory.space == "tmem":
-            steps = (steps & COLUMNS) * min(self.unit, 32) // 32
+            width = self.memory.column
+            steps = (steps & self.memory.columns) * min(self.unit, width) // width
         elif self.memory.space == "rmem":
             steps *= self.unit
         else:

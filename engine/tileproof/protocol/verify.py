@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.evaluate import hardware
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit, threads_missing
@@ -109,7 +110,7 @@ def verify(
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
-        shape = launch(kernel, inside)
+        shape = launch(book, kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
         compiled = compile_kernel(kernel, aliases, step, book)
@@ -312,7 +313,7 @@ def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
 _DIMENSIONS = re.compile(r"\d+")
 
 
-def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
+def launch(book: Rulebook, kernel: Operation, inside: Sequence[Operation]) -> Shape:
     """The launch configuration: what the kernel declares, one warpgroup by default.
 
     Args:
@@ -333,7 +334,7 @@ def launch(kernel: Operation, inside: Sequence[Operation]) -> Shape:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
                 depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
     turns = 2 * depth + 3
-    return Shape(block, cluster, turns, Extents(turns, turns))
+    return Shape(block, cluster, turns, Extents(turns, turns), hardware.limit(book, "warp_threads"))
 
 
 def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -414,7 +415,7 @@ def register_budget(machine: Machine) -> None:
     """Report a register budget that a CTA does not have: the sum of the last request of each warp."""
     held = limit(machine, "cta_registers")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
-    wanted = sum(32 * count for count, _ in mine.values())
+    wanted = sum(machine.shape.warp * count for count, _ in mine.values())
     if wanted > held:
         most, operation = max(mine.values(), key=lambda asked: asked[0])
         machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)

@@ -97,6 +97,7 @@ class ThreadSet:
     """Threads of one CTA at one place of the program.
 
     Attributes:
+        warp: the threads of a warp.
         own: what each warp knows of itself alone: the moments of its completed asynchronous operations.
         turns: iterations of each loop without a known trip count.
         version: counts what it learned; parts with different versions do not reconverge.
@@ -108,6 +109,7 @@ class ThreadSet:
     threads: tuple[int, ...]
     values: list[Value]
     clock: Clock
+    warp: int
     place: int = 0
     own: dict[Agent, int] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
@@ -124,7 +126,7 @@ class ThreadSet:
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
-        return tuple(sorted({thread // 32 for thread in self.threads}))
+        return tuple(sorted({thread // self.warp for thread in self.threads}))
 
     def queue(self, kind: str) -> Queue:
         return self.queues.setdefault(kind, Queue())
@@ -136,6 +138,7 @@ class ThreadSet:
             threads,
             list(self.values),
             self.clock.copy(),
+            self.warp,
             self.place,
             dict(self.own),
             {kind: queue.copy() for kind, queue in self.queues.items()},

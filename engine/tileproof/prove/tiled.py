@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from math import prod
 
 from tileproof.base.verdict import Refuted, Unknown, Verdict
+from tileproof.dialects.fragments import shipped
 from tileproof.dialects.infer.call import Unknown as NotKnown
 from tileproof.dialects.infer.partition import known, mma_operand
 from tileproof.dialects.values import TiledCopy, TiledMma
 from tileproof.evaluate.fragments import FragmentOperand
+from tileproof.evaluate.hardware import limit
 from tileproof.layout import (
     Dynamic,
     Layout,
@@ -34,7 +36,6 @@ from tileproof.prove.fragments import ALGEBRA, ENUMERATION, covers
 
 MMA_OPERANDS = ("A", "B", "C")
 _ALONG = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}  # the modes of (M,N,K) that an operand has
-MOST_ATOMS = 1024  # a CTA has no more threads
 
 
 def tile_of(operand: MmaOperand) -> tuple[int, int]:
@@ -104,7 +105,7 @@ def atoms_share_threads(mma: TiledMma) -> Refuted | None:
         LayoutError: the layout of the atoms is dynamic.
     """
     count = _count(mma.atoms)
-    if count > MOST_ATOMS:
+    if count > limit(shipped(), "cta_threads"):
         raise LayoutError(f"{count} atoms are more than a CTA has warps")
     seen: dict[int, int] = {}
     for index in range(count):

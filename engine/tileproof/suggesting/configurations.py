@@ -18,6 +18,7 @@ from math import prod
 
 from tileproof.base.records import dataclass
 from tileproof.evaluate.enumerate import legal_configurations
+from tileproof.evaluate.hardware import limit
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.registry import target_has
 from tileproof.ptx.select import instruction_schemas, instructions_on, legal_form, lower_atom
@@ -30,7 +31,6 @@ from tileproof.suggesting.repair import ir_spelling
 SHAPE = ("M", "N", "K")
 SPARSE_K = "sparse.K"  # the K of an instruction that inherits the rules of a dense one
 _SAME = {"scale.type": "sf.type"}  # two schemas' names for the type of a scale factor
-_WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _threads(book: Rulebook, names: Sequence[str]) -> int:
             shape = getattr(row.layout, "shape", None)
             if row.role == "threads" and isinstance(shape, LayoutLeaf) and isinstance(shape.value, Number):
                 return shape.value.value
-    return _WARP
+    return limit(book, "warp_threads")
 
 
 def _is_ptx(book: Rulebook, schema: str) -> bool:
@@ -177,7 +177,7 @@ def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
         count = prod(-(-whole // part) for whole, part in zip(tile, shape, strict=True))
         m, n, k = shape
         bits = m * k * _bits(book, facts["a.type"]) // (2 if sparse else 1) + n * k * _bits(book, facts["b.type"])
-        each = -(-count // _sharers(family, query))
+        each = -(-count // _sharers(book, family, query))
         suggestions.append(Suggestion(family.schema, facts, each, count * bits // 8, tile, ptx, atom, sparse))
     order = {family.schema: i for i, family in enumerate(families(book))}
 
@@ -189,11 +189,12 @@ def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
     return sorted(suggestions, key=rank)
 
 
-def _sharers(family: Family, query: Query) -> int:
+def _sharers(book: Rulebook, family: Family, query: Query) -> int:
     """How many warps, or warpgroups, issue instructions for the tile; 0 where not even one is whole."""
-    if query.warps is None or family.threads < _WARP:
+    warp = limit(book, "warp_threads")
+    if query.warps is None or family.threads < warp:
         return 1
-    return query.warps * _WARP // family.threads
+    return query.warps * warp // family.threads
 
 
 def _largest(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int]:
@@ -215,7 +216,7 @@ def _bits(book: Rulebook, element: Scalar) -> int:
 def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[Mapping[str, Scalar], str, str]]:
     """The legal configurations of one family, each with its PTX instruction and its CuTe type."""
     options = _options(book, family, query)
-    if options is None or not _sharers(family, query):
+    if options is None or not _sharers(book, family, query):
         return
     judge = judge_for(book, query.contract, family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]

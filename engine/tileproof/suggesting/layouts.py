@@ -15,23 +15,43 @@ from tileproof.base.records import dataclass
 from tileproof.base.verdict import Proved, Refuted
 from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, canonical_forms, describe, operand, spelled
 from tileproof.evaluate.batch import legal_many
+from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.evaluate.python import judge_for
 from tileproof.layout import ComposedLayout, Layout, LayoutError, Swizzle, coalesce
 from tileproof.memory.descriptors import atom_node, operand_of
 from tileproof.prove import questions
 from tileproof.prove.claim import decide
 from tileproof.prove.hardware import element_bits
+from tileproof.rulebase.bitfield import Form
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE
-from tileproof.rulebase.expression import Scalar
+from tileproof.rulebase.expression import Number, Scalar
+from tileproof.rulebase.fragment import LayoutLeaf
 from tileproof.syntax import SyntaxFault
 
-INSTRUCTION_BYTES = 32  # of K, that one dense instruction reads
-FAMILIES = {
-    "wgmma": ("wgmma.mma_async", "wgmma.descriptor", (64, 256)),
-    "tcgen05": ("umma", "tcgen05.descriptor", (128, 256)),
-}
-"""Of a family named instead of an atom: schema, word, the most rows of A and of B that one instruction reads."""
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family named instead of an atom: a row of the table ``descriptor_generation``.
+
+    Attributes:
+        rows: of A and of B that one instruction reads, at most.
+        bytes: of K that one dense instruction reads.
+    """
+
+    schema: str
+    word: str
+    rows: tuple[int, int]
+    bytes: int
+
+
+def _families(book: Rulebook) -> dict[str, Family]:
+    found = {}
+    for (member,), row in book.shared_table("descriptor_generation").rows.items():
+        schema, word, a, b, k = row
+        assert isinstance(a, int) and isinstance(b, int) and isinstance(k, int)
+        found[member[1:]] = Family(str(schema), str(word), (a, b), k)
+    return found
 
 
 class BadOperand(ValueError):
@@ -78,10 +98,11 @@ def placements(
         bits = element_bits(element)
     except LayoutError as error:
         raise BadOperand(str(error)) from None
-    if bits is None or 128 % bits:
-        raise BadOperand(f"16 bytes are not a whole number of elements of type {element}")
-    if atom in FAMILIES:
-        _check_type(book, atom, role, element, major)
+    unit = descriptor_unit(book)
+    if bits is None or 8 * unit % bits:
+        raise BadOperand(f"{unit} bytes are not a whole number of elements of type {element}")
+    if (family := _families(book).get(atom)) is not None:
+        _check_type(book, family.schema, atom, role, element, major)
     word, of_atom, extents = _instruction(book, atom, role, bits, shape)
     if of_atom is not None and major not in (None, of_atom[1:]):
         raise BadOperand(f"operand {role} of the atom is {of_atom[1:]}-major, not {major}-major")
@@ -90,15 +111,14 @@ def placements(
         raise BadOperand(f"missing major of the operand: {atom} supports k and mn")
     found = []
     for form in canonical_forms(book, wanted, None):
-        placed = _placed(book, word, form.swizzle, wanted, bits, shape, extents)
+        placed = _placed(book, word, form, wanted, bits, shape, extents)
         if placed is not None:
             found.append(placed)
     return sorted(found, key=lambda one: (max(one.matrix_degree, one.row_degree), -one.align))
 
 
-def _check_type(book: Rulebook, family: str, role: str, element: str, major: str | None) -> None:
+def _check_type(book: Rulebook, schema: str, family: str, role: str, element: str, major: str | None) -> None:
     """Whether the family supports operands of this element and major."""
-    schema = FAMILIES[family][0]
     member = book.enums["element"].by_spelling.get(element, "." + element.removeprefix("."))
     facts: dict[str, list[Scalar]] = {"a.type": [member], "b.type": [member]}
     if major is not None:
@@ -111,16 +131,16 @@ def _instruction(
     book: Rulebook, atom: str, role: str, bits: int, shape: tuple[int, int]
 ) -> tuple[str, str | None, tuple[int, int]]:
     """The word, the major where it is known, and the extents of one instruction's tile."""
-    if atom in FAMILIES:
-        _, word, most = FAMILIES[atom]
-        return word, None, (gcd(shape[0], most[role == "B"]), 8 * INSTRUCTION_BYTES // bits)
+    known_families = _families(book)
+    if (family := known_families.get(atom)) is not None:
+        return family.word, None, (gcd(shape[0], family.rows[role == "B"]), 8 * family.bytes // bits)
     try:
         node = atom_node(atom)
     except SyntaxFault as fault:
         raise BadOperand(f"the atom cannot be read: column {fault.start + 1}: {fault}") from None
     known = operand_of(book, node, role) if node is not None else None
     if known is None:
-        names = " or ".join(FAMILIES)
+        names = " or ".join(known_families)
         raise BadOperand(
             f"'{atom}' is not an atom that reads {role} through a descriptor; use such an atom's type, or {names}"
         )
@@ -130,16 +150,16 @@ def _instruction(
 def _placed(
     book: Rulebook,
     word: str,
-    mode: str,
+    form: Form,
     major: str,
     bits: int,
     shape: tuple[int, int],
     extents: tuple[int, int],
 ) -> Placement | None:
-    row = book.shared_table("smem_swizzle").rows[mode,]
+    row = book.shared_table("smem_swizzle").rows[form.swizzle,]
     swizzle_bits, base, shift, width, pattern = (int(str(cell)) for cell in row)
     wide = 8 * width // bits
-    plain = _repeated(shape, wide, 4 if mode == ".b128_atom32" else 8, major)
+    plain = _repeated(shape, wide, _depth(form), major)
     if plain is None:
         return None
     pointer = Swizzle(swizzle_bits, base, shift) if swizzle_bits else None
@@ -149,8 +169,18 @@ def _placed(
         descriptor = describe(book, HARDWARE, word, operand(book, layout, bits, extents).tile, major)
     except NoDescriptor:
         return None
-    matrix, by_row = _degrees(layout, bits, shape, major)
-    return Placement(layout, spelled(book, mode), pointer, pattern, descriptor, matrix, by_row)
+    matrix, by_row = _degrees(book, layout, bits, shape, major)
+    return Placement(layout, spelled(book, form.swizzle), pointer, pattern, descriptor, matrix, by_row)
+
+
+def _depth(form: Form) -> int:
+    """The rows of an atom of a K-major form, the columns of one of an MN-major form."""
+    shape = form.layout.shape
+    assert isinstance(shape, tuple), "a form has the modes MN and K"
+    mode = shape[0 if form.major == ".k" else 1]
+    first = mode[0] if isinstance(mode, tuple) else mode
+    assert isinstance(first, LayoutLeaf) and isinstance(first.value, Number), "rules/descriptor/canonical.rule"
+    return first.value.value
 
 
 def _repeated(shape: tuple[int, int], wide: int, deep: int, major: str) -> Layout | None:
@@ -168,13 +198,15 @@ def _repeated(shape: tuple[int, int], wide: int, deep: int, major: str) -> Layou
     return found
 
 
-def _degrees(layout: Layout | ComposedLayout, bits: int, shape: tuple[int, int], major: str) -> tuple[int, int]:
+def _degrees(
+    book: Rulebook, layout: Layout | ComposedLayout, bits: int, shape: tuple[int, int], major: str
+) -> tuple[int, int]:
     """The bank conflicts of an access to a matrix, and to a row."""
     run = 1 if major == ".k" else 0
-    unit = 128 // bits
+    unit, lanes = 8 * descriptor_unit(book) // bits, limit(book, "warp_threads")
     chunks = shape[run] // unit
-    side = min(chunks & -chunks, 32)
-    rows = min(32 // side, shape[1 - run])
+    side = min(chunks & -chunks, lanes)
+    rows = min(lanes // side, shape[1 - run])
     tv = f"(({side},{rows}),{unit}):(({unit}@{run},1@{1 - run}),1@{run})"
     asked = (
         questions.conflict_free(layout, "ldmatrix", bits, mode=run),

@@ -82,7 +82,7 @@ def _box(book: Rulebook, operation: Operation, text: str) -> dict[str, Scalar]:
     listed = _SEGMENTS.search(sizes.text) if sizes is not None else None
     if listed is not None:
         segments = [int(size) for size in listed[1].split(",")]
-        row = book.tables["nvvm_mask", "ptx"].rows.get((book.enums[ENUM].by_spelling[operation.name],))
+        row = book.shared_table("nvvm_mask").rows.get((book.enums[ENUM].by_spelling[operation.name],))
         mask = row[0] if row is not None else None
         several = isinstance(mask, int) and mask < len(segments) and segments[mask] > 0
         rank = segments[_COORDINATES] if len(segments) > _COORDINATES else 0

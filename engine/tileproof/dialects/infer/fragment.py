@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import repeat
 
 from tileproof import layout as algebra
+from tileproof.dialects.fragments import shipped
 from tileproof.dialects.infer.call import (
     Call,
     Results,
@@ -23,6 +24,7 @@ from tileproof.dialects.infer.call import (
 )
 from tileproof.dialects.infer.partition import known, role_of
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, Type, element_bits
+from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import Integer, is_zero, multiply_integers
@@ -31,9 +33,8 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tuple
 from tileproof.mlir.types import Node
 from tileproof.rulebase.book import Rulebook
 
-_DESCRIPTOR_BITS = 128
-_COLUMN_BITS = 32
-_LANE = 1 << 16  # columns from one lane to the next
+_HOMES = {"A": "a", "B": "b", "C": "d"}  # the columns of the table mma_operands
+_SOURCES = {"ss": ".smem_desc", "ts": ".tmem"}  # where A is, by the atom's frag_kind
 
 
 @infers("mma.make_fragment")
@@ -42,13 +43,24 @@ def make_fragment(call: Call) -> Results:
     if not isinstance(mma, TiledMma):
         raise Unknown
     kind = mma.atom.node.parameter("frag_kind")
-    at = "r" if kind is None else kind.text
-    family = mma.atom.node.text
-    if family.startswith("!cute_nvgpu.sm100.") and (role == "C" or (role == "A" and at == "ts")):
-        return (_tensor_memory(mma, given, role, call.book),)
-    if family.startswith(("!cute_nvgpu.sm90.", "!cute_nvgpu.sm100.")) and role != "C" and (role == "B" or at == "ss"):
-        return (_descriptors(mma, given, role, call.book),)
-    return (_registers(mma, given, role, call.book),)
+    book = shipped() if call.book is None else call.book
+    homes = _homes(book, mma.atom, role)
+    if role == "A":
+        homes &= {_SOURCES.get("" if kind is None else kind.text, ".rmem")}
+    if ".tmem" in homes:
+        return (_tensor_memory(mma, given, role, book),)
+    if ".smem_desc" in homes:
+        return (_descriptors(mma, given, role, book),)
+    return (_registers(mma, given, role, book),)
+
+
+def _homes(book: Rulebook, atom: Atom, role: str) -> set[str]:
+    """Where an operand of an atom may live, by the rules; in registers where they say nothing of the atom."""
+    table = book.shared_table("mma_operands")
+    member = book.enums["atom"].by_spelling.get(atom.node.text.lstrip("!"))
+    row = table.rows.get((member or "",))
+    homes = row[table.columns.index(_HOMES[role])] if row is not None else None
+    return {str(home) for home in homes} if isinstance(homes, frozenset) else {".rmem"}
 
 
 def _element(atom: Atom, role: str) -> str:
@@ -68,7 +80,7 @@ def _signature(node: Node) -> list[str]:
     return [child.text for child in node.walk() if element_bits(child.text) is not None and not child.children]
 
 
-def _descriptors(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
+def _descriptors(mma: TiledMma, given: Type, role: str, book: Rulebook) -> Tensor:
     """One descriptor an atom: the other modes step from one to the next."""
     tiles = known(mma, book).layouts
     match given:
@@ -76,7 +88,7 @@ def _descriptors(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -
             bits = element_bits(element)
             if bits is None or role not in tiles or algebra.size(layout, [0]) != algebra.size(tiles[role], [1]):
                 raise Unknown
-            recast = algebra.recast_layout(layout, _DESCRIPTOR_BITS, bits)
+            recast = algebra.recast_layout(layout, 8 * descriptor_unit(book), bits)
             assert isinstance(recast, Layout)
             _, *rest = modes(recast)
             if any(stride < 0 for stride in leaves(recast.stride) if isinstance(stride, int)):
@@ -98,7 +110,7 @@ def _parts(given: Type) -> tuple[Tuple, Tuple | None]:
     return tuple_operand(Call("", (given,), {}, ()), 0), None
 
 
-def _registers(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
+def _registers(mma: TiledMma, given: Type, role: str, book: Rulebook) -> Tensor:
     known(mma, book)
     element = _element(mma.atom, role)
     if element == "tf32" and mma.atom.node.text == "!cute_nvgpu.sm80.mma":
@@ -170,27 +182,27 @@ def _ordered(shape: tuple[Tuple, ...], stride: tuple[Tuple, ...], first: Integer
     return result
 
 
-def _tensor_memory(mma: TiledMma, given: Type, role: str, book: Rulebook | None) -> Tensor:
-    """A tile over all 128 lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
+def _tensor_memory(mma: TiledMma, given: Type, role: str, book: Rulebook) -> Tensor:
+    """A tile over all lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
     element = _element(mma.atom, role)
-    bits = element_bits(element)
+    bits, column = element_bits(element), limit(book, "column_bits")
     shape, _ = _parts(given)
-    if bits is None or _COLUMN_BITS % bits or not isinstance(shape, tuple):
+    if bits is None or column % bits or not isinstance(shape, tuple):
         raise Unknown
     match shape[0]:
-        case (128, int() as columns):
+        case (int() as lanes, int() as columns) if lanes == limit(book, "tmem_lanes"):
             pass
         case _:
             raise Unknown
     found = known(mma, book)
     if role not in found.layouts or found.layouts[role].shape[1] != shape[0]:  # type: ignore[index]
         raise Unknown
-    each = _COLUMN_BITS // bits
+    each = column // bits
     step = each if role == "C" else 1
     rest, _ = _compact(shape[1:], None)
     if not isinstance(product(shape), int):
         raise Unknown
     scaled = transform(lambda d: d * columns * step if isinstance(d, int) else d, rest)
     assert isinstance(scaled, tuple)
-    layout = Layout(shape, ((_LANE * each, step), *scaled))
+    layout = Layout(shape, (((each << limit(book, "lane_bit")), step), *scaled))
     return Tensor(Pointer(element, "tmem", 8), layout)

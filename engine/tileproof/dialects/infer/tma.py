@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileproof import layout as algebra
-from tileproof.dialects.fragments import fragments
+from tileproof.dialects.fragments import fragments, shipped
 from tileproof.dialects.infer.call import (
     Call,
     Results,
@@ -27,6 +27,7 @@ from tileproof.dialects.values import (
     element_bits,
     read_type,
 )
+from tileproof.evaluate.hardware import descriptor_unit
 from tileproof.layout import LayoutError, tiled
 from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import divide_integers, integer, multiply_integers
@@ -35,7 +36,6 @@ from tileproof.mlir.types import Node
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
-_DESCRIPTOR_BITS = 128
 _LOAD, _STORE = "!cute_nvgpu.atom.non_exec_tiled_tma_load", "!cute_nvgpu.atom.non_exec_tiled_tma_store"
 
 
@@ -187,4 +187,9 @@ def get_copy_s2t_smem_desc_view(call: Call) -> Results:
     if len(modes(first)) != 2 or algebra.size(first, [1]) != 1:
         wanted = "expects the mode 0 to be rank 2 and the size of mode [0,1] to be 1"
         raise LayoutError(f"{wanted}, but got '{of_layout(data)}'")
-    return (Tensor(Descriptor(), algebra.recast_layout(data, _DESCRIPTOR_BITS, bits)),)
+    return (
+        Tensor(
+            Descriptor(),
+            algebra.recast_layout(data, 8 * descriptor_unit(shipped() if call.book is None else call.book), bits),
+        ),
+    )

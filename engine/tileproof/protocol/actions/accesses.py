@@ -18,11 +18,20 @@ from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
-_PROXY = {".tma", ".wgmma", ".mma", ".s2t"}
-_RELEASED = {".generic", ".async"}
-_TENSOR = {".mma", ".s2t", ".load", ".store"}
+
+@lru_cache(maxsize=64)
+def _proxy(book: Rulebook, kind: str) -> str:
+    """The proxy that an access is made in, by the table ``protocol_access``."""
+    return str(book.shared_table("protocol_access").rows[kind,][0])
+
+
+@lru_cache(maxsize=64)
+def _lanes(book: Rulebook, kind: str) -> str:
+    """The lanes of tensor memory that a warp reaches by an access, by the table ``protocol_access``."""
+    return str(book.shared_table("protocol_access").rows[kind,][1])
+
+
 _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
-_OWN_LANES = {".load", ".store"}  # a warp reaches its own quarter of the lanes of tensor memory only
 
 
 def access(
@@ -41,8 +50,8 @@ def access(
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
     touched_bytes = None
-    if where.parts and kind in _RELEASED and not where.loose:
-        touched_bytes = access_set(shape, where.parts, thread_set.threads, where.origin)
+    if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
+        touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
     if touched_bytes is not None:
         where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
     elif where.sharers > len(thread_set.threads):
@@ -84,7 +93,8 @@ def _ordered(
 ) -> bool:
     if not writes and not old.writes:
         return False
-    if old.kind in _RELEASED and kind in _RELEASED and old.writes and not writes:
+    book = machine.book
+    if old.writes and not writes and _proxy(book, old.kind) == _proxy(book, kind) == ".generic":
         _scoped(machine, thread_set, old, operation)
     shared = None
     if touched_bytes is not None and old.touched_bytes is not None:
@@ -104,7 +114,7 @@ def _ordered(
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
-    alone = alike or (old.kind in _OWN_LANES and kind in _OWN_LANES)
+    alone = alike or (_lanes(book, old.kind) == _lanes(book, kind) == ".own")
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
@@ -115,11 +125,11 @@ def _ordered(
     if not known:
         _unordered(machine, thread_set, old, named, writes, operation, where)
         return True
-    unseen = old.kind == ".generic" and old.writes and not writes and kind in _PROXY
+    unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
     if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
-    if old.kind in _OWN_LANES and kind in _TENSOR:
+    if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
     return True
 

@@ -228,7 +228,7 @@ def _tma_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction,
         raise Unfollowed(operation, "copy_receivers")
     for _ in thread_set.warps:
         for cta in receivers:
-            home = cta & ~1 if ctas_of_atom == 2 else cta
+            home = machine.leader(cta) if ctas_of_atom == 2 else cta
             complete_on(
                 machine, thread_set, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta
             )
@@ -330,7 +330,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         for cta in receivers:
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
-            home = cta & ~1 if barrier.leader else cta
+            home = machine.leader(cta) if barrier.leader else cta
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)

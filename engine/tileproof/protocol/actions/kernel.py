@@ -18,7 +18,7 @@ action = registrar(ACTIONS)
 def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     count = number(instruction.operation, "regCount")
     if count is not None:
-        low, high, step = (limit(machine, f"{name}_registers") for name in ("least", "most", "step"))
+        low, high, step = (limit(machine, name) for name in ("least_registers", "most_registers", "step_registers"))
         if not low <= count <= high or count % step:
             machine.report("PR161", "here", instruction.operation, count=count, low=low, high=high, step=step)
         for warp in thread_set.warps:

@@ -94,12 +94,18 @@ def _mma_ctas(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, 
     except SyntaxFault:
         return (thread_set.cta,)
     for node in tree.walk():
-        if node.kind is Kind.TYPE and node.text.startswith("!cute_nvgpu.sm100"):
+        if node.kind is Kind.TYPE and _in_tensor_memory(machine, node.text):
             parameter = node.parameter("num_cta") or node.parameter("cta_group")
             numbers = [n.text for n in (parameter.walk() if parameter is not None else ()) if n.kind is Kind.NUMBER]
             if numbers == ["2"]:
                 return cta_pair(machine, thread_set, "cta_2")
     return cta_pair(machine, thread_set, text)
+
+
+def _in_tensor_memory(machine: Machine, name: str) -> bool:
+    """Whether a type is that of an MMA atom that accumulates in tensor memory."""
+    member = machine.book.enums["atom"].by_spelling.get(name.lstrip("!"), "")
+    return machine.book.shared_table("mma_family").rows.get((member,)) == (".umma",)
 
 
 @action("raw_mma")

@@ -41,7 +41,7 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
 
 def _threads(there: Sequence[ThreadSet]) -> int:
     """How many threads a barrier counts for these: it counts whole warps."""
-    return sum(32 * len(thread_set.warps) for thread_set in there)
+    return sum(thread_set.warp * len(thread_set.warps) for thread_set in there)
 
 
 def _surplus_threads(
@@ -82,7 +82,8 @@ def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instructi
 
 
 def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int | None, int]:
-    every = -(-machine.shape.threads // 32) * 32
+    warp = machine.shape.warp
+    every = -(-machine.shape.threads // warp) * warp
     operation = instruction.operation
     segments = operation.attribute("operandSegmentSizes")
     has_id = bool(instruction.inputs)
@@ -94,9 +95,9 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     wanted = integer(machine, thread_set, instruction, 1 if has_id else 0) if has_count else every
     if wanted is None:
         raise Unfollowed(operation, "thread_count")
-    if wanted % 32 or wanted > every:
+    if wanted % warp or wanted > every:
         machine.report("PR131", "here", operation, count=wanted, threads=every)
-        wanted = min(-(-wanted // 32) * 32, every)
+        wanted = min(-(-wanted // warp) * warp, every)
     count = limit(machine, "named_barriers")
     if ident is not None and not 0 <= ident < count:
         machine.report("PR132", "here", operation, id=ident, last=count - 1)

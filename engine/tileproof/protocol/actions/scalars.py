@@ -48,9 +48,9 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif name == "cluster.nctarank":
         value = shape.ctas
     elif name == "laneid":
-        value = Lanes(tuple(t % 32 for t in threads))
+        value = Lanes(tuple(t % shape.warp for t in threads))
     elif name == "warpid":
-        value = Lanes(tuple(t // 32 for t in threads))
+        value = Lanes(tuple(t // shape.warp for t in threads))
     result(thread_set, instruction, value)
     return thread_set.place + 1
 
@@ -60,18 +60,18 @@ def _elect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     result(
         thread_set,
         instruction,
-        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, machine.shape.threads),
+        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, machine.shape.threads, machine.shape.warp),
     )
     return thread_set.place + 1
 
 
 @lru_cache(maxsize=256)
-def _elected(threads: tuple[int, ...], count: int) -> Lanes:
+def _elected(threads: tuple[int, ...], count: int, warp: int) -> Lanes:
     """1 for the first thread of each warp."""
     chosen: dict[int, int] = {}
     for thread in threads:
-        chosen.setdefault(thread // 32, thread)
-    return Lanes(tuple(int(chosen.get(t // 32) == t) for t in range(count)))
+        chosen.setdefault(thread // warp, thread)
+    return Lanes(tuple(int(chosen.get(t // warp) == t) for t in range(count)))
 
 
 @action("peer")
@@ -115,5 +115,9 @@ def _allocate(machine: Machine, thread_set: ThreadSet, instruction: Instruction)
     match found:
         case Tensor(iterator=Pointer(element=element)) | Pointer(element=element):
             unit = element_bits(element) or 8
-    result(thread_set, instruction, view_at(Address(memory, 0, unit), found if isinstance(found, Tensor) else None))
+    result(
+        thread_set,
+        instruction,
+        view_at(machine.book, Address(memory, 0, unit), found if isinstance(found, Tensor) else None),
+    )
     return thread_set.place + 1

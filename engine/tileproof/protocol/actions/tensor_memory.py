@@ -44,7 +44,7 @@ def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
         access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
         place = (thread_set.cta, slot.memory.serial, slot.offset)
-        machine.tensor.addresses[place] = Address(memory, taken, 32)
+        machine.tensor.addresses[place] = Address(memory, taken, memory.column)
         machine.tensor.overwritten.pop(place, None)
         machine.tensor.writes[place] = (agents, machine.now, operation)
     return thread_set.place + 1
@@ -58,7 +58,7 @@ def _tmem_address(machine: Machine, thread_set: ThreadSet, instruction: Instruct
         value = machine.tensor.addresses.get((thread_set.cta, slot.memory.serial, slot.offset))
         if value is None and machine.now > 0:
             memory = machine.tensor.memory
-            value = Address(memory, None, 32) if memory is not None else None
+            value = Address(memory, None, memory.column) if memory is not None else None
             machine.report("PR153", "before", instruction.operation)
     if slot is not None:
         slot_read(machine, thread_set, instruction.operation, slot)
@@ -71,7 +71,8 @@ def _tmem_address(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 def _result_bits(machine: Machine, operation: Operation) -> int:
     kind = read_type(type_of_result(machine, operation))
-    return (element_bits(kind.element) or 32) if isinstance(kind, Pointer) else 32
+    bits = element_bits(kind.element) if isinstance(kind, Pointer) else None
+    return bits or limit(machine, "column_bits")
 
 
 @action("tmem_release")
@@ -126,7 +127,8 @@ def grouped(machine: Machine, operation: Operation, two: bool) -> None:
 def cta_pair(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
     """The CTAs that a tensor-memory operation works on."""
     if "cta_2" in text or "two_cta" in text or "num_cta = 2" in text:
-        return tuple(cta for cta in (thread_set.cta & ~1, thread_set.cta | 1) if cta < machine.shape.ctas)
+        first = machine.leader(thread_set.cta)
+        return tuple(range(first, min(first + limit(machine, "pair_ctas"), machine.shape.ctas)))
     return (thread_set.cta,)
 
 
