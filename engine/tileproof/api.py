@@ -121,7 +121,7 @@ def descriptor(
     asked = question(book, atom, operand, layout, element, swizzle)
     word, major, extents = atom_operand(book, asked)
     tile = divided(book, asked.layout, asked.bits, extents, asked.of_bytes).tile
-    return describe(book, contract, word, tile, major)
+    return describe(book.under(contract), word, tile, major)
 
 
 def legal(
@@ -145,7 +145,7 @@ def legal(
     from tileproof.checking.instruction import context, legal  # noqa: PLC0415  what `check` alone does not need
 
     book = load_rules(rules)
-    return legal(book, contract, instruction, context(book, target, ptx))
+    return legal(book.under(contract), instruction, context(book, target, ptx))
 
 
 def legal_many(
@@ -181,7 +181,7 @@ def legal_many(
         for name, value in context(book, target, ptx).items():
             if name in book.schemas[schema].fields:
                 columns.setdefault(name, [value] * rows)
-    return legal_many(judge_for(book, contract, schema), columns)
+    return legal_many(judge_for(book.under(contract), schema), columns)
 
 
 def suggest(
@@ -229,7 +229,7 @@ def repair(
     from tileproof.suggesting.text import repaired  # noqa: PLC0415
 
     book = load_rules(rules)
-    return repaired(book, contract, text, context(book, target, ptx), seconds)
+    return repaired(book.under(contract), text, context(book, target, ptx), seconds)
 
 
 def emit(
@@ -274,7 +274,7 @@ def emit(
         validate(book, Options(contract, target))
         if target is None:
             raise ValueError("emitting an atom requires a target")
-        return emit_atom(book, contract, atom, context(book, target, ptx), form.replace("-", "_"))
+        return emit_atom(book.under(contract), atom, context(book, target, ptx), form.replace("-", "_"))
     if (form, contract, ptx) != ("ptx", "ptx", None):
         raise ValueError("form, contract and ptx require an atom")
     if target is not None:

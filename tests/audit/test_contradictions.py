@@ -109,9 +109,9 @@ def test_the_diff_finds(claim: str, schema: str, accepting: str, code: str, fact
         values = region.extent[fact]
         assert values is None or value in values, f"{claim}: {fact} takes {values}"
     witness = {**BOOK.schemas[schema].instance, **region.witness}
-    accepted = judge_for(BOOK, accepting, schema).violated(witness)
+    accepted = judge_for(BOOK.under(accepting), schema).violated(witness)
     assert [rule.code for rule in accepted if rule.severity is Severity.ERROR] == [], claim
-    rejecting = judge_for(BOOK, OTHER[accepting], schema)
+    rejecting = judge_for(BOOK.under(OTHER[accepting]), schema)
     check = next(check for check in rejecting.checks if check.rule.code == code)
     assert check(witness) is False
     assert any(rule.severity is Severity.ERROR for rule in rejecting.violated(witness)), claim

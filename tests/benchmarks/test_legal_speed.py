@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from ptxas import needs_ptxas, reasons
 
 import tileproof
 from conformance.generator import samples
-from ptxas import needs_ptxas, reasons
 from tileproof.checking import instruction as verb
 from tileproof.checking.instruction import context, legal
 from tileproof.ptx import opcode, parse_facts, registers, text
@@ -34,7 +34,7 @@ def forget() -> None:
 def test_from_text(benchmark, instructions):
     where = context(BOOK, "sm_90a")
     found = benchmark.pedantic(
-        lambda: [legal(BOOK, "ptx", instruction, where).legal for instruction in instructions],
+        lambda: [legal(BOOK.under("ptx"), instruction, where).legal for instruction in instructions],
         setup=forget,
         rounds=3,
     )

@@ -54,7 +54,7 @@ def test_case(case: dict[str, Any]):
     if "instr" in case:
         book = tileproof.load_rules()
         where = context(book, target, version(case["ptx"]) if "ptx" in case else None)
-        found = report(book, contract, [text], where).diagnostics
+        found = report(book.under(contract), [text], where).diagnostics
     else:
         found = tileproof.check(text, contract=contract, target=target, ignore=PROTOCOL).diagnostics
     assert sorted(d.code for d in found) == sorted(case["expect"]), text

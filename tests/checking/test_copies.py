@@ -23,7 +23,7 @@ def book() -> Rulebook:
 
 
 def judge(book: Rulebook, text: str, target: str = "sm_100a") -> Verdict:
-    return legal(book, "ptx", text, context(book, target))
+    return legal(book.under("ptx"), text, context(book, target))
 
 
 @needs_ptxas
@@ -41,7 +41,7 @@ def test_the_cases_are_judged_as_ptxas_does(book: Rulebook):
             continue  # ptxas 13.5 no longer knows it
         where = context(book, target, version(ptx))
         for text, reason in zip(texts, reasons(texts, target, ptx), strict=True):
-            verdict = legal(book, "ptx", text, where)
+            verdict = legal(book.under("ptx"), text, where)
             assert verdict.legal is (reason is None), f"{target} {ptx} {text}: {verdict.message}; ptxas: {reason}"
 
 
@@ -64,7 +64,7 @@ def test_a_16_byte_cp_async_is_cg_on_the_page_and_either_in_hardware_CPY03(book:
     """That the contracts differ here is found by test_atoms."""
     for level in ("ca", "cg"):
         assert judge(book, f"cp.async.{level}.shared.global [r0],[l0],16;").legal
-    page = Judge(book, "tileiras", "simt_async_copy")
+    page = Judge(book.under("tileiras"), "simt_async_copy")
     for bits, level in ((32, ".ca"), (64, ".ca"), (128, ".cg")):
         assert page.legal({"level": ".ca", "bits": bits, "unit": ".b"}, "level") == (level,)
 

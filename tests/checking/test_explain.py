@@ -53,7 +53,7 @@ def judged(rule: Rule, example: dict[str, object], fails: bool) -> None:
     target, _, version = str(example["where"]).partition(", PTX ")
     major, _, minor = version.partition(".")
     where = context(BOOK, target, (int(major), int(minor)) if version else None)
-    verdict = legal(BOOK, rule.contract or "ptx", str(example["text"]), where)
+    verdict = legal(BOOK.under(rule.contract or "ptx"), str(example["text"]), where)
     assert (rule.code in verdict.codes) == fails, (rule.code, example)
     assert fails or verdict.legal, (rule.code, example)
 

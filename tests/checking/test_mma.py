@@ -36,7 +36,7 @@ def instance(book: Rulebook, schema: str, changes: dict[str, Scalar]) -> dict[st
 
 
 def accepts(book: Rulebook, text: str, target: str, ptx: tuple[int, int] | None = None, contract: str = "ptx") -> bool:
-    return legal(book, contract, text, context(book, target, ptx)).legal
+    return legal(book.under(contract), text, context(book, target, ptx)).legal
 
 
 def dense(shape: str, types: str, a: int, b: int, accumulator: str = "f", count: int = 4) -> str:
@@ -52,7 +52,7 @@ def test_the_shape_lattice_and_its_gate_MMA01(book: Rulebook):
     table = book.tables["page_lattice", "tileiras"]
     shapes, tiers = (book.enums[name].members for name in ("lattice_shape", "tier"))
     assert set(table.rows) == set(LATTICE), "every other cell is empty"
-    judge = Judge(book, "tileiras", "mma.lattice")
+    judge = Judge(book.under("tileiras"), "mma.lattice")
     elements = book.enums["element"].members
     for (shape, tier), (types, accumulators) in LATTICE.items():
         cell = instance(book, "mma.lattice", {"shape": shape, "tier": tier})
@@ -64,7 +64,7 @@ def test_the_shape_lattice_and_its_gate_MMA01(book: Rulebook):
 
 
 def test_operands_live_in_registers_MMA03(book: Rulebook):
-    use = Judge(book, "ptx", "mma.use")
+    use = Judge(book.under("ptx"), "mma.use")
     for atom in (".sm80_mma", ".sm80_sparse_mma", ".sm89_mma", ".sm120_mma_bs"):
         facts = instance(book, "mma.use", {"atom": atom, "a.extra": 1, "b.extra": 1})
         for role in ("a", "b", "d"):
@@ -121,7 +121,7 @@ def test_fp8_of_ada_MMA07(book: Rulebook):
 def test_the_block_scaled_families_MMA12_MMA14(book: Rulebook):
     """Three (K, vec_size) pairs, f32 accumulators, scale factors of E8M0 or, for (64, 16), E4M3."""
     for contract in ("ptx", "tileiras"):
-        judge = Judge(book, contract, "mma.block_scale", inherited=True)
+        judge = Judge(book.under(contract), "mma.block_scale", inherited=True)
         found = set()
         for k, size, scale in product((16, 32, 64, 128), (8, 16, 32, 64), (".ue8m0", ".ue4m3")):
             facts = {"K": k, "vec_size": size, "scale.type": scale}
@@ -132,7 +132,7 @@ def test_the_block_scaled_families_MMA12_MMA14(book: Rulebook):
 
 
 def test_fp4_encodings_by_the_type_of_the_scale_factors_MMA13(book: Rulebook):
-    judge = Judge(book, "tileiras", "mma.fp4")
+    judge = Judge(book.under("tileiras"), "mma.fp4")
     for scale, encoding, kind in ((".ue8m0", ".FloatNV4E0M3F", ".mxf4nvf4"), (".ue4m3", ".Float4E2M1FN", ".mxf4")):
         facts = {"scale": scale, "encoding": encoding, "kind": kind}
         assert judge.violated(facts) == ()
@@ -160,7 +160,7 @@ def test_the_first_target_of_each_shape_MMA16_EMT08(book: Rulebook, text: str, f
 
 
 def test_shapes_that_only_the_page_has_MMA16(book: Rulebook):
-    judge = {contract: Judge(book, contract, "mma.sync", inherited=True) for contract in ("ptx", "tileiras")}
+    judge = {contract: Judge(book.under(contract), "mma.sync", inherited=True) for contract in ("ptx", "tileiras")}
     for m, k in ((8, 64), (16, 128)):
         facts = instance(book, "mma.sync", {"a.type": ".s4", "b.type": ".s4", "d.type": ".s32", "M": m, "K": k})
         assert [rule.code for rule in judge["ptx"].violated(facts)] == ["MM106"]
@@ -173,6 +173,6 @@ def test_shapes_that_only_the_page_has_MMA16(book: Rulebook):
 )
 def test_the_gates_of_the_builtins_TGT04_TGT05(book: Rulebook, builtin: str, variant: int, least: int):
     """hmma > 0x45, imma > 0x47 (SM 72 has variants 0 and 1 only), bmma > 0x48, tcgen05 from SM 100."""
-    judge = Judge(book, "tileiras", "mma.builtin")
+    judge = Judge(book.under("tileiras"), "mma.builtin")
     facts = instance(book, "mma.builtin", {"builtin": builtin, "variant": variant, "sm": 120})
     assert judge.legal(facts, "sm")[0] == least

@@ -43,7 +43,7 @@ def accepts(judge: Judge, values: dict[str, Scalar]) -> bool:
 @pytest.mark.parametrize(("a", "ctas", "sparse"), list(product(KINDS, (1, 2), (".no", ".yes"))))
 def test_the_shapes_of_each_kind_MMA10(book: Rulebook, a: str, ctas: int, sparse: str):
     """One CTA computes 64 or 128 rows, a pair 128 or 256; integers have a set of widths of their own (BUGS 17)."""
-    judge = Judge(book, "ptx", "umma")
+    judge = Judge(book.under("ptx"), "umma")
     d, dense, halved = KINDS[a]
     k = dense if sparse == ".no" else halved
     legal_one = facts(book, a_type=a, b_type=a, d_type=d, K=k, ctas=ctas, M=128, N=64, sparse=sparse)
@@ -56,7 +56,7 @@ def test_the_shapes_of_each_kind_MMA10(book: Rulebook, a: str, ctas: int, sparse
 
 
 def test_the_shapes_of_the_weight_stationary_mma_MMA10(book: Rulebook):
-    judge = Judge(book, "ptx", "umma")
+    judge = Judge(book.under("ptx"), "umma")
     for sparse, k in ((".no", 16), (".yes", 32)):
         one = facts(book, ws=".yes", M=32, N=64, K=k, sparse=sparse)
         assert set(judge.legal(one, "M")) == {32, 64, 128}
@@ -66,10 +66,10 @@ def test_the_shapes_of_the_weight_stationary_mma_MMA10(book: Rulebook):
 
 def test_where_operands_live_MMA10(book: Rulebook):
     """verify_sm100_umma: A a descriptor or in tensor memory, B a descriptor, D in tensor memory; never in registers."""
-    judge = Judge(book, "ptx", "mma.use")
+    judge = Judge(book.under("ptx"), "mma.use")
     atoms = (".sm100_mma", ".sm100_mma_sp", ".sm100_mma_bs", ".sm100_mma_bs_sp")
     for atom, contract in product(atoms, ("ptx", "tileiras")):
-        judge = Judge(book, contract, "mma.use")
+        judge = Judge(book.under(contract), "mma.use")
         one = {**book.schemas["mma.use"].instance, "atom": atom, "d.residency": ".tmem", "a.extra": 2, "b.extra": 2}
         assert set(judge.legal(one, "a.residency")) == {".smem_desc", ".tmem"}
         assert set(judge.legal(one, "b.residency")) == {".smem_desc"}
@@ -77,7 +77,7 @@ def test_where_operands_live_MMA10(book: Rulebook):
 
 
 def test_sparse_and_scaled_atoms_take_their_extra_operands_MMA11_MMA03(book: Rulebook):
-    judge = Judge(book, "ptx", "mma.use")
+    judge = Judge(book.under("ptx"), "mma.use")
     for atom, code in ((".sm100_mma_sp", "MA105"), (".sm100_mma_bs", "MA104"), (".sm100_mma_bs_sp", "MA104")):
         one = {**book.schemas["mma.use"].instance, "atom": atom, "d.residency": ".tmem"}
         assert code in [rule.code for rule in judge.violated(one)]
@@ -85,7 +85,7 @@ def test_sparse_and_scaled_atoms_take_their_extra_operands_MMA11_MMA03(book: Rul
 
 @pytest.mark.parametrize("sparse", [".no", ".yes"])
 def test_the_shapes_of_the_block_scaled_kinds_MMA11(book: Rulebook, sparse: str):
-    judge = Judge(book, "ptx", "umma.scaled")
+    judge = Judge(book.under("ptx"), "umma.scaled")
     for a, k in ((".e4m3", 32), (".e2m3", 32), (".e2m1", 64)):
         depth = k if sparse == ".no" else 2 * k
         one = facts(book, "umma.scaled", a_type=a, b_type=a, K=depth, sparse=sparse)
@@ -99,7 +99,7 @@ def test_the_shapes_of_the_block_scaled_kinds_MMA11(book: Rulebook, sparse: str)
 
 
 def test_scale_factors_by_format_MMA11(book: Rulebook):
-    judge = Judge(book, "ptx", "umma.scaled")
+    judge = Judge(book.under("ptx"), "umma.scaled")
     found = {
         (vec, sf)
         for vec, sf in product((8, 16, 32, 64), (".ue8m0", ".e4m3", ".e5m2"))
@@ -109,7 +109,7 @@ def test_scale_factors_by_format_MMA11(book: Rulebook):
 
 
 def test_what_page_p0_says_of_umma_is_kept_in_tileiras_MMA10(book: Rulebook):
-    page = Judge(book, "tileiras", "umma")
+    page = Judge(book.under("tileiras"), "umma")
     for (a, bits), major in product(((".f16", 16), (".tf32", 32), (".e4m3", 8)), (".k", ".mn")):
         k = (512 if major == ".k" else 256) // bits
         one = {**facts(book, a_type=a, b_type=a, M=64, K=k), "a.major": major}
@@ -147,7 +147,7 @@ def test_the_floor_of_each_instruction_EMT08(
     for (member,) in book.tables["target", "ptx"].rows:
         target = member[1:]
         for ptx in versions:
-            verdict = legal(book, contract, text, context(book, target, ptx))
+            verdict = legal(book.under(contract), text, context(book, target, ptx))
             first = floors.get(target)
             assert verdict.legal is (first is not None and ptx >= first), (target, ptx)
 
@@ -158,10 +158,10 @@ def test_the_floor_of_each_instruction_EMT08(
 )
 def test_atoms_and_instructions_need_the_same_of_a_target_MMA03(book: Rulebook, atom: str, needs: str):
     text = "wgmma.fence.sync.aligned;" if needs == ".wgmma" else "tcgen05.wait::ld.sync.aligned;"
-    judge = Judge(book, "ptx", "atom")
+    judge = Judge(book.under("ptx"), "atom")
     for (target,) in book.tables["target", "ptx"].rows:
         as_atom = accepts(judge, {"target": target, "atom": atom, "needs": needs})
-        assert as_atom is legal(book, "ptx", text, context(book, target[1:])).legal, target
+        assert as_atom is legal(book.under("ptx"), text, context(book, target[1:])).legal, target
 
 
 # ---------------------------------------------------------------------------------- the pages against the hardware
@@ -184,15 +184,15 @@ def test_the_contracts_differ_where_the_pages_contradict_the_hardware(
 ):
     instruction = "wgmma.mma_async.sync.aligned." + text.replace("D20", ",".join(f"r{i}" for i in range(20)))
     where = context(book, "sm_90a")
-    assert legal(book, "tileiras", instruction, where).legal is page, claim
-    assert legal(book, "ptx", instruction, where).legal is hardware, claim
+    assert legal(book.under("tileiras"), instruction, where).legal is page, claim
+    assert legal(book.under("ptx"), instruction, where).legal is hardware, claim
 
 
 def test_the_depth_of_a_wait_fits_in_six_bits_on_page_p4_and_saturates_at_seven_in_hardware(book: Rulebook):
     where = context(book, "sm_90a")
     for depth in (0, 7, 8, 63, 64, 1000):
         text = f"wgmma.wait_group.sync.aligned {depth};"
-        assert legal(book, "tileiras", text, where).legal is (depth <= 63)
-        verdict = legal(book, "ptx", text, where)
+        assert legal(book.under("tileiras"), text, where).legal is (depth <= 63)
+        verdict = legal(book.under("ptx"), text, where)
         assert verdict.legal
         assert verdict.codes == (() if depth <= 7 else ("WG171",))

@@ -35,7 +35,7 @@ def accepts(judge: Judge, values: dict[str, Scalar]) -> bool:
 def test_the_shape_of_wgmma_MMA08(book: Rulebook):
     """M = 64, N in 8..256 step 8, K = 256 bits of A, A from registers or a descriptor: both contracts."""
     for contract in ("ptx", "tileiras"):
-        judge = Judge(book, contract, "wgmma.mma_async")
+        judge = Judge(book.under(contract), "wgmma.mma_async")
         assert judge.legal(facts(book), "M") == (64,)
         assert judge.legal(facts(book), "N") == tuple(range(8, 257, 8))
         assert judge.legal(facts(book), "K") == (16,)
@@ -53,7 +53,7 @@ def test_the_shape_of_wgmma_MMA08(book: Rulebook):
 
 def test_the_accumulator_of_wgmma_takes_half_as_many_registers_as_columns_MMA08(book: Rulebook):
     for contract, n in product(("ptx", "tileiras"), range(8, 257, 8)):
-        judge = Judge(book, contract, "wgmma.gemm", inherited=True)
+        judge = Judge(book.under(contract), "wgmma.gemm", inherited=True)
         single = facts(book, "wgmma.gemm", N=n, d_values=n // 2)
         assert judge.legal(single, "d.registers") == (n // 2,)
         half = facts(book, "wgmma.gemm", N=n, d_values=n // 2, d_type=".f16", d_element=".f16")
@@ -62,9 +62,9 @@ def test_the_accumulator_of_wgmma_takes_half_as_many_registers_as_columns_MMA08(
 
 
 def test_page_p4s_width_of_the_accumulator_struct_is_a_note_in_tileiras(book: Rulebook):
-    judge = Judge(book, "tileiras", "wgmma.accumulator")
+    judge = Judge(book.under("tileiras"), "wgmma.accumulator")
     assert [rule.code for rule in judge.violated(facts(book, "wgmma.accumulator"))] == ["WG292"]
-    assert Judge(book, "ptx", "wgmma.accumulator").violated(facts(book, "wgmma.accumulator")) == ()
+    assert Judge(book.under("ptx"), "wgmma.accumulator").violated(facts(book, "wgmma.accumulator")) == ()
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_page_p4s_width_of_the_accumulator_struct_is_a_note_in_tileiras(book: Ru
     ],
 )
 def test_the_pages_dedicated_diagnostics_MMA09(book: Rulebook, a: str, b: str, d: str, message: str):
-    judge = Judge(book, "tileiras", "wgmma.mma_async")
+    judge = Judge(book.under("tileiras"), "wgmma.mma_async")
     k = PAGE_K[a]
     assert [rule.message for rule in judge.violated(facts(book, a_type=a, b_type=b, d_type=d, K=k))] == [message]
 
 
 def test_the_pages_table_of_k_and_mn_MMA09(book: Rulebook):
-    judge = Judge(book, "tileiras", "wgmma.mma_async")
+    judge = Judge(book.under("tileiras"), "wgmma.mma_async")
     for a, k in PAGE_K.items():
         d = ".s32" if a in (".s8", ".u8", ".s4", ".b1") else ".f32"
         legal = facts(book, a_type=a, b_type=a, d_type=d, K=k)
@@ -93,7 +93,7 @@ def test_the_pages_table_of_k_and_mn_MMA09(book: Rulebook):
 
 def test_the_common_contract_of_mma_atoms_MMA02(book: Rulebook):
     """verify_mma_atom: tier, shape, types, residencies of A, B and D, sparse metadata, scale factors."""
-    use = Judge(book, "ptx", "mma.use")
+    use = Judge(book.under("ptx"), "mma.use")
     residencies = book.enums["residency"].members
     expected = {  # page P0, Operand Contract by Tier
         ".universal_fma": ({".rmem"}, {".rmem"}, {".rmem"}),
@@ -113,7 +113,7 @@ def test_the_common_contract_of_mma_atoms_MMA02(book: Rulebook):
     assert use.legal({**block_scaled, "b.extra": 1}, "a.extra") == (1, 2, 3, 4)
     sparse = {**book.schemas["mma.use"].instance, "atom": ".sm80_sparse_mma"}
     assert use.legal(sparse, "a.extra") == (1, 2, 3, 4)
-    tier = Judge(book, "ptx", "atom")
+    tier = Judge(book.under("ptx"), "atom")
     assert [r.code for r in tier.violated({"target": ".sm_80", "atom": ".sm90_mma", "needs": ".wgmma"})] == ["TG101"]
 
 
@@ -136,7 +136,7 @@ def instruction(n: int, k: int, d: str, a: str, b: str, majors: tuple[int, int] 
 
 
 def compare(book: Rulebook, configurations: list[dict[str, Scalar]], texts: list[str]) -> None:
-    judge = Judge(book, "ptx", "wgmma.mma_async")
+    judge = Judge(book.under("ptx"), "wgmma.mma_async")
     refused = rejected(texts, "sm_90a", "8.8")
     wrong = [
         text

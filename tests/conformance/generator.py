@@ -62,7 +62,7 @@ class Pool:
     def __init__(self, book: Rulebook, declaration: Instruction, rng: random.Random, size: int) -> None:
         self.book = book
         self.declaration = declaration
-        self.judge = judge_for(book, "ptx", declaration.schema)
+        self.judge = judge_for(book.under("ptx"), declaration.schema)
         self.schema = book.schemas[declaration.schema]
         self.changeable = sorted(set(self.schema.fields) - _ELSEWHERE)
         self.checks = [check for check in self.judge.checks if check.rule.severity is Severity.ERROR]

@@ -7,10 +7,10 @@ import re
 from collections import Counter, defaultdict
 
 import pytest
+from ptxas import CRASHED, needs_ptxas, reasons
 
 import tileproof
 from conformance.generator import Sample, samples
-from ptxas import CRASHED, needs_ptxas, reasons
 from tileproof.checking.instruction import context, legal
 
 BOOK = tileproof.load_rules()
@@ -52,7 +52,7 @@ def disagreements(found: list[Sample]) -> list[str]:
         where = context(BOOK, target, ptx)
         answers = reasons([sample.text for sample in batch], target, f"{ptx[0]}.{ptx[1]}")
         for sample, reason in zip(batch, answers, strict=True):
-            verdict = legal(BOOK, "ptx", sample.text, where)
+            verdict = legal(BOOK.under("ptx"), sample.text, where)
             if verdict.legal is (reason is None) or (_LOST_COUNT.search(sample.text) and not verdict.legal):
                 continue
             # After some errors ptxas blames an instruction for another's: where we differ it is asked about it alone.

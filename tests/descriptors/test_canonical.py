@@ -179,7 +179,7 @@ def test_divided_and_whole_layouts_have_the_same_tile():
     whole = operand(BOOK, layout("S<3,3,3> o 0 o (128,64,4):(64,1,8192)"), 16, (64, 16))
     parted = operand(BOOK, layout("((64,16),2,4,4):((64,1),4096,16,8192)"), 16, (64, 16), Swizzle(3, 4, 3))
     for one in (whole, parted):
-        found = describe(BOOK, "ptx", "wgmma.descriptor", one.tile, ".k")
+        found = describe(BOOK.under("ptx"), "wgmma.descriptor", one.tile, ".k")
         assert found.value == 0x4000004000010000
         assert str(one.view) == "(2,4,4):(512,2,1024)"
 
@@ -201,13 +201,13 @@ def test_where_there_is_no_descriptor(text, swizzle, major, message):
     extents = (60, 16) if text.startswith("((60") else (32, 16) if text.startswith("((32") else (64, 16)
     with pytest.raises(NoDescriptor, match=message):
         one = operand(BOOK, layout(text), 16, extents, Swizzle(*swizzle))
-        describe(BOOK, "ptx", "wgmma.descriptor", one.tile, major)
+        describe(BOOK.under("ptx"), "wgmma.descriptor", one.tile, major)
 
 
 def test_dynamic_strides_are_not_decided():
     one = operand(BOOK, layout("((64,16),4):((?{div=64},1),16)"), 16, (64, 16), Swizzle(3, 4, 3))
     with pytest.raises(Undecided, match="dynamic strides"):
-        describe(BOOK, "ptx", "wgmma.descriptor", one.tile, ".k")
+        describe(BOOK.under("ptx"), "wgmma.descriptor", one.tile, ".k")
 
 
 def test_tiles_between_units_cannot_be_reached():

@@ -29,7 +29,7 @@ with ir.Context(), ir.Location.unknown():
 
 
 def emitted(atom: str, target: str, form: str) -> str:
-    return emit_atom(BOOK, "ptx", atom, context(BOOK, target), form)
+    return emit_atom(BOOK.under("ptx"), atom, context(BOOK, target), form)
 
 
 def compiled(call: str, folder: Path) -> subprocess.CompletedProcess[str]:

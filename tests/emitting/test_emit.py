@@ -24,7 +24,7 @@ LDSM = '!cute_nvgpu.atom.ldsm<val_type = f16, mode = <"(8,8)">, sz_pattern = u16
 
 
 def emitted(atom: str, target: str, form: str = "ptx", contract: str = "ptx") -> str:
-    return emit_atom(BOOK, contract, atom, context(BOOK, target), form)
+    return emit_atom(BOOK.under(contract), atom, context(BOOK, target), form)
 
 
 def plain(text: str) -> str:
@@ -191,12 +191,12 @@ def test_what_is_emitted_assembles_EMT02_EMT06(opcode: str, target: str, tmp_pat
 
 @pytest.mark.parametrize(("a", "b"), [("k", "k"), ("mn", "mn")])
 def test_the_descriptors_are_those_of_legal_layouts(a: str, b: str):
-    asked = read(BOOK, "ptx", WGMMA.format(n=64, a=a, b=b, kind="ss"), context(BOOK, "sm_90a"))
+    asked = read(BOOK.under("ptx"), WGMMA.format(n=64, a=a, b=b, kind="ss"), context(BOOK, "sm_90a"))
     setup = "\n".join(sequence_of(BOOK, asked).parts["setup"])
     words = re.findall(r"or\.b64 (l\d), wide, (0x[0-9a-f]{16});", setup)
     assert [name for name, _ in words] == ["l0", "l1"]
     for _, word in words:
-        facts: dict[str, Scalar] = unpack(BOOK, "ptx", "wgmma.descriptor", int(word, 16))
+        facts: dict[str, Scalar] = unpack(BOOK.under("ptx"), "wgmma.descriptor", int(word, 16))
         assert facts["address"] == 0
         assert facts["swizzle"] == (".b32" if a == "k" else ".b128")
 
@@ -206,9 +206,9 @@ def test_the_instruction_descriptor_is_that_of_the_atom():
         "!cute_nvgpu.sm100.mma<256x96x32, num_cta = 2, ab_major = (mn, k), elem_type = (f8E4M3FN, f8E5M2, f16),"
         " frag_kind = ss>"
     )
-    asked = read(BOOK, "ptx", atom, context(BOOK, "sm_100a"))
+    asked = read(BOOK.under("ptx"), atom, context(BOOK, "sm_100a"))
     words = re.findall(r"mov\.b32 r\d, (0x[0-9a-f]+);", "\n".join(sequence_of(BOOK, asked).parts["setup"]))
-    facts = unpack(BOOK, "ptx", "tcgen05.instruction_descriptor", int(words[0], 16), {"kind": ".f8f6f4"})
+    facts = unpack(BOOK.under("ptx"), "tcgen05.instruction_descriptor", int(words[0], 16), {"kind": ".f8f6f4"})
     expected = {"M": 256, "N": 96, "a.type": ".e4m3", "b.type": ".e5m2", "d.type": ".f16", "a.major": ".mn"}
     assert {name: facts[name] for name in expected} == expected
 

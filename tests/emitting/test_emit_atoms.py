@@ -109,7 +109,7 @@ ATOMS = [
 @pytest.mark.parametrize(("atom", "target", "says"), ATOMS, ids=[atom for atom, _, _ in ATOMS])
 @ptxas.needs_ptxas
 def test_an_atom_is_emitted_as_its_instruction_and_assembles(atom: str, target: str, says: str, tmp_path: Path):
-    text = emit_atom(BOOK, "ptx", f"!cute_nvgpu.atom.{atom}", context(BOOK, target))
+    text = emit_atom(BOOK.under("ptx"), f"!cute_nvgpu.atom.{atom}", context(BOOK, target))
     assert says in text
     assert not assembled(target, text, tmp_path, quick=False), text
 
@@ -149,11 +149,11 @@ def test_every_instruction_that_legal_knows_is_emitted_and_assembles(tmp_path: P
         given = {fact: members[0] for clause, members in only.items() if len(members) == 1 for fact in clause.facts}
         for target in ("sm_100a", "sm_103a", "sm_90a", "sm_120a", "sm_80", "sm_75"):
             where = context(BOOK, target)
-            spelled = legal_form(BOOK, "ptx", where, declaration, given)
+            spelled = legal_form(BOOK.under("ptx"), where, declaration, given)
             if spelled is not None:
                 break
         assert spelled is not None, f"{declaration.name} {declaration.schema} is legal nowhere"
-        one = sequence(BOOK, "ptx", Lowered(spelled, None, spelled.facts))
+        one = sequence(BOOK.under("ptx"), Lowered(spelled, None, spelled.facts))
         assert one is not None
         found.setdefault(target, []).append(module(BOOK, where, [("NAME", [one], [])]))
     assert sum(map(len, found.values())) == len(declared) > 80
@@ -164,17 +164,17 @@ def test_every_instruction_that_legal_knows_is_emitted_and_assembles(tmp_path: P
 
 def test_an_atom_of_the_registry_that_has_no_facts_is_told_apart_from_a_misspelled_one():
     with pytest.raises(BadAtom, match="do not declare the parameters"):
-        emit_atom(BOOK, "ptx", "!cute_nvgpu.atom.sm100_s2t_copy_v2<f16>", context(BOOK, "sm_100a"))
+        emit_atom(BOOK.under("ptx"), "!cute_nvgpu.atom.sm100_s2t_copy_v2<f16>", context(BOOK, "sm_100a"))
 
 
 def test_what_an_atom_without_a_declared_instruction_writes_is_an_output():
     atom = "!cute_nvgpu.atom.{}"
-    text = emit_atom(BOOK, "ptx", atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"), "inline_asm")
+    text = emit_atom(BOOK.under("ptx"), atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"), "inline_asm")
     assert ': "=r"(r0), "=r"(r1)\n  : "l"(l0)' in text
     text = emit_atom(
-        BOOK, "ptx", atom.format("universal_fma<1x1x1, (f32, f32) -> f32>"), context(BOOK, "sm_80"), "llvm"
+        BOOK.under("ptx"), atom.format("universal_fma<1x1x1, (f32, f32) -> f32>"), context(BOOK, "sm_80"), "llvm"
     )
     assert '"=f,0,f,f,~{memory}"' in text
-    text = emit_atom(BOOK, "ptx", atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"))
+    text = emit_atom(BOOK.under("ptx"), atom.format("g2r<f32 copy_bits = 64>"), context(BOOK, "sm_80"))
     assert "st.global.b32 [destination+4], r1;" in text
     assert "ld.global.b32 r0, [source" not in text

@@ -65,12 +65,12 @@ def test_facts_carry_over_and_others_are_derived():
     text = LOWERING.format(body="when N > 4; with M = N / 2 when type == .s8; with M = 3 when type == .f16;")
     book = load((Source("test.rule", PRELUDE + text),))
     (lowering,) = book.lowerings["thing", "ptx"]
-    assert carry(book, "ptx", lowering, {"N": 8, "type": ".s8"}) == {"N": 8, "type": ".s8", "M": 4}
-    found = lower_atom(book, "ptx", {}, "thing", {"N": 8, "type": ".f16"})
+    assert carry(book.under("ptx"), lowering, {"N": 8, "type": ".s8"}) == {"N": 8, "type": ".s8", "M": 4}
+    found = lower_atom(book.under("ptx"), {}, "thing", {"N": 8, "type": ".f16"})
     assert found is not None
     assert found.text == "act.now.f16 r0,[r1];"
     assert found.spelled.operands == {"d": "r0", "p": "r1"}
-    assert lower_atom(book, "ptx", {}, "thing", {"N": 2, "type": ".f16"}) is None
+    assert lower_atom(book.under("ptx"), {}, "thing", {"N": 2, "type": ".f16"}) is None
 
 
 def test_a_line_is_left_out_where_its_condition_fails_or_a_fact_is_unknown():
@@ -79,4 +79,4 @@ def test_a_line_is_left_out_where_its_condition_fails_or_a_fact_is_unknown():
     )
     book = load((Source("test.rule", PRELUDE + text),))
     (template,) = book.templates["act", "ptx"]
-    assert text_of(book, "ptx", template, {"N": 8, "type": ".s8"}) == ("{%r0, %r1} %r2 .i8",)
+    assert text_of(book.under("ptx"), template, {"N": 8, "type": ".s8"}) == ("{%r0, %r1} %r2 .i8",)

@@ -60,10 +60,10 @@ def texts(target: str, chosen: Sequence[Suggestion]) -> Iterator[tuple[str, str]
     """For each configuration what it is and its entry."""
     where = context(BOOK, target)
     for one in chosen:
-        lowered = lower_atom(BOOK, "ptx", where, one.family, one.facts, OTHERWISE[one.family])
+        lowered = lower_atom(BOOK.under("ptx"), where, one.family, one.facts, OTHERWISE[one.family])
         assert lowered is not None, f"{one.family} {one.facts} is suggested and cannot be emitted"
         assert lowered.text == one.ptx
-        emitted = sequence(BOOK, "ptx", lowered, PLACED)
+        emitted = sequence(BOOK.under("ptx"), lowered, PLACED)
         assert emitted is not None
         yield f"{one.family} {dict(one.facts)}", module(BOOK, where, [("NAME", [emitted], [])])
 

@@ -39,7 +39,7 @@ def without_numpy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.usefixtures("without_numpy")
 def test_many_are_judged_as_one_by_one(schema: str):
     facts = columns(schema, 3000)
-    judge = judge_for(BOOK, "ptx", schema)
+    judge = judge_for(BOOK.under("ptx"), schema)
     one_by_one = []
     for i in range(3000):
         row = {name: values[i] for name, values in facts.items()}

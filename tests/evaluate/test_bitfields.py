@@ -27,14 +27,14 @@ def test_the_worked_example_of_the_page_DSC01():
     word = 0x0010000002001000
     example = facts(address=0x1000 << 4, lbo=2048, sbo=0)
     del example["lbo_mode"]
-    assert pack(BOOK, "tileiras", "wgmma.descriptor", example) == word
-    assert unpack(BOOK, "tileiras", "wgmma.descriptor", word) == example
+    assert pack(BOOK.under("tileiras"), "wgmma.descriptor", example) == word
+    assert unpack(BOOK.under("tileiras"), "wgmma.descriptor", word) == example
 
 
 def test_golden_values_of_the_hardware_DSC02():
     """FACTS 2; CuTe DSL writes the first into the PTX of its Hopper GEMM."""
-    assert pack(BOOK, "ptx", "wgmma.descriptor", facts()) == 0x4000004000010000
-    assert pack(BOOK, "ptx", "tcgen05.descriptor", facts()) == 0x4000404000010000
+    assert pack(BOOK.under("ptx"), "wgmma.descriptor", facts()) == 0x4000004000010000
+    assert pack(BOOK.under("ptx"), "tcgen05.descriptor", facts()) == 0x4000404000010000
 
 
 def test_contracts_pack_differently_DSC02():
@@ -52,7 +52,7 @@ def test_contracts_pack_differently_DSC02():
 def test_z3_proves_the_round_trip_DSC02(contract, name):
     (name, contract) = (contract, name)
     for word in BOOK.words[name, contract]:
-        assert [str(fault) for fault in check_word(BOOK, contract, word, 10)] == []
+        assert [str(fault) for fault in check_word(BOOK.under(contract), word, 10)] == []
 
 
 def broken(fields: str) -> list[str]:
@@ -62,7 +62,7 @@ def broken(fields: str) -> list[str]:
         f'bits toy 16 on toy {{ source "here" {fields} }}\n'
     )
     book = load((*default_files(), Source("toy.rule", text)))
-    return [fault.claim for fault in check_word(book, "ptx", book.words["toy", "ptx"][0], 10)]
+    return [fault.claim for fault in check_word(book.under("ptx"), book.words["toy", "ptx"][0], 10)]
 
 
 def test_z3_refutes_broken_words():
@@ -101,15 +101,15 @@ def test_round_trip_and_independent_formula_DSC03(address, lbo, sbo, base, swizz
     codes = {".none": 0, ".b128_atom32": 1, ".b128": 2, ".b64": 4, ".b32": 6}
     expected = address | lbo << 16 | sbo << 32 | 1 << 46 | base << 49 | (mode == ".absolute") << 52
     expected |= codes[swizzle] << 61
-    word = pack(BOOK, "ptx", "tcgen05.descriptor", given_facts)
+    word = pack(BOOK.under("ptx"), "tcgen05.descriptor", given_facts)
     assert word == expected
-    assert unpack(BOOK, "ptx", "tcgen05.descriptor", word) == given_facts
+    assert unpack(BOOK.under("ptx"), "tcgen05.descriptor", word) == given_facts
     if swizzle != ".b128_atom32":
         del given_facts["lbo_mode"]
         hopper = {".none": 0, ".b128": 1, ".b64": 2, ".b32": 3}
-        word = pack(BOOK, "ptx", "wgmma.descriptor", given_facts)
+        word = pack(BOOK.under("ptx"), "wgmma.descriptor", given_facts)
         assert word == address | lbo << 16 | sbo << 32 | base << 49 | hopper[swizzle] << 62
-        assert unpack(BOOK, "ptx", "wgmma.descriptor", word) == given_facts
+        assert unpack(BOOK.under("ptx"), "wgmma.descriptor", word) == given_facts
 
 
 def test_swizzle_modes_read_one_table_DSC04():
@@ -133,7 +133,7 @@ def test_swizzle_modes_read_one_table_DSC04():
 )
 def test_what_cannot_be_packed_DSC03(name, changed, message):
     with pytest.raises(PackError, match=message):
-        pack(BOOK, "ptx", name, {**facts(), **changed})
+        pack(BOOK.under("ptx"), name, {**facts(), **changed})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_cannot_be_packed_DSC03(name, changed, message):
 )
 def test_what_cannot_be_unpacked(word, message):
     with pytest.raises(PackError, match=message):
-        unpack(BOOK, "ptx", "tcgen05.descriptor", word)
+        unpack(BOOK.under("ptx"), "tcgen05.descriptor", word)
 
 
 INSTRUCTIONS = [  # CUTLASS's own descriptors of these kinds, and those in the corpus
@@ -168,8 +168,8 @@ INSTRUCTIONS = [  # CUTLASS's own descriptors of these kinds, and those in the c
 def test_instruction_descriptors_by_hand(word, expected):
     name = "tcgen05.instruction_descriptor"
     known = {"kind": expected["kind"]}
-    found = unpack(BOOK, "ptx", name, word, known)
+    found = unpack(BOOK.under("ptx"), name, word, known)
     assert {fact: found[fact] for fact in expected} == expected
-    assert pack(BOOK, "ptx", name, found) == word
-    shown = show(BOOK, "ptx", name, word, known)
+    assert pack(BOOK.under("ptx"), name, found) == word
+    shown = show(BOOK.under("ptx"), name, word, known)
     assert sum(field.code << field.bits[0] for field in shown) == word

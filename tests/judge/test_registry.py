@@ -89,7 +89,7 @@ def test_copy_records_say_width_places_and_descriptor_MMA17(book: Rulebook):
 
 
 def test_every_mma_and_copy_atom_has_its_record_MMA17(book: Rulebook):
-    for atom in registry.contracts(book, "ptx"):
+    for atom in registry.contracts(book.under("ptx")):
         assert (atom.mma is not None) == ("MmaAtom" in atom.interfaces), atom
         assert (atom.copy is not None) == ("CopyAtom" in atom.interfaces), atom
 
@@ -112,8 +112,8 @@ def test_the_verifier_is_the_first_of_mma_copy_prefetch_DIA10(book: Rulebook):
 def test_what_implements_none_of_the_three_has_no_verifier_DIA09(book: Rulebook):
     assert record(book, "smem_desc_view").verifier is None
     assert record(book, "atom.non_exec_tiled_tma_store").verifier is None
-    judge = Judge(book, "tileiras", "atom.use")
-    for atom in registry.contracts(book, "ptx"):
+    judge = Judge(book.under("tileiras"), "atom.use")
+    for atom in registry.contracts(book.under("ptx")):
         if any(atom.name in name for name in ("bulk", "multimem")):
             continue
         page = book.tables["registry", "tileiras"].rows[f".{atom.name}",][2] == ".yes"
@@ -124,19 +124,19 @@ def test_what_implements_none_of_the_three_has_no_verifier_DIA09(book: Rulebook)
 
 def test_the_tma_load_is_the_page_s_only_atom_that_prefetches_CPY08(book: Rulebook):
     page = book.tables["registry", "ptx"].rows
-    prefetching = {a.name for a in registry.contracts(book, "ptx") if "PrefetchAtom" in a.interfaces}
+    prefetching = {a.name for a in registry.contracts(book.under("ptx")) if "PrefetchAtom" in a.interfaces}
     assert {name for name in prefetching if page[f".{name}",][2] == ".yes"} == {"tma_load"}
     assert prefetching == {"tma_load", "bulk_g2s"}, "what nvidia-cutlass-dsl accepts in cute.prefetch"
 
 
 def test_names_encode_the_least_tier_CPY09(book: Rulebook):
-    for atom in registry.contracts(book, "ptx"):
+    for atom in registry.contracts(book.under("ptx")):
         named = re.match(r"cute_nvgpu\.(?:sm|SM)(\d+)\.", atom.mnemonics[0])
         assert named is None or atom.min_tier.startswith(f"sm{named[1]}_"), atom
 
 
 def test_sparse_and_scaled_atoms_expose_what_they_take_CPY09(book: Rulebook):
-    for atom in registry.contracts(book, "ptx"):
+    for atom in registry.contracts(book.under("ptx")):
         if atom.mma is not None:
             assert atom.mma.supports_sparse == ("SparseMetadataAtom" in atom.interfaces)
             assert atom.mma.supports_block_scale == ("BlockScaleAtom" in atom.interfaces)
@@ -149,9 +149,9 @@ def test_non_executing_atoms_name_what_they_are_bound_to_CPY05(book: Rulebook):
 
 @pytest.mark.parametrize("contract", ["ptx", "tileiras"])
 def test_thor_falls_back_to_what_it_is_said_to_TGT02(book: Rulebook, contract: str):
-    judge = Judge(book, contract, "atom")
+    judge = Judge(book.under(contract), "atom")
     taken = set()
-    for atom in registry.contracts(book, contract):
+    for atom in registry.contracts(book.under(contract)):
         (needs,) = book.tables["atom", contract].rows[f".{atom.name}",]
         assert isinstance(needs, str)
         found = judge.violated({"target": ".sm_110a", "atom": f".{atom.name}", "needs": needs})

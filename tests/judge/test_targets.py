@@ -30,7 +30,7 @@ def book() -> Rulebook:
 
 
 def with_feature(book: Rulebook, feature: str) -> set[str]:
-    judge = Judge(book, "ptx", "operation")
+    judge = Judge(book.under("ptx"), "operation")
     facts = {**book.schemas["operation"].instance, "needs": feature}
     return {str(value).removeprefix(".") for value in judge.legal(facts, "target")}
 
@@ -67,7 +67,7 @@ def test_features_grow_with_the_generations_TGT01(book: Rulebook):
 @pytest.mark.parametrize("atom", ["sm80_mma", "sm89_mma", "sm90_mma", "sm100_mma", "sm120_mma_bs", "tma_load", "ldsm"])
 def test_an_atom_above_its_target_is_rejected_TGT03(book: Rulebook, atom: str):
     """Every target either has what the atom needs or rejects the atom, and both happen."""
-    judge = Judge(book, "ptx", "atom")
+    judge = Judge(book.under("ptx"), "atom")
     (needs,) = book.tables["atom", "ptx"].rows[f".{atom}",]
     assert isinstance(needs, str)
     having = with_feature(book, needs)

@@ -200,7 +200,7 @@ def scaled(kind: str = "mxf4nvf4", block: str = "block16", **facts: int | str) -
     known = {"kind": f".{kind}", "M": 128, "N": 128, "a.type": ".e2m1", "b.type": ".e2m1", "sf.type": ".ue4m3"}
     known |= {"sparse": ".no", "a.negate": ".no", "b.negate": ".no", "k96": ".no", "sfa_id": 0, "sfb_id": 0}
     known |= {"a.major": ".k", "b.major": ".k"}
-    word = pack(tileproof.load_rules(), "ptx", "tcgen05.instruction_descriptor", {**known, **facts})
+    word = pack(tileproof.load_rules().under("ptx"), "tcgen05.instruction_descriptor", {**known, **facts})
     text = KERNEL.format(**{**SOUND, "idesc": word, "kind": kind})
     text = text.replace(
         "nvvm.tcgen05.mma %d, %2, %5, %idesc, %false {",

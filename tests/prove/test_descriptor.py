@@ -186,7 +186,7 @@ def test_verdicts_equal_enumeration_of_addresses():
     for tile, major, _ in cases():
         rows, columns = tile.extents
         try:
-            found = describe(BOOK, "ptx", "tcgen05.descriptor", tile, major)
+            found = describe(BOOK.under("ptx"), "tcgen05.descriptor", tile, major)
         except NoDescriptor as error:
             (attempt,) = error.attempts
             assert attempt.coordinate is not None
@@ -198,11 +198,11 @@ def test_verdicts_equal_enumeration_of_addresses():
             assert here != there
             continue
         proved += 1
-        facts = unpack(BOOK, "ptx", "tcgen05.descriptor", found.value)
+        facts = unpack(BOOK.under("ptx"), "tcgen05.descriptor", found.value)
         form = next(
             f for c in BOOK.canonical.values() for f in c.forms if (f.major, f.swizzle) == (major, tile.swizzle)
         )
-        read = described(BOOK, form, tile, facts["lbo"], facts["sbo"])
+        read = described(BOOK.under(form), tile, facts["lbo"], facts["sbo"])
         assert read is not None
         for mn in range(rows):
             for k in range(columns):
@@ -217,7 +217,7 @@ def test_cvc5_repeats_the_verdicts():
     repeated = 0
     for tile, major, _ in cases():
         try:
-            compared, expected = describe(BOOK, "ptx", "tcgen05.descriptor", tile, major).canonical, "unsat"
+            compared, expected = describe(BOOK.under("ptx"), "tcgen05.descriptor", tile, major).canonical, "unsat"
         except NoDescriptor as error:
             (attempt,) = error.attempts
             if attempt.canonical is None:

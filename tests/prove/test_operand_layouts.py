@@ -103,7 +103,7 @@ def legal_with_fragments(opcodes: Iterator[str]) -> Iterator[tuple[str, str, Fra
         if not {"A", "B", "C"} <= found.operands.keys():
             continue
         instruction = f"{opcode} {operand_lists(found, opcode)};"
-        if legal(BOOK, "ptx", instruction, context(BOOK, target_of(opcode))).legal:
+        if legal(BOOK.under("ptx"), instruction, context(BOOK, target_of(opcode))).legal:
             yield opcode, instruction, found
 
 
@@ -368,7 +368,7 @@ def test_a_wgmma_accumulator_has_64_n_over_128_elements_and_its_registers_LAY06(
         for count in (prove.per_thread(c) // per_register, prove.per_thread(c) // per_register + 1):
             registers = ",".join(f"{letter}{i}" for i in range(count))
             text = f"{opcode} {{{registers}}},l0,l1,p0,1,1,0,0;"
-            verdict = legal(BOOK, "ptx", text, context(BOOK, "sm_90a"))
+            verdict = legal(BOOK.under("ptx"), text, context(BOOK, "sm_90a"))
             assert verdict.legal is (count == prove.per_thread(c) // per_register), text
 
 

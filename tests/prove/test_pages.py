@@ -17,7 +17,7 @@ SYNTHESIZER = BOOK.tables["synthesizer", "tileiras"]
 
 
 def violated(**facts: Scalar) -> set[str]:
-    judge = judge_for(BOOK, "tileiras", "synthesizer")
+    judge = judge_for(BOOK.under("tileiras"), "synthesizer")
     return {rule.code for rule in judge.violated({**BOOK.schemas["synthesizer"].instance, **facts})}
 
 

@@ -39,7 +39,7 @@ def faults_of(*texts: str) -> list[str]:
 
 def rule_of(body: str) -> Check:
     book = book_of(RULE.format(body=body))
-    return Check(book, "ptx", book.rules["XX1"])
+    return Check(book.under("ptx"), book.rules["XX1"])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_ladder_reports_its_first_violated_rule():
         for i, body in enumerate(("require N < 20", "require N < 10", "require M == 1"))
     )
     book = book_of(f"ladder steps {{ {steps} }}")
-    judge = Judge(book, "ptx", "thing")
+    judge = Judge(book.under("ptx"), "thing")
     instance = book.schemas["thing"].instance
     assert [rule.code for rule in judge.violated({**instance, "N": 30, "M": 2})] == ["XX0"]
     assert [rule.code for rule in judge.violated({**instance, "N": 12, "M": 2})] == ["XX1"]
@@ -128,13 +128,13 @@ def test_a_ladder_reports_its_first_violated_rule():
 def test_a_rule_of_one_contract_is_unknown_to_the_other():
     book = book_of(RULE.format(body="require N == 8").replace("on thing", "on thing in tileiras"))
     facts = {**book.schemas["thing"].instance, "N": 9}
-    assert Judge(book, "ptx", "thing").violated(facts) == ()
-    assert len(Judge(book, "tileiras", "thing").violated(facts)) == 1
+    assert Judge(book.under("ptx"), "thing").violated(facts) == ()
+    assert len(Judge(book.under("tileiras"), "thing").violated(facts)) == 1
 
 
 def test_the_nearest_legal_values_are_those_at_the_least_distance():
     book = book_of(RULE.format(body="require N in {4, 8, 24}"))
-    judge = Judge(book, "ptx", "thing")
+    judge = Judge(book.under("ptx"), "thing")
     assert judge.nearest({"N": 6}, "N") == (4, 8)
     assert judge.nearest({"N": 10**30}, "N") == (24,)
     assert judge.nearest({"N": 0}, "N") == (4,)
@@ -228,7 +228,7 @@ def test_an_extension_adds_members_spellings_and_rows() -> None:
     assert book.enums["kind"].members[".f16"] == ("half", "fp16")
     assert book.tables["size", "ptx"].rows[".f32",] == (32, frozenset({4}))
     assert book.tables["size", "tileiras"] is book.tables["size", "ptx"]
-    assert Judge(book, "ptx", "thing").violated({"type": ".f32"})
+    assert Judge(book.under("ptx"), "thing").violated({"type": ".f32"})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ WIDER = (
 
 def test_a_rule_replaces_one_that_its_schema_inherits() -> None:
     book = book_of(PARENT, CHILD, WIDER)
-    broken = {schema: Judge(book, "ptx", schema, inherited=True).violated for schema in ("thing", "wide")}
+    broken = {schema: Judge(book.under("ptx"), schema, inherited=True).violated for schema in ("thing", "wide")}
     assert [rule.code for rule in broken["thing"]({"N": 9})] == ["XX1"]
     assert broken["wide"]({"N": 9}) == ()
     assert [rule.code for rule in broken["wide"]({"N": 17})] == ["XX2"]

@@ -121,7 +121,7 @@ def test_every_family_has_a_lattice():
 
 @pytest.mark.parametrize(("schema", "held"), LATTICES)
 def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, Sequence[Scalar]]):
-    judge = judge_for(BOOK, "ptx", schema)
+    judge = judge_for(BOOK.under("ptx"), schema)
     fields = next(family.fields for family in families(BOOK) if family.schema == schema)
     options = {fact: held.get(fact, tuple(BOOK.domain(schema, fact))) for fact in fields}
     found = list(legal_configurations(judge, options))
@@ -134,7 +134,7 @@ def test_search_finds_what_brute_force_and_z3_find(schema: str, held: dict[str, 
     assert sorted(map(key, found)) == sorted(map(key, one_by_one))
     assert found
     # The other reading: Z3 knows no legal configuration that is not among them.
-    encoder = Encoder(BOOK, "ptx", schema)
+    encoder = Encoder(BOOK.under("ptx"), schema)
     kept = [
         encoder.reading(r).kept for r in BOOK.rules_on(schema, "ptx", inherited=True) if r.severity is Severity.ERROR
     ]
@@ -231,7 +231,7 @@ def test_a_repair_is_legal_and_keeps_what_it_can():
     changed = {change.fact for change in repair.changes}
     assert len(changed) == 3
     # No two changes suffice: whatever other fact keeps its value, some rule is violated.
-    judge = judge_for(BOOK, "ptx", "wgmma.mma_async")
+    judge = judge_for(BOOK.under("ptx"), "wgmma.mma_async")
     present = {"M": 64, "N": 100, "K": 8, "a.type": ".e4m3", "b.type": ".f16", "d.type": ".f32"}
     present |= {"a.major": ".k", "b.major": ".mn", "a.source": ".rmem"}
     for pair in itertools.combinations(sorted(present), 2):
@@ -240,7 +240,7 @@ def test_a_repair_is_legal_and_keeps_what_it_can():
 
 
 def test_a_conflict_is_least():
-    encoder = Encoder(BOOK, "ptx", "wgmma.mma_async")
+    encoder = Encoder(BOOK.under("ptx"), "wgmma.mma_async")
     rules = BOOK.rules_on("wgmma.mma_async", "ptx")
     present: dict[str, Scalar] = {"N": 64, "a.type": ".bf16", "d.type": ".f16", "K": 16}
     conflict = least_conflict(encoder, rules, present, 10)

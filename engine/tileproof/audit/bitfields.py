@@ -17,7 +17,7 @@ from tileproof.base.records import dataclass
 from tileproof.evaluate.solver import Answer, Question, overlap, unequal
 from tileproof.evaluate.z3 import Encoder
 from tileproof.rulebase.bitfield import BitField, Word
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS
 from tileproof.rulebase.expression import (
     Arithmetic,
@@ -54,37 +54,39 @@ def check_words(book: Rulebook, seconds: float) -> Iterator[WordFault]:
     """What is wrong with the words of a rulebook."""
     for (_, contract), words in sorted(book.words.items()):
         for word in words:
-            yield from check_word(book, contract, word, seconds)
+            yield from check_word(book.under(contract), word, seconds)
 
 
-def check_word(book: Rulebook, contract: str, word: Word, seconds: float) -> Iterator[WordFault]:
+def check_word(ruleset: Ruleset, word: Word, seconds: float) -> Iterator[WordFault]:
     """What is wrong with one word in one contract."""
-    encoder = Encoder(book, contract, word.schema)
+    encoder = Encoder(ruleset, word.schema)
     question = Question(encoder, seconds)
-    rules = book.rules_on(word.schema, contract, inherited=True)
+    rules = ruleset.rules_on(word.schema, inherited=True)
     legal = [encoder.reading(rule).kept for rule in rules if rule.severity is Severity.ERROR]
     if word.when is not None:
         legal.append(encoder.true(word.when))
     solved = question.ask(overlap([(field.low, field.width) for field in word.fields], word.width))
     if solved.answer is not Answer.UNSATISFIABLE:
-        yield WordFault(word, contract, "its fields are disjoint", {} if solved.answer is Answer.SATISFIABLE else None)
+        yield WordFault(
+            word, ruleset.contract, "its fields are disjoint", {} if solved.answer is Answer.SATISFIABLE else None
+        )
     facts = sorted({fact for field in word.fields for fact in facts_of(field.value)})
-    for claim, expression in _claims(book, contract, word):
+    for claim, expression in _claims(ruleset, word):
         solved = question.ask(*legal, encoder.not_true(expression))
         if solved.answer is Answer.SATISFIABLE:
-            yield WordFault(word, contract, claim, {fact: solved.model[fact] for fact in facts})
+            yield WordFault(word, ruleset.contract, claim, {fact: solved.model[fact] for fact in facts})
         elif solved.answer is Answer.UNKNOWN:
-            yield WordFault(word, contract, claim, None)
+            yield WordFault(word, ruleset.contract, claim, None)
 
 
-def _claims(book: Rulebook, contract: str, word: Word) -> Iterator[tuple[str, Expression]]:
+def _claims(ruleset: Ruleset, word: Word) -> Iterator[tuple[str, Expression]]:
     for field in word.fields:
         fits = (Comparison(">=", field.value, Number(0)), Comparison("<", field.value, Number(1 << field.width)))
         yield f"'{field.name}' always has a code that fits in {field}", Connective("and", fits)
-        yield f"unpacking '{field.name}' gives the packed value", _reads_back(book, contract, field)
+        yield f"unpacking '{field.name}' gives the packed value", _reads_back(ruleset, field)
 
 
-def _reads_back(book: Rulebook, contract: str, field: BitField) -> Expression:
+def _reads_back(ruleset: Ruleset, field: BitField) -> Expression:
     """That the facts of a field are those that its code stands for."""
     code = field.value
     match field.value:
@@ -96,7 +98,7 @@ def _reads_back(book: Rulebook, contract: str, field: BitField) -> Expression:
             return Comparison("==", fact, Arithmetic("*", code, unit))
         case Lookup(table, arguments, column):
             # Whatever row has this code for the keys before the last has the last key too: the decoder takes any.
-            declared = book.tables[table, contract]
+            declared = ruleset.table(table)
             at = declared.column(column)
             assert at is not None, "checked when the rulebook was loaded"
             implied: list[Expression] = []
@@ -120,7 +122,7 @@ def differing(book: Rulebook, name: str, seconds: float) -> Iterator[tuple[str, 
         if one is other:
             continue
         places = {field.name: field for field in other.fields}
-        encoders = [Encoder(book, contract, one.schema) for contract in CONTRACTS]
+        encoders = [Encoder(book.under(contract), one.schema) for contract in CONTRACTS]
         for field in one.fields:
             twin = places.pop(field.name, None)
             if twin is None:

@@ -64,8 +64,8 @@ class _Comparison:
         self.schema = schema
         self.accepting = accepting
         self.rejecting = rejecting
-        self.encoder = Encoder(book, rejecting, schema)
-        other = Encoder(book, accepting, schema)
+        self.encoder = Encoder(book.under(rejecting), schema)
+        other = Encoder(book.under(accepting), schema)
         self.accepting_rules = [
             rule for rule in book.rules_on(schema, accepting, inherited=True) if rule.severity is Severity.ERROR
         ]

@@ -27,7 +27,7 @@ from tileproof.base.source import Source
 from tileproof.evaluate.python import Check, Judge, function
 from tileproof.evaluate.solver import Answer, Question, Solved, differ
 from tileproof.evaluate.z3 import Encoder, Formula, points
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS, HARDWARE, Rule
 from tileproof.rulebase.expression import Lookup, Scalar, facts_of, walk
 from tileproof.rulebase.fault import RuleFault
@@ -98,7 +98,7 @@ def check_rule(book: Rulebook, code: str, seconds: float) -> Audit:
     outcome = Audit()
     rule = book.rules[code]
     for contract in (rule.contract,) if rule.contract else CONTRACTS:
-        _RuleCheck(book, contract, rule, seconds, outcome).run()
+        _RuleCheck(book.under(contract), rule, seconds, outcome).run()
     return outcome
 
 
@@ -107,7 +107,7 @@ def _whole(book: Rulebook, seconds: float) -> Audit:
     outcome = Audit()
     for contract in CONTRACTS:
         for schema in book.schemas:
-            judge = Judge(book, contract, schema, inherited=True)
+            judge = Judge(book.under(contract), schema, inherited=True)
             for broken in judge.violated(book.schemas[schema].instance):
                 if broken.severity is Severity.ERROR:
                     place = book.schemas[schema].place
@@ -130,14 +130,15 @@ def _add(outcome: Audit, more: Audit) -> None:
 class _RuleCheck:
     """The checks of one rule in one contract."""
 
-    def __init__(self, book: Rulebook, contract: str, rule: Rule, seconds: float, outcome: Audit) -> None:
-        self.book = book
-        self.contract = contract
+    def __init__(self, ruleset: Ruleset, rule: Rule, seconds: float, outcome: Audit) -> None:
+        self.ruleset = ruleset
+        self.book = ruleset.book
+        self.contract = ruleset.contract
         self.rule = rule
         self.outcome = outcome
-        self.judge = Judge(book, contract, rule.schema)
-        self.check = Check(book, contract, rule)
-        self.encoder = Encoder(book, contract, rule.schema)
+        self.judge = Judge(ruleset, rule.schema)
+        self.check = Check(ruleset, rule)
+        self.encoder = Encoder(ruleset, rule.schema)
         self.reading = self.encoder.reading(rule)
         self.question = Question(self.encoder, seconds)
 
@@ -251,7 +252,7 @@ def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
             for part in (part for whole in expressions for part in walk(whole)):
                 if isinstance(part, Lookup):
                     keys = asked.setdefault((part.table, contract), set())
-                    keys.update(_keys(book, contract, rule.schema, part))
+                    keys.update(_keys(book.under(contract), rule.schema, part))
     for name, contract in sorted(asked):
         table = book.tables[name, contract]
         reached = asked[name, contract] | asked.get((name, CONTRACTS[contract == CONTRACTS[0]]), set())
@@ -260,14 +261,14 @@ def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
                 yield RuleFault(table.place, f"no rule can reach row {' '.join(row)} of table '{name}'")
 
 
-def _keys(book: Rulebook, contract: str, schema: str, lookup: Lookup) -> Iterator[tuple[Scalar, ...]]:
+def _keys(ruleset: Ruleset, schema: str, lookup: Lookup) -> Iterator[tuple[Scalar, ...]]:
     """All keys that a lookup can have, over the domains of the facts that they are made of."""
     facts = sorted(facts_of(lookup))
-    if prod(len(book.domain(schema, fact)) for fact in facts) > LARGEST_LATTICE:
-        yield from book.tables[lookup.table, contract].rows
+    if prod(len(ruleset.book.domain(schema, fact)) for fact in facts) > LARGEST_LATTICE:
+        yield from ruleset.table(lookup.table).rows
         return
-    functions = [function(book, contract, argument) for argument in lookup.arguments]
-    for values in product(*(book.domain(schema, fact) for fact in facts)):
+    functions = [function(ruleset, argument) for argument in lookup.arguments]
+    for values in product(*(ruleset.book.domain(schema, fact) for fact in facts)):
         chosen = dict(zip(facts, values, strict=True))
         try:
             yield tuple(compute(chosen) for compute in functions)  # type: ignore[misc]

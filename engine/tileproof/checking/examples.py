@@ -61,7 +61,7 @@ def _judged(
     for example in examples:
         for text, facts in _atoms(book, rule, example) if atoms else _instructions(book, rule, example):
             for where, newest in _places(book, facts, atoms):
-                verdict = legal(book, rule.contract or "ptx", text, where)
+                verdict = legal(book.under(rule.contract or "ptx"), text, where)
                 yield verdict.codes, Written(text, _named(where, newest)), verdict.legal
 
 

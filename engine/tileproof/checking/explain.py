@@ -94,7 +94,7 @@ def _told(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
 def _filled(book: Rulebook, item: Rule | Finding, text: str) -> str:
     """A message or a hint with the values of a failing example; where there are none, with the names of the facts."""
     if isinstance(item, Rule) and text:
-        judge = judge_for(book, item.contract or "ptx", item.schema)
+        judge = judge_for(book.under(item.contract or "ptx"), item.schema)
         for example in item.failing[:2]:
             values = {**book.schemas[item.schema].instance, **example.facts}
             if shown := render(judge, item, text, Facts(item.schema, values, {}, {}, Span(0, 0))):

@@ -21,7 +21,7 @@ from tileproof.judge.target import Target
 from tileproof.ptx.parse_facts import Registers, lower
 from tileproof.ptx.registers import by_letter
 from tileproof.report.values import Report
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.findings import state
@@ -70,17 +70,17 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     return {"target": member, "ptx": version}
 
 
-def legal(book: Rulebook, contract: str, text: str, where: dict[str, Scalar]) -> Verdict:
+def legal(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Verdict:
     """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...), or an atom's type.
 
     Args:
         where: ``context`` of the target.
     """
     if is_atom(text):
-        return _of_diagnostics(check_atom(book, contract, text, where).diagnostics)
+        return _of_diagnostics(check_atom(ruleset, text, where).diagnostics)
     if len(text) > _LONG:
-        return _judged.__wrapped__(book, contract, text, *where.items())
-    return _judged(book, contract, text, *where.items())
+        return _judged.__wrapped__(ruleset.book, ruleset.contract, text, *where.items())
+    return _judged(ruleset, text, *where.items())
 
 
 _LONG = 1000
@@ -88,15 +88,15 @@ _LONG = 1000
 
 
 @lru_cache(maxsize=65536)
-def _judged(book: Rulebook, contract: str, text: str, *where: tuple[str, Scalar]) -> Verdict:
+def _judged(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> Verdict:
     """The verdict on an instruction; programs that search for one repeat the same queries."""
-    lowered = lower(book, text, by_letter(book))
+    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
     if lowered.faults:
         fault = lowered.faults[0]
         place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
         return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.stated.message + place)
     assert lowered.declaration is not None
-    judge = judge_for(book, contract, lowered.declaration.schema)
+    judge = judge_for(ruleset, lowered.declaration.schema)
     values = {**lowered.values, **dict(where)}
     violated = judge.violated(values)
     if not violated:
@@ -118,9 +118,7 @@ def is_atom(text: str) -> bool:
     return text.lstrip().startswith(("!cute", "cute_nvgpu."))
 
 
-def check_atom(
-    book: Rulebook, contract: str, text: str, where: dict[str, Scalar], any_type: bool = False
-) -> FileReport:
+def check_atom(ruleset: Ruleset, text: str, where: dict[str, Scalar], any_type: bool = False) -> FileReport:
     """Check a type as ``check`` would in a file.
 
     Args:
@@ -130,8 +128,8 @@ def check_atom(
 
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')
-    report = check_ir(book, source, Options(contract, str(where["target"])[1:], mend=False))
-    known = book.enums["atom"].by_spelling
+    report = check_ir(ruleset.book, source, Options(ruleset.contract, str(where["target"])[1:], mend=False))
+    known = ruleset.book.enums["atom"].by_spelling
     start = source.text.index(" -> ") + len(" -> ")
     name = atom.removeprefix("!").partition("<")[0].strip()
     if any_type or report.diagnostics or name.startswith("cute.") or name in known:
@@ -139,10 +137,10 @@ def check_atom(
     inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
     close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
     if close:
-        stated = state(book, "AT001", "near", name=name, nearest=inner[close[0]])
+        stated = state(ruleset.book, "AT001", "near", name=name, nearest=inner[close[0]])
     else:
-        stated = state(book, "AT001", "here", name=name)
-    return replace(report, diagnostics=(finding(book, source, Span(start, start + 1 + len(name)), stated),))
+        stated = state(ruleset.book, "AT001", "here", name=name)
+    return replace(report, diagnostics=(finding(ruleset.book, source, Span(start, start + 1 + len(name)), stated),))
 
 
 def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
@@ -156,8 +154,7 @@ def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
 
 
 def diagnostics(
-    book: Rulebook,
-    contract: str,
+    ruleset: Ruleset,
     source: Source,
     start: int,
     end: int,
@@ -165,42 +162,42 @@ def diagnostics(
     where: dict[str, Scalar],
 ) -> Iterator[Diagnostic]:
     """What is wrong with the instruction between two offsets of a text, with hints and places."""
-    lowered = lower(book, source.text[start:end], registers)
+    lowered = lower(ruleset.book, source.text[start:end], registers)
     for fault in lowered.faults:
         span = Span(start + fault.span.start, start + fault.span.end)
-        yield finding(book, source, span, fault.stated)
+        yield finding(ruleset.book, source, span, fault.stated)
     if not lowered.faults:
         assert lowered.declaration is not None
-        yield from violations(book, contract, source, lowered.facts(where, start))
+        yield from violations(ruleset, source, lowered.facts(where, start))
 
 
-def violations(book: Rulebook, contract: str, source: Source, facts: Facts) -> Iterator[Diagnostic]:
+def violations(ruleset: Ruleset, source: Source, facts: Facts) -> Iterator[Diagnostic]:
     """The rules that a configuration violates, those of the schemas that its own extends included."""
-    judge = judge_for(book, contract, facts.schema)
+    judge = judge_for(ruleset, facts.schema)
     for rule in judge.violated(facts.values):
         hint = render(judge, rule, rule.hint, facts)
         message = _message(judge, rule, facts)
         yield Diagnostic(source, span_of(rule, facts), rule.code, rule.name, rule.severity, message, hint, rule.sources)
 
 
-def answers(book: Rulebook, contract: str, lines: Iterable[str]) -> Iterator[str]:
+def answers(ruleset: Ruleset, lines: Iterable[str]) -> Iterator[str]:
     """For each line ``{"target": ..., "instr": ...}`` a line ``{"legal": ..., "codes": [...], "message": ...}``."""
     for line in lines:
         if line.strip():
-            yield answer(book, contract, line)
+            yield answer(ruleset, line)
 
 
-def answer(book: Rulebook, contract: str, line: str) -> str:
+def answer(ruleset: Ruleset, line: str) -> str:
     """The answer to one request; a fault of the request is an answer too."""
     try:
         request = _decoded(line)
         target, text, ptx = _fields(request)
-        verdict = legal(book, contract, text, context(book, target, ptx))
+        verdict = legal(ruleset, text, context(ruleset.book, target, ptx))
     except BadRequest as error:
-        stated = state(book, "PT010", "bad", problem=error)
+        stated = state(ruleset.book, "PT010", "bad", problem=error)
         verdict = Verdict(False, (stated.code,), stated.message)
     except (ValueError, RecursionError) as error:
-        stated = state(book, "PT010", "no_json", problem=error)
+        stated = state(ruleset.book, "PT010", "no_json", problem=error)
         verdict = Verdict(False, (stated.code,), stated.message)
     return as_json(verdict)
 
@@ -224,20 +221,18 @@ def version(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def report(
-    book: Rulebook, contract: str, instructions: Iterable[str], where: dict[str, Scalar], any_type: bool = False
-) -> Report:
+def report(ruleset: Ruleset, instructions: Iterable[str], where: dict[str, Scalar], any_type: bool = False) -> Report:
     """What is wrong with each of some instructions and atoms, as ``check`` shows it."""
-    registers = by_letter(book)
+    registers = by_letter(ruleset.book)
     files = []
     for text in instructions:
         if is_atom(text):
-            files.append(check_atom(book, contract, text, where, any_type))
+            files.append(check_atom(ruleset, text, where, any_type))
             continue
         source = Source("<instruction>", text)
-        found = tuple(diagnostics(book, contract, source, 0, len(text), registers, where))
+        found = tuple(diagnostics(ruleset, source, 0, len(text), registers, where))
         files.append(FileReport(source, found, Target(str(where["target"]), "given")))
-    return Report(tuple(files), (), Options(contract, str(where["target"])[1:]), book)
+    return Report(tuple(files), (), Options(ruleset.contract, str(where["target"])[1:]), ruleset.book)
 
 
 def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:

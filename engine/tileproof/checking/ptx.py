@@ -61,7 +61,7 @@ def _context(
     except BadRequest as error:
         found.append(finding(book, source, place, state(book, "PT011", "unknown", problem=error)))
         return context(book, name)
-    found += violations(book, options.contract, source, Facts("ptx", where, {}, {}, place))
+    found += violations(book.under(options.contract), source, Facts("ptx", where, {}, {}, place))
     return where
 
 
@@ -79,7 +79,9 @@ def _instructions(
         opcode = _OPCODE.match(source.text, statement.start, statement.end)
         if opcode is None or not _judged(book, opcode[1]):
             continue
-        found = diagnostics(book, options.contract, source, statement.start, statement.end, statement.registers, where)
+        found = diagnostics(
+            book.under(options.contract), source, statement.start, statement.end, statement.registers, where
+        )
         yield from (diagnostic for diagnostic in found if diagnostic.code not in said)
         group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:

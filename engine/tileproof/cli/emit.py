@@ -70,7 +70,7 @@ def emit(
             text = make(book, atom, target or "sm_90a", layouts).text
         else:
             where = context(book, target or "sm_90a", version(ptx) if ptx else None)
-            text = verb.emit_atom(book, contract, atom, where, form.replace("-", "_"))
+            text = verb.emit_atom(book.under(contract), atom, where, form.replace("-", "_"))
     except verb.Refused as refused:
         write(refused.report, "text", colourless=False)
         sys.exit(1)

@@ -46,7 +46,7 @@ def legal(
     book, _ = load_rules(folders)
     if jsonl:
         with no_garbage_collection():
-            for answer in verb.answers(book, contract, sys.stdin):
+            for answer in verb.answers(book.under(contract), sys.stdin):
                 sys.stdout.write(answer + "\n")
         return
     if not instructions:
@@ -55,10 +55,10 @@ def legal(
         where = verb.context(book, target, verb.version(ptx) if ptx else None)
     except ValueError as error:
         fail(str(error))
-    report = verb.report(book, contract, instructions, where)
+    report = verb.report(book.under(contract), instructions, where)
     if form == "json":
         for instruction in instructions:
-            click.echo(verb.as_json(verb.legal(book, contract, instruction, where)))
+            click.echo(verb.as_json(verb.legal(book.under(contract), instruction, where)))
     else:
         write(report, "text", colourless=False)
     sys.exit(report.exit_status())

@@ -136,7 +136,7 @@ def prove_descriptor(
     book, _ = load_rules(folders)
     try:
         asked = descriptor.question(book, atom, operand_name, layout_, element, swizzle, value, solve)
-        answer = descriptor.prove(book, contract, asked)
+        answer = descriptor.prove(book.under(contract), asked)
         if smt2 is not None:
             descriptor.write_smt2(smt2, answer)
     except (verb.BadQuestion, SyntaxFault) as error:

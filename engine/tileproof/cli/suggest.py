@@ -143,14 +143,14 @@ def suggest_(
         if repair:
             if illegal is None:
                 fail("suggest --repair requires an instruction or an atom type")
-            mended = verb.repaired(book, contract, illegal, where, timeout)
+            mended = verb.repaired(book.under(contract), illegal, where, timeout)
             click.echo(verb.repair_as_json(mended) if form == "json" else "\n".join(verb.repair_as_text(mended)))
             sys.exit(0 if mended.text else 1)
         if illegal is not None:
             fail(f"unexpected argument '{illegal}'; use --repair for an illegal instruction")
         shared = 4 * warpgroups if warpgroups is not None else warps
         items = {name: listed([text]) for name, text in wanted.items()}
-        query = verb.query(book, contract, where, items, tile, sparsity, shared)
+        query = verb.query(book.under(contract), where, items, tile, sparsity, shared)
     except ValueError as error:
         fail(str(error))
     found = suggest(book, query)

@@ -38,7 +38,7 @@ from tileproof.layout import (
 from tileproof.layout.basics import coalesce_layout, modes
 from tileproof.layout.values import Dynamic, Tuple
 from tileproof.rulebase.bitfield import Form
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
 from tileproof.rulebase.fragment import LayoutLeaf, Modes
 
@@ -156,7 +156,7 @@ class OperandDescriptor:
         return {**found, "base_offset": 0, "swizzle": self.swizzle, "lbo_mode": ".relative"}
 
 
-def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | None) -> OperandDescriptor:
+def describe(ruleset: Ruleset, word: str, tile: Tile, major: str | None) -> OperandDescriptor:
     """The descriptor of a tile.
 
     Args:
@@ -168,17 +168,17 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
     """
     if not is_static_layout(tile.layout):
         raise Undecided(f"the layout {tile.layout} has dynamic strides")
-    forms = tuple(canonical_forms(book, major, tile.swizzle))
+    forms = tuple(canonical_forms(ruleset.book, major, tile.swizzle))
     attempts = []
     for form in forms:
-        found = match(book, form, tile)
+        found = match(ruleset.book, form, tile)
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
         facts: dict[str, Scalar] = {"address": tile.start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
         facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
         try:
-            value = bitfields.pack(book, contract, word, facts)
+            value = bitfields.pack(ruleset, word, facts)
         except bitfields.PackError as error:
             attempts.append(Attempt(form, str(error)))
             continue
@@ -187,7 +187,7 @@ def describe(book: Rulebook, contract: str, word: str, tile: Tile, major: str | 
         )
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
-        raise NoDescriptor(f"no canonical {how}layout has the swizzle {spelled(book, tile.swizzle)}")
+        raise NoDescriptor(f"no canonical {how}layout has the swizzle {spelled(ruleset.book, tile.swizzle)}")
     raise NoDescriptor(f"the layout {tile.layout} is not canonical: {attempts[-1].reason}", tuple(attempts))
 
 

@@ -166,12 +166,12 @@ class _Emitter:
         except (SyntaxFault, MalformedAtom):
             return None
         otherwise = next((f.instructions for f in families(self.book) if f.schema == declaration.schema), ())
-        lowered = lower_atom(self.book, HARDWARE, self.where, declaration.schema, facts, otherwise)
+        lowered = lower_atom(self.book.under(HARDWARE), self.where, declaration.schema, facts, otherwise)
         placed, missing = self.descriptors.placed(operation, scope)
         one = (
-            sequence(self.book, HARDWARE, lowered, placed)
+            sequence(self.book.under(HARDWARE), lowered, placed)
             if lowered is not None
-            else lone(self.book, HARDWARE, declaration.schema, facts)
+            else lone(self.book.under(HARDWARE), declaration.schema, facts)
         )
         return _Use(operation, what, text[node.start : node.end], one, missing if lowered is not None else {})
 
@@ -186,14 +186,14 @@ class _Emitter:
     def raw(self, operation: Operation, scope: Scope) -> _Use:
         """An operation of the NVVM dialect."""
         facts = raw_facts(self.book, operation, scope)
-        lowered = lower_atom(self.book, HARDWARE, self.where, SCHEMA, facts)
+        lowered = lower_atom(self.book.under(HARDWARE), self.where, SCHEMA, facts)
         if lowered is None:
-            own = lone(self.book, HARDWARE, SCHEMA, facts)
+            own = lone(self.book.under(HARDWARE), SCHEMA, facts)
             self.refuse_illegal(operation, own)
             return _Use(operation, "protocol", operation.name, own, {})
         placed, missing = self.assembled(operation, lowered, scope)
         lowered = self.with_shape(lowered)
-        one = sequence(self.book, HARDWARE, lowered, placed)
+        one = sequence(self.book.under(HARDWARE), lowered, placed)
         what = "mma" if "mma" in operation.name else "copy"
         return _Use(operation, what, operation.name, one, missing)
 
@@ -201,7 +201,7 @@ class _Emitter:
         """Raise if the target does not support an instruction of an operation."""
         for line in own.parts["emit"] if own is not None else ():
             if read_opcode(self.book, line.split()[0].rstrip(";")).declaration is not None:
-                verdict = legal(self.book, HARDWARE, line, self.where)
+                verdict = legal(self.book.under(HARDWARE), line, self.where)
                 if not verdict.legal:
                     at, _ = self.source.position(operation.span.start)
                     code = ", ".join(verdict.codes)
@@ -235,7 +235,7 @@ class _Emitter:
         if not isinstance(word, int) or not isinstance(kind, str):
             return lowered
         try:
-            known = bitfields.unpack(self.book, HARDWARE, "tcgen05.instruction_descriptor", word, {"kind": kind})
+            known = bitfields.unpack(self.book.under(HARDWARE), "tcgen05.instruction_descriptor", word, {"kind": kind})
         except bitfields.PackError:
             return lowered
         return Lowered(lowered.spelled, lowered.by, {**lowered.facts, "N": known["N"]})
@@ -259,7 +259,7 @@ class _Descriptors:
             if not name or name in placed:
                 continue
             try:
-                known = described(self.book, HARDWARE, one)
+                known = described(self.book.under(HARDWARE), one)
             except (NoDescriptor, Undecided) as error:
                 missing[name] = str(error)
                 continue

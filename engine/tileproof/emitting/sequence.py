@@ -12,7 +12,7 @@ from tileproof.evaluate.bitfields import pack
 from tileproof.evaluate.python import function
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.ptx.select import Lowered, holds
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Enumerated
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar
 from tileproof.rulebase.parser import rules as syntax
@@ -67,17 +67,17 @@ class Sequence:
         return tuple(dict.fromkeys(found))
 
 
-def template_for(book: Rulebook, contract: str, schema: str, form: str, facts: Mapping[str, Scalar]) -> Template | None:
+def template_for(ruleset: Ruleset, schema: str, form: str, facts: Mapping[str, Scalar]) -> Template | None:
     """The template of a schema, else of what it extends; of several the first whose condition holds."""
-    for name in book.lineage(schema):
-        for template in book.templates.get((name, contract), ()):
-            if template.form == form and holds(book, contract, template.when, facts):
+    for name in ruleset.book.lineage(schema):
+        for template in ruleset.book.templates.get((name, ruleset.contract), ()):
+            if template.form == form and holds(ruleset, template.when, facts):
                 return template
     return None
 
 
 def sequence(
-    book: Rulebook, contract: str, lowered: Lowered, placed: Mapping[str, Placed] | None = None, form: str = "ptx"
+    ruleset: Ruleset, lowered: Lowered, placed: Mapping[str, Placed] | None = None, form: str = "ptx"
 ) -> Sequence | None:
     """The sequence of an instruction; without a template for it the instruction alone.
 
@@ -86,7 +86,7 @@ def sequence(
         form: None is returned where there is no template of a form other than ``ptx``.
     """
     spelled = lowered.spelled
-    template = template_for(book, contract, spelled.declaration.schema, form, spelled.facts)
+    template = template_for(ruleset, spelled.declaration.schema, form, spelled.facts)
     if template is None and form != "ptx":
         return None
     lines = template.lines if template is not None else (Line("emit", "{instruction}", None),)
@@ -94,7 +94,9 @@ def sequence(
     facts = {**dict(template.defaults if template is not None else ()), **spelled.facts, **lowered.facts}
     # A fact of the instruction overrides one of the atom with the same name.
     facts |= {name: value for name, value in spelled.facts.items() if name not in lowered.facts or lowered.by is None}
-    filler = Filler(book, contract, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {})
+    filler = Filler(
+        ruleset.book, ruleset.contract, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {}
+    )
     return Sequence(
         spelled.text,
         spelled.operands,
@@ -102,15 +104,15 @@ def sequence(
     )
 
 
-def lone(book: Rulebook, contract: str, schema: str, facts: Mapping[str, Scalar]) -> Sequence | None:
+def lone(ruleset: Ruleset, schema: str, facts: Mapping[str, Scalar]) -> Sequence | None:
     """The sequence of an atom that a template spells by itself, registers and all: the rules know no instruction of it.
 
     None where no template of the schema, or no line of it, is for these facts.
     """
-    template = template_for(book, contract, schema, "ptx", facts)
+    template = template_for(ruleset, schema, "ptx", facts)
     if template is None:
         return None
-    filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset.book, ruleset.contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
     parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
     text = " ".join(parts["emit"])
     registers = {match[0]: match[0] for match in _REGISTER.finditer(text)}
@@ -118,9 +120,9 @@ def lone(book: Rulebook, contract: str, schema: str, facts: Mapping[str, Scalar]
     return Sequence(text, registers, frozenset(), writes, updates, parts) if text else None
 
 
-def text_of(book: Rulebook, contract: str, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
+def text_of(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The lines of a template that spells everything itself."""
-    filler = Filler(book, contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset.book, ruleset.contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
     return tuple(filler.lines(template.lines, "emit"))
 
 
@@ -154,7 +156,7 @@ class Filler:
     def lines(self, lines: tuple[Line, ...], part: str) -> Iterator[str]:
         """The lines of a part whose conditions hold; one with an unknown value is omitted."""
         for line in lines:
-            if line.part == part and holds(self.book, self.contract, line.when, self.facts):
+            if line.part == part and holds(self.book.under(self.contract), line.when, self.facts):
                 used = set(self.used)
                 try:
                     yield "".join(self.fill(text) if held else text for held, text in pieces(line.text))
@@ -170,7 +172,7 @@ class Filler:
         expression = _parsed(text)
         if isinstance(expression, Lookup) and expression.table in FUNCTIONS:
             return self.call(expression)
-        value = _computed(self.book, self.contract, expression)(self.facts)
+        value = _computed(self.book.under(self.contract), expression)(self.facts)
         return self.spell(expression, value) if isinstance(value, str) else str(value)
 
     def call(self, call: Lookup) -> str:
@@ -178,11 +180,11 @@ class Filler:
         assert isinstance(name, Fact), "checked when the rulebook was loaded"
         match call.table:
             case "registers":
-                count = _computed(self.book, self.contract, call.arguments[1])(self.facts)
+                count = _computed(self.book.under(self.contract), call.arguments[1])(self.facts)
                 assert isinstance(count, int), "checked when the rulebook was loaded"
                 return self.registers(name.name, count)
             case "word":
-                return hex(pack(self.book, self.contract, name.name, self.word_facts(name.name)))
+                return hex(pack(self.book.under(self.contract), name.name, self.word_facts(name.name)))
             case "descriptor":
                 return f"0x{self.placed[name.name].word:016x}"
             case "place":
@@ -240,5 +242,5 @@ def _parsed(text: str) -> Expression:
 
 
 @lru_cache(maxsize=4096)
-def _computed(book: Rulebook, contract: str, expression: Expression) -> Callable[[Mapping[str, Scalar]], object]:
-    return function(book, contract, expression)
+def _computed(ruleset: Ruleset, expression: Expression) -> Callable[[Mapping[str, Scalar]], object]:
+    return function(ruleset, expression)

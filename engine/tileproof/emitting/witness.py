@@ -78,7 +78,7 @@ def witness(book: Rulebook, atom: str, target: str, layouts: Mapping[str, str] |
         Refused: it is not legal.
     """
     where = context(book, target)
-    asked = read(book, HARDWARE, atom, where)
+    asked = read(book.under(HARDWARE), atom, where)
     if asked.lowered is None or not asked.atom:
         raise BadAtom("a witness requires an MMA atom")
     facts = {**asked.facts, **asked.lowered.facts}

@@ -18,7 +18,7 @@ from functools import lru_cache
 from tileproof.base.records import dataclass
 from tileproof.evaluate.python import function
 from tileproof.rulebase.bitfield import BitField, Word
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, Number, Scalar, Value, facts_of
 
 
@@ -26,15 +26,15 @@ class PackError(ValueError):
     """Facts that a word cannot hold, or a word that decodes to no facts."""
 
 
-def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) -> int:
+def pack(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> int:
     """The word for these facts.
 
     Raises:
         PackError: a fact is missing, is not a value of its field, or does not fit; the message names the field.
     """
-    word = word_for(book, contract, name, facts)
+    word = word_for(ruleset, name, facts)
     packed = 0
-    for field, value in _codes(book, contract, word):
+    for field, value in _codes(ruleset, word):
         try:
             code = value(facts)
         except KeyError:
@@ -43,7 +43,7 @@ def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) 
         assert isinstance(code, int), "checked when the rulebook was loaded"
         if not 0 <= code < 1 << field.width:
             raise PackError(f"{code} does not fit in '{field.name}' of {name}, {field}")
-        back = _solved(book, contract, field.value, code, facts)
+        back = _solved(ruleset, field.value, code, facts)
         if any(back.get(fact, facts[fact]) != facts[fact] for fact in facts_of(field.value)):
             fact = sorted(facts_of(field.value))[0]
             raise PackError(
@@ -53,9 +53,7 @@ def pack(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) 
     return packed
 
 
-def unpack(
-    book: Rulebook, contract: str, name: str, packed: int, known: Mapping[str, Scalar] | None = None
-) -> dict[str, Scalar]:
+def unpack(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar] | None = None) -> dict[str, Scalar]:
     """The facts that a word encodes.
 
     Args:
@@ -65,13 +63,13 @@ def unpack(
         PackError: the word is too long, has a code without a meaning, or a bit that is always something else.
     """
     facts = dict(known or {})
-    word = word_for(book, contract, name, facts)
+    word = word_for(ruleset, name, facts)
     if not 0 <= packed < 1 << word.width:
         raise PackError(f"{packed:#x} does not fit in {word.width} bits")
     for field in word.fields:
         code = (packed & field.mask) >> field.low
         try:
-            facts.update(_solved(book, contract, field.value, code, facts))
+            facts.update(_solved(ruleset, field.value, code, facts))
         except LookupError:
             raise PackError(f"{code} in {field} is not a valid '{field.name}' of {name}") from None
     stray = packed & ~_mask(word)
@@ -101,12 +99,10 @@ class Shown:
         return f"{place:>5}  {self.name:<12} {self.code:#x}" + (f"  {meaning}" if meaning else "")
 
 
-def show(
-    book: Rulebook, contract: str, name: str, packed: int, known: Mapping[str, Scalar] | None = None
-) -> tuple[Shown, ...]:
+def show(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar] | None = None) -> tuple[Shown, ...]:
     """A word field by field; what ``unpack`` raises."""
-    facts = unpack(book, contract, name, packed, known)
-    word = word_for(book, contract, name, facts)
+    facts = unpack(ruleset, name, packed, known)
+    word = word_for(ruleset, name, facts)
     return tuple(
         Shown(
             field.name,
@@ -118,18 +114,18 @@ def show(
     )
 
 
-def word_for(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scalar]) -> Word:
+def word_for(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> Word:
     """The declaration that counts for these facts.
 
     Raises:
         PackError: there is none.
     """
-    same = book.words.get((name, contract), ())
+    same = ruleset.book.words.get((name, ruleset.contract), ())
     for word in same:
         if word.when is None:
             return word
         try:
-            if function(book, contract, word.when)(facts):
+            if function(ruleset, word.when)(facts):
                 return word
         except KeyError:
             continue
@@ -137,10 +133,8 @@ def word_for(book: Rulebook, contract: str, name: str, facts: Mapping[str, Scala
 
 
 @lru_cache(maxsize=64)
-def _codes(
-    book: Rulebook, contract: str, word: Word
-) -> tuple[tuple[BitField, Callable[[Mapping[str, Scalar]], Value]], ...]:
-    return tuple((field, function(book, contract, field.value)) for field in word.fields)
+def _codes(ruleset: Ruleset, word: Word) -> tuple[tuple[BitField, Callable[[Mapping[str, Scalar]], Value]], ...]:
+    return tuple((field, function(ruleset, field.value)) for field in word.fields)
 
 
 def _mask(word: Word) -> int:
@@ -150,9 +144,7 @@ def _mask(word: Word) -> int:
     return mask
 
 
-def _solved(
-    book: Rulebook, contract: str, value: Expression, code: int, known: Mapping[str, Scalar]
-) -> dict[str, Scalar]:
+def _solved(ruleset: Ruleset, value: Expression, code: int, known: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The facts for which a field has this code.
 
     Raises:
@@ -168,7 +160,7 @@ def _solved(
         case Arithmetic("/", Fact(name), Number(unit)):
             return {name: code * unit}
         case Lookup(table, arguments, column):
-            declared = book.tables[table, contract]
+            declared = ruleset.table(table)
             at = declared.column(column)
             assert at is not None, "checked when the rulebook was loaded"
             names = [argument.name for argument in arguments if isinstance(argument, Fact)]

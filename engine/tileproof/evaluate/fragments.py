@@ -14,7 +14,7 @@ from functools import lru_cache
 from tileproof.base.records import dataclass
 from tileproof.evaluate import python
 from tileproof.layout import Basis, Layout, LayoutError, Tuple, is_static_layout, upcast
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Scalar
 from tileproof.rulebase.fragment import Applies, Fragment, LayoutLeaf, Modes, Row, ThreadValues
@@ -140,14 +140,14 @@ def declared(book: Rulebook, schema: str, values: Facts, contract: str) -> Itera
 
 def _facts(book: Rulebook, declaration: Fragment, applies: Applies, values: Facts, contract: str) -> Facts | None:
     """The facts of a fragment; None where its condition does not hold."""
-    if applies.when is not None and not _holds(book, contract, applies.when, values):
+    if applies.when is not None and not _holds(book.under(contract), applies.when, values):
         return None
     facts: dict[str, Scalar] = {}
     given = dict(applies.given)
     for taken in declaration.taken:
         for place, name in enumerate(taken.facts):
             expression = given.get(name)
-            found = values.get(name) if expression is None else _value(book, contract, expression, values)
+            found = values.get(name) if expression is None else _value(book.under(contract), expression, values)
             if found is None and taken.default is not None:
                 found = taken.default[place]
             if found is not None:
@@ -208,26 +208,26 @@ def number(expression: Expression, facts: Facts) -> int:
 def _row(book: Rulebook, declaration: Fragment, role: str, facts: Facts) -> Row:
     contract = declaration.contract or HARDWARE
     for row in declaration.rows:
-        if row.role == role and (row.when is None or _holds(book, contract, row.when, facts)):
+        if row.role == role and (row.when is None or _holds(book.under(contract), row.when, facts)):
             return _row(book, declaration, row.layout, facts) if isinstance(row.layout, str) else row
     raise Missing
 
 
-def _holds(book: Rulebook, contract: str, condition: Expression, facts: Facts) -> bool:
-    return bool(_value(book, contract, condition, facts))
+def _holds(ruleset: Ruleset, condition: Expression, facts: Facts) -> bool:
+    return bool(_value(ruleset, condition, facts))
 
 
-def _value(book: Rulebook, contract: str, expression: Expression, facts: Facts) -> Scalar | None:
+def _value(ruleset: Ruleset, expression: Expression, facts: Facts) -> Scalar | None:
     """The value of an expression; None where a fact or a row of a table is missing."""
     try:
-        return _compiled(book, contract, expression)(facts)  # type: ignore[return-value]
+        return _compiled(ruleset, expression)(facts)  # type: ignore[return-value]
     except KeyError:
         return None
 
 
 @lru_cache(maxsize=4096)
-def _compiled(book: Rulebook, contract: str, expression: Expression) -> Callable[[Facts], object]:
-    return python.function(book, contract, expression)
+def _compiled(ruleset: Ruleset, expression: Expression) -> Callable[[Facts], object]:
+    return python.function(ruleset, expression)
 
 
 def _each(modes: Modes, facts: Facts) -> Tuple:

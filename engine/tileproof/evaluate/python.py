@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from tileproof.base.diagnostic import Severity
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import (
     Arithmetic,
@@ -33,9 +33,10 @@ Facts = Mapping[str, Scalar]
 
 
 class _Compiler:
-    def __init__(self, book: Rulebook, contract: str) -> None:
-        self.book = book
-        self.contract = contract
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.ruleset = ruleset
+        self.book = ruleset.book
+        self.contract = ruleset.contract
         self.names: dict[str, object] = {}
 
     def source(self, expression: Expression) -> str:
@@ -78,9 +79,9 @@ class _Compiler:
         return name
 
 
-def function(book: Rulebook, contract: str, expression: Expression) -> Callable[[Facts], Value]:
+def function(ruleset: Ruleset, expression: Expression) -> Callable[[Facts], Value]:
     """A function that computes an expression from facts; it raises KeyError where a fact or a row is missing."""
-    compiler = _Compiler(book, contract)
+    compiler = _Compiler(ruleset)
     source = f"lambda f: {compiler.source(expression)}"
     made: Callable[[Facts], Value] = eval(source, {**_NAMES, **compiler.names})
     return made
@@ -89,12 +90,12 @@ def function(book: Rulebook, contract: str, expression: Expression) -> Callable[
 _NAMES = {"__builtins__": {"KeyError": KeyError}, "frozenset": frozenset}
 
 
-def scan_of(book: Rulebook, contract: str, rules: Sequence[Rule]) -> Callable[[Facts], list[int]]:
+def scan_of(ruleset: Ruleset, rules: Sequence[Rule]) -> Callable[[Facts], list[int]]:
     """One function that gives the positions of the rules that a configuration violates.
 
     All rules in one function: a call for each would take most of the time.
     """
-    compiler = _Compiler(book, contract)
+    compiler = _Compiler(ruleset)
     lines = ["def scan(f):", " found = []"]
     for i, rule in enumerate(rules):
         when = f"{compiler.source(rule.when)} and " if rule.when is not None else ""
@@ -112,10 +113,10 @@ class Check:
 
     __slots__ = ("_require", "_when", "rule")
 
-    def __init__(self, book: Rulebook, contract: str, rule: Rule) -> None:
+    def __init__(self, ruleset: Ruleset, rule: Rule) -> None:
         self.rule = rule
-        self._when = function(book, contract, rule.when) if rule.when is not None else None
-        self._require = function(book, contract, rule.require)
+        self._when = function(ruleset, rule.when) if rule.when is not None else None
+        self._require = function(ruleset, rule.require)
 
     def __call__(self, facts: Facts) -> bool | None:
         """True where the rule holds, False where it is violated, None where it does not apply."""
@@ -134,17 +135,18 @@ class Judge:
         inherited: with the rules of the schemas that it extends.
     """
 
-    def __init__(self, book: Rulebook, contract: str, schema: str, inherited: bool = False) -> None:
-        self.book = book
-        self.contract = contract
+    def __init__(self, ruleset: Ruleset, schema: str, inherited: bool = False) -> None:
+        self.ruleset = ruleset
+        self.book = ruleset.book
+        self.contract = ruleset.contract
         self.schema = schema
-        self.rules = book.rules_on(schema, contract, inherited)
-        self._scan = scan_of(book, contract, self.rules)
+        self.rules = ruleset.rules_on(schema, inherited)
+        self._scan = scan_of(ruleset, self.rules)
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The rules one by one."""
-        return tuple(Check(self.book, self.contract, rule) for rule in self.rules)
+        return tuple(Check(self.book.under(self.contract), rule) for rule in self.rules)
 
     def violated(self, facts: Facts) -> tuple[Rule, ...]:
         """The rules that a configuration violates and that report, those refined away left out."""
@@ -198,6 +200,6 @@ def _reach(domain: range, present: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def judge_for(book: Rulebook, contract: str, schema: str) -> Judge:
+def judge_for(ruleset: Ruleset, schema: str) -> Judge:
     """The rules of a schema and of those that it extends, compiled once."""
-    return Judge(book, contract, schema, inherited=True)
+    return Judge(ruleset, schema, inherited=True)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import z3
 
 from tileproof.base.records import dataclass
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.declarations import Bounded, Rule
 from tileproof.rulebase.expression import (
     Arithmetic,
@@ -65,10 +65,11 @@ _TRUE = z3.BoolVal(True)
 class Encoder:
     """Formulas over the facts of one schema in one contract."""
 
-    def __init__(self, book: Rulebook, contract: str, schema: str) -> None:
-        self.book = book
-        self.contract = contract
-        self.schema = book.schemas[schema]
+    def __init__(self, ruleset: Ruleset, schema: str) -> None:
+        self.ruleset = ruleset
+        self.book = ruleset.book
+        self.contract = ruleset.contract
+        self.schema = ruleset.book.schemas[schema]
         self.variables = {name: z3.Int(name) for name in self.schema.fields}
 
     @cached_property

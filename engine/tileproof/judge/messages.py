@@ -49,9 +49,9 @@ def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
         find = judge.nearest if expression.table == "nearest" else judge.legal
         return lambda facts: _listed([_spell(judge, kind, value) for value in find(facts.values, name, rule)])
     if isinstance(expression, Lookup) and expression.table == VERSION:
-        number = function(judge.book, judge.contract, expression.arguments[0])
+        number = function(judge.ruleset, expression.arguments[0])
         return lambda facts: version_text(number(facts.values))
-    compute = function(judge.book, judge.contract, expression)
+    compute = function(judge.ruleset, expression)
     kind = scope.kind(expression)
 
     def show(facts: Facts) -> str:

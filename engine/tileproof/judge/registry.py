@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.evaluate.python import judge_for
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Table
 from tileproof.rulebase.expression import Scalar, Value
 
@@ -68,11 +68,11 @@ class AtomContract:
     copy: CopyAtomContract | None
 
 
-def contracts(book: Rulebook, contract: str) -> Iterator[AtomContract]:
+def contracts(ruleset: Ruleset) -> Iterator[AtomContract]:
     """Every atom of the registry."""
-    for member, mnemonics in book.enums["atom"].members.items():
-        if (member,) in book.tables["atom", contract].rows:
-            yield _contract(book, contract, member, mnemonics)
+    for member, mnemonics in ruleset.book.enums["atom"].members.items():
+        if (member,) in ruleset.table("atom").rows:
+            yield _contract(ruleset, member, mnemonics)
 
 
 def contract_of(book: Rulebook, mnemonic: str, contract: str) -> AtomContract | None:
@@ -81,7 +81,7 @@ def contract_of(book: Rulebook, mnemonic: str, contract: str) -> AtomContract | 
     member = spellings.get(mnemonic) or spellings.get(f"cute_nvgpu.{mnemonic}")
     if member is None or (member,) not in book.tables["atom", contract].rows:
         return None
-    return _contract(book, contract, member, book.enums["atom"].members[member])
+    return _contract(book.under(contract), member, book.enums["atom"].members[member])
 
 
 def verifier(book: Rulebook, member: str, contract: str) -> str | None:
@@ -91,10 +91,10 @@ def verifier(book: Rulebook, member: str, contract: str) -> str | None:
     return min(_names(interfaces) & order.keys(), key=lambda name: int(str(order[name])), default=None)
 
 
-def target_has(book: Rulebook, contract: str, target: Scalar, member: str, needs: str) -> bool:
+def target_has(ruleset: Ruleset, target: Scalar, member: str, needs: str) -> bool:
     """Whether the rules about atoms and targets let a target have an atom, which needs a feature."""
     facts: dict[str, Scalar] = {"target": target, "atom": member, "needs": needs}
-    violated = judge_for(book, contract, "atom").violated(facts)
+    violated = judge_for(ruleset, "atom").violated(facts)
     return all(rule.severity is not Severity.ERROR for rule in violated)
 
 
@@ -131,21 +131,21 @@ def porting(book: Rulebook) -> dict[str, tuple[str, str]]:
     return {spellings[key[0]][0]: (str(form), str(note)) for key, (form, note) in rows.items()}
 
 
-def _contract(book: Rulebook, contract: str, member: str, mnemonics: tuple[str, ...]) -> AtomContract:
-    tier, interfaces, _ = book.tables["registry", contract].rows[member,]
-    names = book.enums["interface"].members
-    (needs,) = book.tables["atom", contract].rows[member,]
-    roster = [target for (target,) in book.tables["target", contract].rows]
-    judge = verifier(book, member, contract)
+def _contract(ruleset: Ruleset, member: str, mnemonics: tuple[str, ...]) -> AtomContract:
+    tier, interfaces, _ = ruleset.table("registry").rows[member,]
+    names = ruleset.book.enums["interface"].members
+    (needs,) = ruleset.table("atom").rows[member,]
+    roster = [target for (target,) in ruleset.table("target").rows]
+    judge = verifier(ruleset.book, member, ruleset.contract)
     return AtomContract(
         member[1:],
         mnemonics,
         str(tier)[1:],
         tuple(spelled[0] for name, spelled in names.items() if name in _names(interfaces)),
         None if judge is None else names[judge][0],
-        tuple(target[1:] for target in roster if target_has(book, contract, target, member, str(needs))),
-        _mma(book, book.tables["mma_operands", contract], member),
-        _copy(book, book.tables["copy_contract", contract], member, ".prefetch" in _names(interfaces)),
+        tuple(target[1:] for target in roster if target_has(ruleset, target, member, str(needs))),
+        _mma(ruleset.book, ruleset.table("mma_operands"), member),
+        _copy(ruleset.book, ruleset.table("copy_contract"), member, ".prefetch" in _names(interfaces)),
     )
 
 

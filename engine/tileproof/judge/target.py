@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.evaluate.python import Judge
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Ruleset
 
 # #nvvm.target<chip = "sm_90a"> on a gpu.module; and the check of the launch's shared memory that CuTe DSL generates,
 # the only place in its dumps that names the target. `sm_90` inside a TMA atom names the TMA generation.
@@ -27,7 +27,7 @@ class Target:
         return self.name.removeprefix(".")
 
 
-def choose(book: Rulebook, contract: str, source: Source, needs: Iterable[str], asked: str | None) -> Target | None:
+def choose(ruleset: Ruleset, source: Source, needs: Iterable[str], asked: str | None) -> Target | None:
     """The target of a file; None where no target has everything that the file needs.
 
     Args:
@@ -36,12 +36,12 @@ def choose(book: Rulebook, contract: str, source: Source, needs: Iterable[str], 
     """
     if asked is not None:
         return Target(asked, "given")
-    known = book.enums["target"].members
+    known = ruleset.book.enums["target"].members
     for pattern in (_CHIP, _DSL):
         if (found := pattern.search(source.text)) and f".{found[1]}" in known:
             return Target(f".{found[1]}", "named in the IR")
-    judge = Judge(book, contract, "operation")
-    instance = book.schemas["operation"].instance
+    judge = Judge(ruleset, "operation")
+    instance = ruleset.book.schemas["operation"].instance
     candidates = list(known)
     for need in sorted(set(needs)):
         legal = set(judge.legal({**instance, "needs": need}, "target"))

@@ -24,7 +24,7 @@ from tileproof.memory.tensor_maps import Arguments, TensorMap, argument_of, kern
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.rulebase.bitfield import Word
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Lookup, Number, Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
@@ -34,15 +34,15 @@ _GROUP = re.compile(r"cta_group<cta_(\d)>")
 
 
 def assembled(
-    book: Rulebook, contract: str, operations: Sequence[Operation], aliases: dict[str, Alias], arguments: Arguments
+    ruleset: Ruleset, operations: Sequence[Operation], aliases: dict[str, Alias], arguments: Arguments
 ) -> Iterator[Facts]:
     """The configurations that the rules judge, in textual order.
 
     Args:
         arguments: the tensor maps that the kernels get.
     """
-    known = Operations.of(book)
-    run = _Run(book, contract, aliases, arguments, Places(known, aliases))
+    known = Operations.of(ruleset.book)
+    run = _Run(ruleset.book, ruleset.contract, aliases, arguments, Places(known, aliases))
     for operation, scope in walk(operations):
         match known.step(operation.name):
             case "raw_mma":
@@ -126,7 +126,9 @@ class _Run:
         word = fold(self.book, operation.operands[3], scope).value
         if word is not None:
             try:
-                instruction = bitfields.unpack(self.book, self.contract, _INSTRUCTION, word, {"kind": f".{kind[1]}"})
+                instruction = bitfields.unpack(
+                    self.book.under(self.contract), _INSTRUCTION, word, {"kind": f".{kind[1]}"}
+                )
             except bitfields.PackError as error:
                 values: dict[str, Scalar] = {"meaningful": ".no"}
                 yield Facts("assembled_instruction", values, {"meaningful": str(error)}, {}, operation.name_span)
@@ -229,7 +231,7 @@ class _Run:
         Raises:
             PackError: one of them has a code without a meaning.
         """
-        word: Word = bitfields.word_for(self.book, self.contract, _WORD, {})
+        word: Word = bitfields.word_for(self.book.under(self.contract), _WORD, {})
         code, stray = 0, descriptor.ones
         certain: set[str] = set()
         for one in word.fields:
@@ -238,8 +240,8 @@ class _Run:
                 code |= descriptor.ones & one.mask
                 certain.add(one.name)
             else:
-                code |= _any_code(self.book, self.contract, word, one.name)
-        found = bitfields.unpack(self.book, self.contract, _WORD, code | stray)
+                code |= _any_code(self.book.under(self.contract), word, one.name)
+        found = bitfields.unpack(self.book.under(self.contract), _WORD, code | stray)
         return {name: value for name, value in found.items() if name in certain}
 
     def differs(
@@ -275,7 +277,7 @@ class _Run:
         assert isinstance(bits, int) and isinstance(base, int) and isinstance(shift, int)
         try:
             whole = operand(self.book, layout, tensor_map.bits, (rows, columns), Swizzle(bits, base, shift))
-            needed = describe(self.book, self.contract, _WORD, whole.tile, major)
+            needed = describe(self.book.under(self.contract), _WORD, whole.tile, major)
         except (NoDescriptor, Undecided):
             return None  # the operand is cut out of the boxes in another way
         inner, outer = tensor_map.box[:2]
@@ -321,11 +323,11 @@ def _starts(rest: Layout | None, bits: int) -> set[int]:
     return {offset * bits // 8 for offset in offsets if isinstance(offset, int)}
 
 
-def _any_code(book: Rulebook, contract: str, word: Word, name: str) -> int:
+def _any_code(ruleset: Ruleset, word: Word, name: str) -> int:
     """Some code of a field, at its place, for an unknown one."""
     one = next(f for f in word.fields if f.name == name)
     if isinstance(one.value, Lookup):
-        table = book.tables[one.value.table, contract]
+        table = ruleset.table(one.value.table)
         column = table.column(one.value.column)
         assert column is not None, "checked when the rulebook was loaded"
         cell = next(iter(table.rows.values()))[column]

@@ -25,7 +25,7 @@ from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import walk
 from tileproof.mlir.signature import parameters, signature
 from tileproof.mlir.types import Node
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
@@ -236,7 +236,7 @@ def _operand_bits(book: Rulebook, atom: Node, role: str) -> int | None:
     return None if bits is None else 1 << (bits - 1).bit_length()
 
 
-def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
+def operand_facts(ruleset: Ruleset, one: Made) -> Facts:
     """The facts for the rules on operands in shared memory."""
     generation = "." + one.word.partition(".")[0]
     values: dict[str, Scalar] = {"generation": generation, "major": one.major}
@@ -246,7 +246,7 @@ def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
     if one.mismatch is not None:
         values["read_so"], spelled["read_so"] = ".no", one.mismatch
     try:
-        found = operand(book, one.layout, one.bits, one.extents, one.swizzle)
+        found = operand(ruleset.book, one.layout, one.bits, one.extents, one.swizzle)
     except NoTiles as error:
         values["tiled"], spelled["tiled"] = ".no", str(error)
         return Facts("smem_operand", values, spelled, {}, one.span)
@@ -255,10 +255,10 @@ def operand_facts(book: Rulebook, contract: str, one: Made) -> Facts:
         return Facts("smem_operand", values, spelled, {}, one.span)
     values["known"], values["swizzle"] = ".yes", found.tile.swizzle
     try:
-        describe(book, contract, one.word, found.tile, one.major)
+        describe(ruleset, one.word, found.tile, one.major)
         values["canonical"] = ".yes"
     except NoDescriptor as error:
-        others = [f"{major}-major, swizzle {swizzle}" for major, swizzle in fitting(book, found.tile)]
+        others = [f"{major}-major, swizzle {swizzle}" for major, swizzle in fitting(ruleset.book, found.tile)]
         it_is = f"; it is the canonical layout for {' and for '.join(others)}" if others else ""
         values["canonical"], spelled["canonical"] = ".no", f"{error}{it_is}"
     except Undecided:

@@ -10,7 +10,7 @@ from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, Und
 from tileproof.layout.values import ComposedLayout
 from tileproof.memory.descriptors import Made, made
 from tileproof.mlir.scanner import Scan, scan
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +61,22 @@ def descriptors(book: Rulebook, source: Source, contract: str) -> list[Listed] |
 def _all(book: Rulebook, found: Scan, source: Source, contract: str) -> Iterator[Listed]:
     for one in made(book, found.module.operations, found.module.aliases):
         line, column = source.position(one.operation.span.start)
-        yield _listed(book, contract, source.name, line, column, one)
+        yield _listed(book.under(contract), source.name, line, column, one)
 
 
-def described(book: Rulebook, contract: str, one: Made) -> OperandDescriptor:
+def described(ruleset: Ruleset, one: Made) -> OperandDescriptor:
     """The descriptor that an operation makes, by the layout of its memory; raises as ``describe`` does."""
     return describe(
-        book, contract, one.word, operand(book, one.layout, one.bits, one.extents, one.swizzle).tile, one.major
+        ruleset, one.word, operand(ruleset.book, one.layout, one.bits, one.extents, one.swizzle).tile, one.major
     )
 
 
-def _listed(book: Rulebook, contract: str, file: str, line: int, column: int, one: Made) -> Listed:
+def _listed(ruleset: Ruleset, file: str, line: int, column: int, one: Made) -> Listed:
     try:
-        known = described(book, contract, one)
+        known = described(ruleset, one)
     except (NoDescriptor, Undecided) as error:
         return Listed(file, line, column, one.operand, None, None, None, None, str(error))
-    swizzle = spelled(book, known.swizzle)
+    swizzle = spelled(ruleset.book, known.swizzle)
     if one.absolute:
         reason = "bits 16-29 are the absolute address of the next buffer, a run-time value"
         return Listed(file, line, column, one.operand, swizzle, None, known.sbo, None, reason)

@@ -32,7 +32,7 @@ from tileproof.layout import LayoutError
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
 from tileproof.memory.descriptors import atom_node, operand_of
 from tileproof.prove.ask import BadQuestion
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 
@@ -178,33 +178,35 @@ def atom_operand(book: Rulebook, asked: Asked) -> tuple[str, str, tuple[int, int
     return known
 
 
-def prove(book: Rulebook, contract: str, asked: Asked) -> DescriptorAnswer:
+def prove(ruleset: Ruleset, asked: Asked) -> DescriptorAnswer:
     """Is there such a descriptor, or is the given one it?
 
     Raises:
         BadQuestion: the atom has no descriptors.
     """
-    word, major, extents = atom_operand(book, asked)
+    word, major, extents = atom_operand(ruleset.book, asked)
     name = asked.atom.lstrip("!").partition("<")[0]
     swizzled = f", {asked.of_bytes} on byte addresses" if asked.of_bytes is not None else ""
     what = f"{asked.operand} of {name} laid out as {asked.layout}{swizzled}"
     statement = f"{asked.value:#018x} describes {what}" if asked.value is not None else f"a descriptor describes {what}"
     try:
-        whole = operand(book, asked.layout, asked.bits, extents, asked.of_bytes)
+        whole = operand(ruleset.book, asked.layout, asked.bits, extents, asked.of_bytes)
     except NoDescriptor as error:
         return DescriptorAnswer(statement, Refuted("algebra", str(error), {}))
     if asked.solve:
-        return DescriptorAnswer(statement, *_solved(book, contract, word, whole))
+        return DescriptorAnswer(statement, *_solved(ruleset, word, whole))
     try:
-        found = describe(book, contract, word, whole.tile, major)
+        found = describe(ruleset, word, whole.tile, major)
     except Undecided as error:
         return DescriptorAnswer(statement, Unknown(str(error)))
     except NoDescriptor as error:
-        refuted = _refuted(book, str(error), error.attempts, whole.tile.bits)
+        refuted = _refuted(ruleset.book, str(error), error.attempts, whole.tile.bits)
         return DescriptorAnswer(statement, refuted, _nearest(whole.tile, error.attempts))
-    if asked.value is not None and (wrong := _wrong_fields(book, contract, found, whole.tile, asked.value)) is not None:
+    if asked.value is not None and (wrong := _wrong_fields(ruleset, found, whole.tile, asked.value)) is not None:
         return DescriptorAnswer(statement, wrong)
-    return DescriptorAnswer(statement, _proved(book, statement, found, whole), (whole.tile.layout, found.canonical))
+    return DescriptorAnswer(
+        statement, _proved(ruleset.book, statement, found, whole), (whole.tile.layout, found.canonical)
+    )
 
 
 def _nearest(tile: Tile, attempts: tuple[Attempt, ...]) -> tuple[Layout, Layout] | None:
@@ -254,35 +256,35 @@ def _byte(elements: int, bits: int) -> Known:
     return elements * bits // 8 if elements * bits % 8 == 0 else f"{elements * bits / 8:g}"
 
 
-def _solved(
-    book: Rulebook, contract: str, word: str, whole: TiledOperand
-) -> tuple[Verdict, tuple[Layout, Layout] | None]:
+def _solved(ruleset: Ruleset, word: str, whole: TiledOperand) -> tuple[Verdict, tuple[Layout, Layout] | None]:
     """The descriptors under which some major and swizzle describe the layout. A swizzle that it has is kept."""
     tile = whole.tile
     attempts: list[Attempt] = []
-    for form in canonical_forms(book, None, None if tile.swizzle == ".none" else tile.swizzle):
+    for form in canonical_forms(ruleset.book, None, None if tile.swizzle == ".none" else tile.swizzle):
         as_form = replace(tile, swizzle=form.swizzle)
         try:
-            found = describe(book, contract, word, as_form, form.major)
+            found = describe(ruleset, word, as_form, form.major)
         except Undecided as error:
             return Unknown(str(error)), None
         except NoDescriptor as error:
             attempts += error.attempts or (Attempt(form, str(error)),)
             continue
-        statement = f"{tile.layout} is canonical, {form.major[1:]}-major with the swizzle {spelled(book, form.swizzle)}"
-        return _proved(book, statement, found, whole), (tile.layout, found.canonical)
+        statement = (
+            f"{tile.layout} is canonical, {form.major[1:]}-major with the swizzle {spelled(ruleset.book, form.swizzle)}"
+        )
+        return _proved(ruleset.book, statement, found, whole), (tile.layout, found.canonical)
     tried = tuple(attempts)
-    return _refuted(book, f"{tile.layout} is not a canonical layout", tried, tile.bits), _nearest(tile, tried)
+    return _refuted(ruleset.book, f"{tile.layout} is not a canonical layout", tried, tile.bits), _nearest(tile, tried)
 
 
-def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
+def _wrong_fields(ruleset: Ruleset, found: OperandDescriptor, tile: Tile, value: int) -> Refuted | None:
     """The first field of a given descriptor that is another than it must be.
 
     Its start address is any, but for a layout that begins somewhere in its memory: that begins at a multiple of the
     period of the longest swizzle.
     """
     try:
-        given = bitfields.unpack(book, contract, found.word, value)
+        given = bitfields.unpack(ruleset, found.word, value)
     except bitfields.PackError as error:
         return Refuted(
             "algebra", f"{value:#x} is not a valid {found.word}: {error}", {"field": "", "given": hex(value)}
@@ -293,24 +295,24 @@ def _wrong_fields(book: Rulebook, contract: str, found: OperandDescriptor, tile:
     ]
     address = given["address"]
     assert isinstance(address, int)
-    if tile.start and (address - tile.start) % swizzle_period(book):
+    if tile.start and (address - tile.start) % swizzle_period(ruleset.book):
         wrong.insert(0, "address")
     if not wrong:
         return None
     name = wrong[0]
-    where = next(s for s in bitfields.show(book, contract, found.word, value) if name in dict(s.facts))
+    where = next(s for s in bitfields.show(ruleset, found.word, value) if name in dict(s.facts))
     message = (
-        f"'{name}' is {_word(book, given[name])} (bits {where.bits[0]}-{where.bits[1]}), the layout needs"
-        f" {_word(book, wanted[name])}"
+        f"'{name}' is {_word(ruleset.book, given[name])} (bits {where.bits[0]}-{where.bits[1]}), the layout needs"
+        f" {_word(ruleset.book, wanted[name])}"
     )
-    at = {} if name == "address" else _first_wrong(book, found, tile, given)
+    at = {} if name == "address" else _first_wrong(ruleset.book, found, tile, given)
     return Refuted(
         "algebra",
         message,
         {
             "field": name,
-            "given": _word(book, given[name]),
-            "needed": _word(book, wanted[name]),
+            "given": _word(ruleset.book, given[name]),
+            "needed": _word(ruleset.book, wanted[name]),
             **at,
             "value": f"0x{found.value:016x}",
         },

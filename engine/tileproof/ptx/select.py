@@ -14,7 +14,7 @@ from tileproof.evaluate.enumerate import legal_configurations
 from tileproof.evaluate.python import function, judge_for
 from tileproof.ptx.opcode import NONE
 from tileproof.ptx.spell import forms_of, operands_by_name, spell
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import EnumOrigin, Instruction, OperandForm
 from tileproof.rulebase.expression import Expression, Scalar
 from tileproof.rulebase.template import Lowering
@@ -54,12 +54,12 @@ class Lowered:
         return self.spelled.text
 
 
-def holds(book: Rulebook, contract: str, condition: Expression | None, facts: Mapping[str, Scalar]) -> bool:
+def holds(ruleset: Ruleset, condition: Expression | None, facts: Mapping[str, Scalar]) -> bool:
     """Whether a condition is known to hold; none always does."""
     if condition is None:
         return True
     try:
-        return bool(_compiled(book, contract, condition)(facts))
+        return bool(_compiled(ruleset.book, ruleset.contract, condition)(facts))
     except KeyError:
         return False
 
@@ -67,9 +67,9 @@ def holds(book: Rulebook, contract: str, condition: Expression | None, facts: Ma
 _compiled = lru_cache(maxsize=4096)(function)
 
 
-def instruction_schemas(book: Rulebook, contract: str, schema: str) -> tuple[str, ...]:
+def instruction_schemas(ruleset: Ruleset, schema: str) -> tuple[str, ...]:
     """The schemas of the instructions that atoms of a schema become by declaration."""
-    return tuple(dict.fromkeys(lowering.to for lowering in book.lowerings.get((schema, contract), ())))
+    return tuple(dict.fromkeys(lowering.to for lowering in ruleset.book.lowerings.get((schema, ruleset.contract), ())))
 
 
 def instructions_on(book: Rulebook, schema: str) -> tuple[Instruction, ...]:
@@ -78,8 +78,7 @@ def instructions_on(book: Rulebook, schema: str) -> tuple[Instruction, ...]:
 
 
 def lower_atom(
-    book: Rulebook,
-    contract: str,
+    ruleset: Ruleset,
     where: Mapping[str, Scalar],
     schema: str,
     facts: Mapping[str, Scalar],
@@ -91,30 +90,30 @@ def lower_atom(
         where: target and PTX version.
         otherwise: the instructions to try where no lowering is declared for the schema; all facts carry over to them.
     """
-    lowerings = book.lowerings.get((schema, contract), ())
+    lowerings = ruleset.book.lowerings.get((schema, ruleset.contract), ())
     for lowering in lowerings:
-        if not holds(book, contract, lowering.when, facts):
+        if not holds(ruleset, lowering.when, facts):
             continue
-        carried = carry(book, contract, lowering, facts)
+        carried = carry(ruleset, lowering, facts)
         if carried is None:
             continue
-        for declaration in instructions_on(book, lowering.to):
-            if (found := legal_form(book, contract, where, declaration, carried)) is not None:
+        for declaration in instructions_on(ruleset.book, lowering.to):
+            if (found := legal_form(ruleset, where, declaration, carried)) is not None:
                 return Lowered(found, lowering, {**facts, **carried})
     for declaration in () if lowerings else otherwise:
-        if (found := legal_form(book, contract, where, declaration, facts)) is not None:
+        if (found := legal_form(ruleset, where, declaration, facts)) is not None:
             return Lowered(found, None, facts)
     return None
 
 
-def carry(book: Rulebook, contract: str, lowering: Lowering, facts: Mapping[str, Scalar]) -> dict[str, Scalar] | None:
+def carry(ruleset: Ruleset, lowering: Lowering, facts: Mapping[str, Scalar]) -> dict[str, Scalar] | None:
     """The facts that those of the atom give, under the instruction's names; None where a table has no row for them."""
-    fields = book.schemas[lowering.to].fields
+    fields = ruleset.book.schemas[lowering.to].fields
     found = {name: value for name, value in facts.items() if name in fields}
     for name, expression, when in lowering.carried:
-        if holds(book, contract, when, facts):
+        if holds(ruleset, when, facts):
             try:
-                value = _compiled(book, contract, expression)(facts)
+                value = _compiled(ruleset.book, ruleset.contract, expression)(facts)
             except KeyError:
                 return None
             assert isinstance(value, (int, str)), "checked when the rulebook was loaded"
@@ -123,28 +122,25 @@ def carry(book: Rulebook, contract: str, lowering: Lowering, facts: Mapping[str,
 
 
 def legal_form(
-    book: Rulebook,
-    contract: str,
+    ruleset: Ruleset,
     where: Mapping[str, Scalar],
     declaration: Instruction,
     facts: Mapping[str, Scalar],
 ) -> Spelled | None:
     """The instruction with these facts and operands that suit them; None where there is no legal one."""
-    fields = book.schemas[declaration.schema].fields
+    fields = ruleset.book.schemas[declaration.schema].fields
     fixed = {name: value for name, value in {**facts, **where}.items() if name in fields}
     if any(fixed.get(name, value) != value for name, value in declaration.sets):
         return None
     fixed.update(declaration.sets)
-    return _legal_form(book, contract, declaration, tuple(sorted(fixed.items())))
+    return _legal_form(ruleset, declaration, tuple(sorted(fixed.items())))
 
 
 @lru_cache(maxsize=1 << 16)
-def _legal_form(
-    book: Rulebook, contract: str, declaration: Instruction, given: tuple[tuple[str, Scalar], ...]
-) -> Spelled | None:
+def _legal_form(ruleset: Ruleset, declaration: Instruction, given: tuple[tuple[str, Scalar], ...]) -> Spelled | None:
     fixed = dict(given)
-    schema = book.schemas[declaration.schema]
-    judge = judge_for(book, contract, declaration.schema)
+    schema = ruleset.book.schemas[declaration.schema]
+    judge = judge_for(ruleset, declaration.schema)
     usual_first = sorted(
         forms_of(declaration, fixed),
         key=lambda form: sum(schema.instance[name] != value for name, value in form.sets if name not in fixed),
@@ -165,12 +161,14 @@ def _legal_form(
                     options[fact] = (chosen[fact],)
                 else:
                     usual = schema.instance[fact]
-                    values = (usual, *(v for v in book.domain(schema.name, fact) if v != usual))
+                    values = (usual, *(v for v in ruleset.book.domain(schema.name, fact) if v != usual))
                     options[fact] = tuple(v for v in values if v != NONE) if fact in spelled else values
             found = next(legal_configurations(judge, options, clean), None)
             if found is not None:
                 try:
-                    return Spelled(book, declaration, form, found, spell(book, declaration, found, form))
+                    return Spelled(
+                        ruleset.book, declaration, form, found, spell(ruleset.book, declaration, found, form)
+                    )
                 except ValueError:  # only the IR can say this
                     continue
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
@@ -80,6 +81,10 @@ class Rulebook:
             raise KeyError(name)
         return found
 
+    def under(self, contract: str) -> Ruleset:
+        """The rules as they are in a contract."""
+        return _ruleset(self, contract)
+
     def domain(self, schema: str, fact: str) -> tuple[Scalar, ...] | range:
         """All values of a fact, in order."""
         match self.schemas[schema].fields[fact]:
@@ -92,3 +97,27 @@ class Rulebook:
         """Everything that has a code, in the order of the codes."""
         everything: dict[str, Rule | Finding] = {**self.findings, **self.rules}
         return dict(sorted(everything.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Ruleset:
+    """A rulebook in one contract: what the hardware and ptxas accept, or what the reference pages say.
+
+    There is one for each book and contract (``Rulebook.under``), so that caches find it by its identity.
+    """
+
+    book: Rulebook
+    contract: str
+
+    def table(self, name: str) -> Table:
+        """The table of a name in this contract."""
+        return self.book.tables[name, self.contract]
+
+    def rules_on(self, schema: str, inherited: bool = False) -> tuple[Rule, ...]:
+        """The rules of a schema, in the order of the files; ``inherited``: with those of the schemas it extends."""
+        return self.book.rules_on(schema, self.contract, inherited)
+
+
+@lru_cache(maxsize=64)
+def _ruleset(book: Rulebook, contract: str) -> Ruleset:
+    return Ruleset(book, contract)

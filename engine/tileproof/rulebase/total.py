@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS, Table
 from tileproof.rulebase.expression import (
     Comparison,
@@ -66,14 +66,14 @@ def _wanted(book: Rulebook, table: Table, key: tuple[str, ...]) -> bool:
         return True
     facts = {name: member for (name, _), member in zip(table.keys, key, strict=True)}
     try:
-        return bool(_value(book, table.contract or CONTRACTS[0], table.total.when, facts))
+        return bool(_value(book.under(table.contract or CONTRACTS[0]), table.total.when, facts))
     except KeyError:  # the condition reads a table that lacks a row itself: reported there, if that one is total
         return False
 
 
-def _value(book: Rulebook, contract: str, expression: Expression, facts: dict[str, str]) -> Value | bool:
+def _value(ruleset: Ruleset, expression: Expression, facts: dict[str, str]) -> Value | bool:
     def value(one: Expression) -> Value | bool:
-        return _value(book, contract, one, facts)
+        return _value(ruleset, one, facts)
 
     match expression:
         case Number(number):
@@ -87,7 +87,7 @@ def _value(book: Rulebook, contract: str, expression: Expression, facts: dict[st
         case Range(first, last, step):
             return range(first, last + 1, step)
         case Lookup(name, arguments, column):
-            table = book.tables[name, contract]
+            table = ruleset.table(name)
             return table.rows[tuple(str(value(one)) for one in arguments)][table.column(column) or 0]
         case Comparison("==", left, right):
             return value(left) == value(right)

@@ -218,20 +218,22 @@ def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[M
     options = _options(book, family, query)
     if options is None or not _sharers(book, family, query):
         return
-    judge = judge_for(book, query.contract, family.schema)
+    judge = judge_for(book.under(query.contract), family.schema)
     atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
     # Without any instruction on the target no configuration needs a check.
     where = query.context
-    to = instruction_schemas(book, query.contract, family.schema)
+    to = instruction_schemas(book.under(query.contract), family.schema)
     lowered = [item for name in to for item in instructions_on(book, name)]
     instructions = [
-        item for item in lowered or family.instructions if legal_form(book, query.contract, where, item, {}) is not None
+        item
+        for item in lowered or family.instructions
+        if legal_form(book.under(query.contract), where, item, {}) is not None
     ]
     # The reference pages have atoms without an instruction, which the hardware cannot execute.
     if not instructions and (query.contract == HARDWARE or not atoms):
         return
     for facts in legal_configurations(judge, options):
-        found = lower_atom(book, query.contract, where, family.schema, facts, instructions)
+        found = lower_atom(book.under(query.contract), where, family.schema, facts, instructions)
         atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
         if found is not None or (atom and query.contract != HARDWARE):
             yield facts, found.text if found is not None else "", atom
@@ -274,7 +276,7 @@ def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
     needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
     if needs is None or member is None:
         return True
-    return target_has(book, query.contract, query.context["target"], member, needs)
+    return target_has(book.under(query.contract), query.context["target"], member, needs)
 
 
 def atom_type(book: Rulebook, atom: Atom, facts: Mapping[str, Scalar]) -> str:

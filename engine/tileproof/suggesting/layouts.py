@@ -123,7 +123,7 @@ def _check_type(book: Rulebook, schema: str, family: str, role: str, element: st
     facts: dict[str, list[Scalar]] = {"a.type": [member], "b.type": [member]}
     if major is not None:
         facts[f"{role.lower()}.major"] = [f".{major}"]
-    if not all(legal_many(judge_for(book, HARDWARE, schema), facts)):
+    if not all(legal_many(judge_for(book.under(HARDWARE), schema), facts)):
         raise BadOperand(f"{family} reads no operand {role} of {element}{f' that is {major}-major' if major else ''}")
 
 
@@ -166,7 +166,7 @@ def _placed(
     on_elements = Swizzle(swizzle_bits, base + 3 - (bits.bit_length() - 1), shift)
     layout = ComposedLayout(on_elements, 0, plain) if pointer is not None else plain
     try:
-        descriptor = describe(book, HARDWARE, word, operand(book, layout, bits, extents).tile, major)
+        descriptor = describe(book.under(HARDWARE), word, operand(book, layout, bits, extents).tile, major)
     except NoDescriptor:
         return None
     matrix, by_row = _degrees(book, layout, bits, shape, major)

@@ -19,7 +19,7 @@ from tileproof.mlir.types import Node
 from tileproof.ptx.parse_facts import Lowered, lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, operand_texts, said_by_forms, spell
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Atom, Instruction, OperandForm, Rule
 from tileproof.rulebase.expression import Scalar
 
@@ -59,9 +59,7 @@ class Repair:
     conflict: Conflict
 
 
-def repair_instruction(
-    book: Rulebook, contract: str, text: str, where: Mapping[str, Scalar], seconds: float = 5.0
-) -> Repair:
+def repair_instruction(ruleset: Ruleset, text: str, where: Mapping[str, Scalar], seconds: float = 5.0) -> Repair:
     """The nearest legal form of a PTX instruction.
 
     Args:
@@ -70,19 +68,19 @@ def repair_instruction(
     Raises:
         ValueError: the text has no instruction that the rules declare.
     """
-    lowered = lower(book, text, by_letter(book))
+    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
     if lowered.declaration is None or lowered.instruction is None:
         raise ValueError(lowered.faults[0].stated.message)
     declaration = lowered.declaration
     present: dict[str, Scalar] = {**lowered.values, **where}
-    fields = book.schemas[declaration.schema].fields
+    fields = ruleset.book.schemas[declaration.schema].fields
     present = {name: value for name, value in present.items() if name in fields}
-    encoder, rules, kept = _readings(book, contract, declaration.schema)
-    instance = book.schemas[declaration.schema].instance
+    encoder, rules, kept = _readings(ruleset, declaration.schema)
+    instance = ruleset.book.schemas[declaration.schema].instance
     conflict = least_conflict(encoder, rules, present, seconds)
     best: tuple[int, Instruction, Mapping[str, Scalar]] | None = None
     answer = Answer.UNSATISFIABLE
-    for one in _alternatives(book, declaration):
+    for one in _alternatives(ruleset.book, declaration):
         price = _OPCODE * len(set(one.selectors) ^ set(declaration.selectors))
         if best is not None and best[0] <= price:
             break  # and so are those that follow
@@ -107,7 +105,7 @@ def repair_instruction(
         for name in fields
         if name in shown and present.get(name) != model[name]
     )
-    return Repair(Answer.SATISFIABLE, _text(book, lowered, chosen, model, form, changes), changes, conflict)
+    return Repair(Answer.SATISFIABLE, _text(ruleset.book, lowered, chosen, model, form, changes), changes, conflict)
 
 
 def _alternatives(book: Rulebook, declaration: Instruction) -> list[Instruction]:
@@ -125,15 +123,15 @@ def _written_as(encoder: Encoder, declaration: Instruction) -> Formula:
 
 
 @lru_cache(maxsize=32)
-def _readings(book: Rulebook, contract: str, schema: str) -> tuple[Encoder, tuple[Rule, ...], list[Formula]]:
+def _readings(ruleset: Ruleset, schema: str) -> tuple[Encoder, tuple[Rule, ...], list[Formula]]:
     """The formulas of the rules that a legal configuration keeps."""
-    encoder = Encoder(book, contract, schema)
-    rules = _hard(book, contract, schema)
+    encoder = Encoder(ruleset, schema)
+    rules = _hard(ruleset, schema)
     return encoder, rules, [encoder.reading(rule).kept for rule in rules]
 
 
-def _hard(book: Rulebook, contract: str, schema: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in book.rules_on(schema, contract, inherited=True) if rule.severity is Severity.ERROR)
+def _hard(ruleset: Ruleset, schema: str) -> tuple[Rule, ...]:
+    return tuple(rule for rule in ruleset.rules_on(schema, inherited=True) if rule.severity is Severity.ERROR)
 
 
 def _weight(declaration: Instruction, fact: str) -> int:
@@ -187,14 +185,14 @@ def _text(
     return f"{guard}{opcode} {','.join(operands)};" if operands else f"{guard}{opcode};"
 
 
-def repair_atom(book: Rulebook, contract: str, atom: Atom, node: Node, text: str, seconds: float = 5.0) -> Repair:
+def repair_atom(ruleset: Ruleset, atom: Atom, node: Node, text: str, seconds: float = 5.0) -> Repair:
     """The nearest legal form of an atom type such as ``cute_nvgpu.sm90.mma<64x100x16, ...>``.
 
     Raises:
         MalformedAtom: a parameter is missing or has no meaning.
     """
-    facts = atom_facts(book, atom, node, 0)
-    encoder, rules, kept = _readings(book, contract, atom.schema)
+    facts = atom_facts(ruleset.book, atom, node, 0)
+    encoder, rules, kept = _readings(ruleset, atom.schema)
     present = {name: value for name, value in facts.values.items() if name in encoder.variables}
     solved = nearest(encoder, kept, [Wish(name, value) for name, value in present.items()], seconds)
     conflict = least_conflict(encoder, rules, present, seconds)
@@ -203,7 +201,7 @@ def repair_atom(book: Rulebook, contract: str, atom: Atom, node: Node, text: str
     changes = tuple(
         Change(name, value, solved.model[name]) for name, value in present.items() if solved.model[name] != value
     )
-    return Repair(Answer.SATISFIABLE, _spliced(book, atom, facts, text, changes), changes, conflict)
+    return Repair(Answer.SATISFIABLE, _spliced(ruleset.book, atom, facts, text, changes), changes, conflict)
 
 
 def _spliced(book: Rulebook, atom: Atom, facts: Facts, text: str, changes: tuple[Change, ...]) -> str:

@@ -11,7 +11,7 @@ from tileproof.dialects.facts import MalformedAtom
 from tileproof.evaluate.solver import Answer
 from tileproof.judge.messages import version_text
 from tileproof.mlir.types import Kind
-from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import Query, Suggestion, families
@@ -25,8 +25,7 @@ class BadQuery(ValueError):
 
 
 def query(
-    book: Rulebook,
-    contract: str,
+    ruleset: Ruleset,
     where: Mapping[str, Scalar],
     wanted: Mapping[str, Iterable[str]],
     tile: str | None = None,
@@ -42,8 +41,8 @@ def query(
     Raises:
         BadQuery: an unknown fact or value; the message has the nearest one.
     """
-    facts = {fact: tuple(_value(book, fact, text) for text in texts) for fact, texts in wanted.items()}
-    return Query(contract, where, facts, _tile(tile) if tile else None, sparsity, warps)
+    facts = {fact: tuple(_value(ruleset.book, fact, text) for text in texts) for fact, texts in wanted.items()}
+    return Query(ruleset.contract, where, facts, _tile(tile) if tile else None, sparsity, warps)
 
 
 def _tile(text: str) -> tuple[int, int, int]:
@@ -118,7 +117,7 @@ def as_json(found: Sequence[Suggestion], limit: int | None) -> str:
     return json.dumps({"version": 1, "total": len(found), "suggestions": rows}, indent=2)
 
 
-def repaired(book: Rulebook, contract: str, text: str, where: Mapping[str, Scalar], seconds: float) -> Repair:
+def repaired(ruleset: Ruleset, text: str, where: Mapping[str, Scalar], seconds: float) -> Repair:
     """The nearest legal form of a PTX instruction or of an atom type.
 
     Raises:
@@ -127,16 +126,16 @@ def repaired(book: Rulebook, contract: str, text: str, where: Mapping[str, Scala
     stripped = text.strip()
     if not stripped.lstrip("!").startswith(("cute_nvgpu.", "cute.")):
         try:
-            return repair_instruction(
-                book, contract, stripped if stripped.endswith(";") else stripped + ";", where, seconds
-            )
+            return repair_instruction(ruleset, stripped if stripped.endswith(";") else stripped + ";", where, seconds)
         except ValueError as error:
             raise BadQuery(str(error)) from None
     atom_text = stripped if stripped.startswith("!") else f"!{stripped}"
     try:
         tree = type_tree(atom_text)
-        node = next(node for node in tree.walk() if node.kind is Kind.TYPE and node.text.lstrip("!") in book.atoms)
-        return repair_atom(book, contract, book.atoms[node.text.lstrip("!")], node, atom_text, seconds)
+        node = next(
+            node for node in tree.walk() if node.kind is Kind.TYPE and node.text.lstrip("!") in ruleset.book.atoms
+        )
+        return repair_atom(ruleset, ruleset.book.atoms[node.text.lstrip("!")], node, atom_text, seconds)
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
