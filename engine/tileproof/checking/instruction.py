@@ -79,7 +79,7 @@ def legal(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Verdict:
     if is_atom(text):
         return _of_diagnostics(check_atom(ruleset, text, where).diagnostics)
     if len(text) > _LONG:
-        return _judged.__wrapped__(ruleset.book, ruleset.contract, text, *where.items())
+        return _judged.__wrapped__(ruleset, text, *where.items())
     return _judged(ruleset, text, *where.items())
 
 

@@ -93,6 +93,7 @@ class _Check:
         self.book = book
         self.source = source
         self.options = options
+        self.ruleset = book.under(options.contract)
         self.scan: Scan = scan(source)
         self.aliases: dict[str, Alias] = self.scan.module.aliases
         self.diagnostics: list[Diagnostic] = []
@@ -111,7 +112,7 @@ class _Check:
         needs = [self.needs("atom", use.member) for use in self.atoms.values()]
         needs += [self.needs("operation", member) for member in uses]
         asked = f".{self.options.target}" if self.options.target else None
-        chosen = target.choose(self.book.under(self.options.contract), self.source, needs, asked)
+        chosen = target.choose(self.ruleset, self.source, needs, asked)
         for text, use in self.atoms.items():
             self.judge_atom(text, use, chosen)
         if chosen is not None:
@@ -135,7 +136,7 @@ class _Check:
 
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
-        judge = judge_of(self.book.under(self.options.contract), facts.schema)
+        judge = judge_of(self.ruleset, facts.schema)
         legal = True
         for rule in judge.violated(facts.values):
             legal = legal and rule.severity is not Severity.ERROR
@@ -252,7 +253,7 @@ class _Check:
         self.mended += 1
         from tileproof.suggesting.repair import repair_atom  # noqa: PLC0415  the solver loads slowly, and most atoms are legal
 
-        repair = repair_atom(self.book.under(self.options.contract), declaration, type_tree(text), text)
+        repair = repair_atom(self.ruleset, declaration, type_tree(text), text)
         if repair.text:
             nearest = f"the nearest legal atom is {repair.text}"
             self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
@@ -298,7 +299,7 @@ class _Check:
             question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
-                self.judge(operand_facts(self.book.under(self.options.contract), one))
+                self.judge(operand_facts(self.ruleset, one))
 
     def judge_assembled(self) -> None:
         """Assembled descriptors, TMA writes and shared users of memory: each finding once."""
@@ -308,7 +309,7 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts.append(assembled(self.book.under(self.options.contract), operations, self.aliases, arguments))
+            parts.append(assembled(self.ruleset, operations, self.aliases, arguments))
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))

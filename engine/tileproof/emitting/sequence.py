@@ -12,7 +12,7 @@ from tileproof.evaluate.bitfields import pack
 from tileproof.evaluate.python import function
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.ptx.select import Lowered, holds
-from tileproof.rulebase.book import Rulebook, Ruleset
+from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.declarations import Enumerated
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar
 from tileproof.rulebase.parser import rules as syntax
@@ -94,9 +94,7 @@ def sequence(
     facts = {**dict(template.defaults if template is not None else ()), **spelled.facts, **lowered.facts}
     # A fact of the instruction overrides one of the atom with the same name.
     facts |= {name: value for name, value in spelled.facts.items() if name not in lowered.facts or lowered.by is None}
-    filler = Filler(
-        ruleset.book, ruleset.contract, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {}
-    )
+    filler = Filler(ruleset, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {})
     return Sequence(
         spelled.text,
         spelled.operands,
@@ -112,7 +110,7 @@ def lone(ruleset: Ruleset, schema: str, facts: Mapping[str, Scalar]) -> Sequence
     template = template_for(ruleset, schema, "ptx", facts)
     if template is None:
         return None
-    filler = Filler(ruleset.book, ruleset.contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
     parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
     text = " ".join(parts["emit"])
     registers = {match[0]: match[0] for match in _REGISTER.finditer(text)}
@@ -122,7 +120,7 @@ def lone(ruleset: Ruleset, schema: str, facts: Mapping[str, Scalar]) -> Sequence
 
 def text_of(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The lines of a template that spells everything itself."""
-    filler = Filler(ruleset.book, ruleset.contract, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
     return tuple(filler.lines(template.lines, "emit"))
 
 
@@ -143,8 +141,7 @@ class Filler:
         used: operands that a line names; counts: how many registers of each prefix were handed out.
     """
 
-    book: Rulebook
-    contract: str
+    ruleset: Ruleset
     facts: Mapping[str, Scalar]
     schema: str
     operands: Mapping[str, str]
@@ -156,7 +153,7 @@ class Filler:
     def lines(self, lines: tuple[Line, ...], part: str) -> Iterator[str]:
         """The lines of a part whose conditions hold; one with an unknown value is omitted."""
         for line in lines:
-            if line.part == part and holds(self.book.under(self.contract), line.when, self.facts):
+            if line.part == part and holds(self.ruleset, line.when, self.facts):
                 used = set(self.used)
                 try:
                     yield "".join(self.fill(text) if held else text for held, text in pieces(line.text))
@@ -172,7 +169,7 @@ class Filler:
         expression = _parsed(text)
         if isinstance(expression, Lookup) and expression.table in FUNCTIONS:
             return self.call(expression)
-        value = _computed(self.book.under(self.contract), expression)(self.facts)
+        value = _computed(self.ruleset, expression)(self.facts)
         return self.spell(expression, value) if isinstance(value, str) else str(value)
 
     def call(self, call: Lookup) -> str:
@@ -180,11 +177,11 @@ class Filler:
         assert isinstance(name, Fact), "checked when the rulebook was loaded"
         match call.table:
             case "registers":
-                count = _computed(self.book.under(self.contract), call.arguments[1])(self.facts)
+                count = _computed(self.ruleset, call.arguments[1])(self.facts)
                 assert isinstance(count, int), "checked when the rulebook was loaded"
                 return self.registers(name.name, count)
             case "word":
-                return hex(pack(self.book.under(self.contract), name.name, self.word_facts(name.name)))
+                return hex(pack(self.ruleset, name.name, self.word_facts(name.name)))
             case "descriptor":
                 return f"0x{self.placed[name.name].word:016x}"
             case "place":
@@ -194,7 +191,7 @@ class Filler:
 
     def passed(self, what: str, operand: str) -> str:
         """The types of an operand's registers for a compiler, or the values themselves."""
-        row = self.book.shared_table("passed_operand").rows[str(self.facts[f"{operand}.type"]),]
+        row = self.ruleset.book.shared_table("passed_operand").rows[str(self.facts[f"{operand}.type"]),]
         count = self.facts[f"{operand}.registers"]
         assert isinstance(count, int), "a number of registers"
         llvm, mlir = map(str, row)
@@ -220,8 +217,8 @@ class Filler:
     def word_facts(self, name: str) -> dict[str, Scalar]:
         """The facts of a packed word: those of the atom, else those of the word's legal instance."""
         found: dict[str, Scalar] = {}
-        for word in self.book.words[name, self.contract]:
-            schema = self.book.schemas[word.schema]
+        for word in self.ruleset.book.words[name, self.ruleset.contract]:
+            schema = self.ruleset.book.schemas[word.schema]
             found.update(schema.instance)
             found.update({fact: value for fact, value in self.facts.items() if fact in schema.fields})
         return found
@@ -230,9 +227,11 @@ class Filler:
         """A member of an enum as PTX spells it, without its dot."""
         enum = None
         if isinstance(expression, Fact):
-            domain = self.book.schemas[self.schema].fields.get(expression.name)
+            domain = self.ruleset.book.schemas[self.schema].fields.get(expression.name)
             enum = domain.enum if isinstance(domain, Enumerated) else None
-        spellings = {member: text for text, member in reversed(ptx_spellings(self.book, enum).items())} if enum else {}
+        spellings = (
+            {member: text for text, member in reversed(ptx_spellings(self.ruleset.book, enum).items())} if enum else {}
+        )
         return spellings.get(value, value).removeprefix(".")
 
 

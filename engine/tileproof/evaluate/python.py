@@ -146,7 +146,7 @@ class Judge:
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The rules one by one."""
-        return tuple(Check(self.book.under(self.contract), rule) for rule in self.rules)
+        return tuple(Check(self.ruleset, rule) for rule in self.rules)
 
     def violated(self, facts: Facts) -> tuple[Rule, ...]:
         """The rules that a configuration violates and that report, those refined away left out."""

@@ -24,7 +24,7 @@ from tileproof.memory.tensor_maps import Arguments, TensorMap, argument_of, kern
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.rulebase.bitfield import Word
-from tileproof.rulebase.book import Rulebook, Ruleset
+from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Lookup, Number, Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
@@ -42,7 +42,7 @@ def assembled(
         arguments: the tensor maps that the kernels get.
     """
     known = Operations.of(ruleset.book)
-    run = _Run(ruleset.book, ruleset.contract, aliases, arguments, Places(known, aliases))
+    run = _Run(ruleset, aliases, arguments, Places(known, aliases))
     for operation, scope in walk(operations):
         match known.step(operation.name):
             case "raw_mma":
@@ -71,8 +71,7 @@ class _Box:
 class _Run:
     """One walk through a module: which boxes filled each allocation so far."""
 
-    book: Rulebook
-    contract: str
+    ruleset: Ruleset
     aliases: dict[str, Alias]
     arguments: Arguments
     places: Places
@@ -109,7 +108,7 @@ class _Run:
                 and isinstance(memory.iterator, Pointer)
                 and isinstance(memory.layout, Layout)
             ):
-                mode = mode_of(self.book, memory.iterator.swizzle)
+                mode = mode_of(self.ruleset.book, memory.iterator.swizzle)
                 if memory.iterator.space == "smem" and mode is not None:
                     values: dict[str, Scalar] = {"written": tensor_map.swizzle, "read": mode}
                     says = f"the kernel's pointer {_name(mode)}"
@@ -123,12 +122,10 @@ class _Run:
         if len(operation.operands) < 4 or kind is None:
             return
         instruction: dict[str, Scalar] | None = None
-        word = fold(self.book, operation.operands[3], scope).value
+        word = fold(self.ruleset.book, operation.operands[3], scope).value
         if word is not None:
             try:
-                instruction = bitfields.unpack(
-                    self.book.under(self.contract), _INSTRUCTION, word, {"kind": f".{kind[1]}"}
-                )
+                instruction = bitfields.unpack(self.ruleset, _INSTRUCTION, word, {"kind": f".{kind[1]}"})
             except bitfields.PackError as error:
                 values: dict[str, Scalar] = {"meaningful": ".no"}
                 yield Facts("assembled_instruction", values, {"meaningful": str(error)}, {}, operation.name_span)
@@ -136,7 +133,7 @@ class _Run:
         ctas = int(group[1]) if group is not None else 1
         in_memory = len(operation.inputs) > 1 and operation.inputs[1].text == "i64"
         shape = None
-        if instruction is not None and (f".{kind[1]}",) in self.book.shared_table("umma_scaled_k").rows:
+        if instruction is not None and (f".{kind[1]}",) in self.ruleset.book.shared_table("umma_scaled_k").rows:
             shape = self.scaled(instruction, ctas, in_memory, _BLOCK.search(text))
             yield Facts("umma.scaled", shape, {}, {}, operation.name_span)
             ids = {name: instruction[name] for name in ("kind", "sfa_id", "sfb_id")}
@@ -149,7 +146,7 @@ class _Run:
         for role, index in (("A", 1), ("B", 2)):
             if role == "A" and not in_memory:
                 continue
-            descriptor = fold(self.book, operation.operands[index], scope, self.places)
+            descriptor = fold(self.ruleset.book, operation.operands[index], scope, self.places)
             if descriptor.width == 64:
                 yield from self.descriptor(operation, role, descriptor, shape, ctas)
 
@@ -160,7 +157,7 @@ class _Run:
         names = ("M", "N", "a.type", "b.type", "sparse")
         found = {name: instruction[name] for name in names}
         kind, sparse = instruction["kind"], instruction["sparse"] == ".yes"
-        dense, promoted, scaled = self.book.shared_table("umma_scaled_k").rows[str(kind),]
+        dense, promoted, scaled = self.ruleset.book.shared_table("umma_scaled_k").rows[str(kind),]
         assert isinstance(dense, int) and isinstance(promoted, int) and isinstance(scaled, int)
         k96 = instruction.get("k96") == ".yes"
         found["K"] = promoted if k96 else dense * (2 if sparse else 1)
@@ -178,7 +175,7 @@ class _Run:
 
     def shape(self, instruction: dict[str, Scalar], ctas: int, in_memory: bool) -> dict[str, Scalar] | None:
         """The facts for the rules on the atoms of the IR, of an instruction without scale factors."""
-        table = self.book.tables.get(("umma", self.contract))
+        table = self.ruleset.book.tables.get(("umma", self.ruleset.contract))
         if table is None:  # the reference pages have no K of a kind
             return None
         row = table.rows.get((str(instruction.get("a.type")),))
@@ -231,7 +228,7 @@ class _Run:
         Raises:
             PackError: one of them has a code without a meaning.
         """
-        word: Word = bitfields.word_for(self.book.under(self.contract), _WORD, {})
+        word: Word = bitfields.word_for(self.ruleset, _WORD, {})
         code, stray = 0, descriptor.ones
         certain: set[str] = set()
         for one in word.fields:
@@ -240,8 +237,8 @@ class _Run:
                 code |= descriptor.ones & one.mask
                 certain.add(one.name)
             else:
-                code |= _any_code(self.book.under(self.contract), word, one.name)
-        found = bitfields.unpack(self.book.under(self.contract), _WORD, code | stray)
+                code |= _any_code(self.ruleset, word, one.name)
+        found = bitfields.unpack(self.ruleset, _WORD, code | stray)
         return {name: value for name, value in found.items() if name in certain}
 
     def differs(
@@ -269,19 +266,19 @@ class _Run:
             columns //= 2
         major = str(shape["a.major" if role == "A" else "b.major"])
         side_by_side = _boxes(tensor_map, rows, major, starts)
-        row = self.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle,))
+        row = self.ruleset.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle,))
         if row is None or side_by_side is None:
             return None
         layout, begins = side_by_side
         bits, base, shift = row[:3]
         assert isinstance(bits, int) and isinstance(base, int) and isinstance(shift, int)
         try:
-            whole = operand(self.book, layout, tensor_map.bits, (rows, columns), Swizzle(bits, base, shift))
-            needed = describe(self.book.under(self.contract), _WORD, whole.tile, major)
+            whole = operand(self.ruleset.book, layout, tensor_map.bits, (rows, columns), Swizzle(bits, base, shift))
+            needed = describe(self.ruleset, _WORD, whole.tile, major)
         except (NoDescriptor, Undecided):
             return None  # the operand is cut out of the boxes in another way
         inner, outer = tensor_map.box[:2]
-        boxes = f"a box of {inner}x{outer} elements with the swizzle {spelled(self.book, needed.swizzle)}"
+        boxes = f"a box of {inner}x{outer} elements with the swizzle {spelled(self.ruleset.book, needed.swizzle)}"
         for name in ("lbo", "sbo"):
             if name in known and name not in needed.unread and known[name] != needed.facts[name]:
                 return f"'{name}' is {known[name]} bytes, {boxes} needs {needed.facts[name]}"

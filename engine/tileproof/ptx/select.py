@@ -59,7 +59,7 @@ def holds(ruleset: Ruleset, condition: Expression | None, facts: Mapping[str, Sc
     if condition is None:
         return True
     try:
-        return bool(_compiled(ruleset.book, ruleset.contract, condition)(facts))
+        return bool(_compiled(ruleset, condition)(facts))
     except KeyError:
         return False
 
@@ -113,7 +113,7 @@ def carry(ruleset: Ruleset, lowering: Lowering, facts: Mapping[str, Scalar]) -> 
     for name, expression, when in lowering.carried:
         if holds(ruleset, when, facts):
             try:
-                value = _compiled(ruleset.book, ruleset.contract, expression)(facts)
+                value = _compiled(ruleset, expression)(facts)
             except KeyError:
                 return None
             assert isinstance(value, (int, str)), "checked when the rulebook was loaded"
