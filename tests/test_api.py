@@ -117,7 +117,7 @@ def test_emit_takes_ir_and_atoms():
         ({"item": "a\n", "atom": "b"}, "IR or an atom"),
         ({"atom": "wgmma.fence.sync.aligned"}, "requires a target"),
         ({"atom": "wgmma.fence.sync.aligned", "target": "sm_91"}, "unknown target"),
-        ({"atom": "foo", "target": "sm_90a"}, "is not an instruction"),
+        ({"atom": "foo", "target": "sm_90a"}, "unknown instruction"),
         ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "unknown form"),
         ({"item": "module {\n}\n", "form": "llvm"}, "require an atom"),
         ({"item": "what is this\n"}, "holds no IR|nothing to emit"),

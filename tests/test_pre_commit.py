@@ -82,7 +82,7 @@ def test_a_good_kernel_is_committed(repository: Repository):
 
 def test_a_broken_kernel_blocks_the_commit_and_says_why(repository: Repository):
     done = repository.commit({"gemm.mlir": "hopper_gemm.mlir", "kernels/broken.mlir": "hopper_gemm_broken.mlir"})
-    assert "kernels/broken.mlir:19:70: error: N = 100 is not a WGMMA width" in done.stderr
+    assert "kernels/broken.mlir:19:70: error: Invalid N = 100 for wgmma.mma_async" in done.stderr
     assert "\n1 error in 2 files;" in done.stderr
     assert (done.returncode, repository.commits()) == (1, 0)
 

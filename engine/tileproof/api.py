@@ -315,10 +315,8 @@ def validate(book: Rulebook, options: Options) -> None:
     targets = [member[1:] for member in book.enums["target"].members]
     if options.target is not None and options.target not in targets:
         raise ValueError(f"unknown target '{options.target}'; use {', '.join(targets)}")
-    documented = book.documented()
-    names = {item.name for item in documented.values()}
     for item in (*options.select, *options.ignore):
-        if item not in names and not any(code.startswith(item) for code in documented):
+        if item not in book.by_name and not any(code.startswith(item) for code in book.documented()):
             raise ValueError(f"unknown rule '{item}'; `tileproof rules list` shows all")
 
 

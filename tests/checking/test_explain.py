@@ -86,15 +86,15 @@ def explain(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["explain", *arguments])
 
 
-@pytest.mark.parametrize("name", ["WG101", "wg101", "wgmma-n"])
+@pytest.mark.parametrize("name", ["WG101", "wg101", "wgmma-invalid-n", "wgmma-n"])
 def test_codes_and_names_are_found(name: str):
     assert find(BOOK, name) is BOOK.rules["WG101"]
-    assert explain(name).stdout.startswith("WG101 wgmma-n (error)\n")
+    assert explain(name).stdout.startswith("WG101 wgmma-invalid-n (error)\n")
     assert json.loads(explain(name, "--format", "json").stdout)["code"] == "WG101"
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("WG1O1", "WG1"), ("wg-101", "WG101"), ("wgmma-m-n", "wgmma-n"), ("zzz", "")]
+    ("name", "near"), [("WG1O1", "WG1"), ("wg-101", "WG101"), ("wgmma-invalid-x", "wgmma-invalid-k"), ("zzz", "")]
 )
 def test_an_unknown_code_is_answered_with_the_nearest(name: str, near: str):
     assert any(near in one for one in nearest(BOOK, name)) or not near

@@ -64,7 +64,7 @@ def test_the_exit_status_is_the_worse_of_program_and_check(program, child: int, 
 
 def test_the_output_of_the_program_passes_through_before_the_report(program):
     done = run("--", *program, "0", f"gemm_clean={BROKEN}")
-    assert done.stdout.startswith("the kernel ran\ncute_dsl_gemm_clean.mlir:19:70: error: N = 100 is not")
+    assert done.stdout.startswith("the kernel ran\ncute_dsl_gemm_clean.mlir:19:70: error: Invalid N = 100")
     assert done.stderr == "and warned\n"
 
 

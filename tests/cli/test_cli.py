@@ -383,7 +383,7 @@ def rules_check(*arguments: str) -> Result:
 
 def test_rules_check_takes_codes_names_and_files(scratch: Path):
     (scratch / "house.rule").write_text(HOUSE_RULE)
-    by_code = rules_check("WG100", "wgmma-n")
+    by_code = rules_check("WG100", "wgmma-invalid-n")
     assert (by_code.exit_code, by_code.stdout.partition(":")[0]) == (0, "2 rules in 1 schemas")
     by_file = rules_check("house.rule")
     assert (by_file.exit_code, by_file.stdout.partition(":")[0]) == (0, "1 rules in 1 schemas")

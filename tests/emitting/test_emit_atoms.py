@@ -117,8 +117,8 @@ def test_an_atom_is_emitted_as_its_instruction_and_assembles(atom: str, target: 
 @pytest.mark.parametrize(
     ("atom", "target", "status", "says"),
     [
-        ("tmem_load_spcompress<f16>", "sm_100a", 2, "do not declare the parameters of atom.tmem_load_spcompress"),
-        ("sm100_s2t_copy_v2<f16>", "sm_100a", 2, "do not declare the parameters of atom.sm100_s2t_copy_v2"),
+        ("tmem_load_spcompress<f16>", "sm_100a", 1, "TG101"),
+        ("sm100_s2t_copy_v2<f16>", "sm_100a", 1, "IR004"),
         ("universal_copy<i4>", "sm_80", 2, "no PTX instruction for"),
         (LOAD.format(mode="gather4", ctas=1, box=BOX), "sm_90", 2, "no PTX instruction for"),
         ("tmem_load_red<f32, 32 DP, 32 bit, x4, max>", "sm_100a", 2, "no PTX instruction for"),
@@ -164,7 +164,7 @@ def test_every_instruction_that_legal_knows_is_emitted_and_assembles(tmp_path: P
 
 def test_an_atom_of_the_registry_that_has_no_facts_is_told_apart_from_a_misspelled_one():
     with pytest.raises(BadAtom, match="do not declare the parameters"):
-        emit_atom(BOOK.under("ptx"), "!cute_nvgpu.atom.sm100_s2t_copy_v2<f16>", context(BOOK, "sm_100a"))
+        emit_atom(BOOK.under("ptx"), "!cute_nvgpu.smem_desc", context(BOOK, "sm_90a"))
 
 
 def test_what_an_atom_without_a_declared_instruction_writes_is_an_output():

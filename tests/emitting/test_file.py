@@ -103,10 +103,10 @@ def test_every_real_kernel_is_emitted_and_assembles(path: Path, tmp_path: Path):
         ((str(GEMM),), 0, "wgmma.mma_async"),
         ((str(BROKEN),), 1, "WG101"),
         ((str(GEMM), "--target", "sm_100a"), 1, "error"),
-        ((str(GEMM), "--target", "sm_9"), 2, "no target"),
+        ((str(GEMM), "--target", "sm_9"), 2, "unknown target"),
         (("nowhere.mlir",), 2, "nowhere.mlir"),
         ((str(GEMM), str(GEMM)), 2, "one file"),
-        ((str(GEMM), "--form", "llvm"), 2, "go with --atom"),
+        ((str(GEMM), "--form", "llvm"), 2, "require --atom"),
     ],
 )
 def test_nothing_is_emitted_from_what_has_errors(arguments: tuple[str, ...], status: int, shown: str):

@@ -202,7 +202,7 @@ def test_verdicts_equal_enumeration_of_addresses():
         form = next(
             f for c in BOOK.canonical.values() for f in c.forms if (f.major, f.swizzle) == (major, tile.swizzle)
         )
-        read = described(BOOK.under(form), tile, facts["lbo"], facts["sbo"])
+        read = described(BOOK, form, tile, facts["lbo"], facts["sbo"])
         assert read is not None
         for mn in range(rows):
             for k in range(columns):

@@ -83,7 +83,7 @@ def test_a_missing_piece_is_a_fault(left_out: str) -> None:
     [
         (
             "extend table mma_operands",
-            "own.rule:11:20: table 'mma_operands' is total and has no row for .sm999_mma: write",
+            "own.rule:13:20: table 'mma_operands' is total and has no row for .sm999_mma: write",
         ),
         ("extend table conditional", "table 'conditional' is total and has no row for .sm999_future .a: write"),
         (
@@ -99,7 +99,7 @@ def test_a_missing_piece_is_a_fault(left_out: str) -> None:
         ("extend enum feature", "'.outer_product' in column 'features' of table 'conditional' is no feature"),
         ("rule FU101", "no rule on 'sm999.mma' judges cute_nvgpu.sm999.mma: write `rule CODE name on sm999.mma"),
         ("fragment cute_nvgpu", "no fragment says which thread holds what of cute_nvgpu.sm999.mma: write `fragment"),
-        ("schema sm999.mma ", "'sm999.mma' is no schema that can be extended"),
+        ("schema sm999.mma ", "'sm999.mma' is not a schema that can be extended"),
     ],
 )
 def test_the_fault_says_what_to_write(left_out: str, fault: str) -> None:

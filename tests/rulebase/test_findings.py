@@ -129,7 +129,7 @@ WRONG = [
     ('case here "one"; case here "two";', "case 'here' is declared twice"),
 ]
 AROUND = """\
-enum plain {{ .a; }}
+reference "s" {{ }} enum plain {{ .a; }}
 enum shade {{ .light "light"; .dark "dark"; }}
 table hue (shade: shade) -> text source "s" {{ .light "bright"; }}
 finding ZZ900 some-fault {{

@@ -200,7 +200,7 @@ def test_a_total_table_with_every_row_loads() -> None:
         ),
         ("total when size(type).bits == 8", "has no row for .s8 .right: write"),
         ("total when 1 in size(type).widths and not side == .left", "has no row for .s8 .right: write"),
-        ("total when type == 3", "this is a integer where a kind is needed"),
+        ("total when type == 3", "expected kind, found integer"),
         ("total when wide == .yes", "has no fact 'wide'"),
         ("total of size", "table 'size' has no column 'type'"),
         ("total of nothing", "table 'nothing' has no column 'type'"),
@@ -240,7 +240,7 @@ def test_an_extension_adds_members_spellings_and_rows() -> None:
         ("extend table sizes { .f16 16; }", "test.rule:7:14: no table is called 'sizes'"),
         ("extend table size { .f16 16 {1}; }", "test.rule:7:21: the table has two rows for .f16"),
         ("extend table size { .b1 16; }", "test.rule:7:21: a row of this table has 3 cells, not 2"),
-        ("extend table size { .f32 16 {1}; }", "test.rule:7:21: table 'size': '.f32' is no kind"),
+        ("extend table size { .f32 16 {1}; }", "test.rule:7:21: table 'size': '.f32' is not in enum kind"),
         ("extend table size in ptx { .b1 1 {1}; }", "table 'size' is of both contracts: leave out 'in ptx'"),
         (
             "table hand (type: kind) -> side { .f16 .left; } extend table hand { .s8 .middle; }",

@@ -22,10 +22,8 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def find(book: Rulebook, name: str) -> Rule | Finding | None:
-    """What has this code, in any case of letters, or this name."""
-    documented = book.documented()
-    by_name = (item for item in documented.values() if item.name == name.lower())
-    return documented.get(name.upper()) or next(by_name, None)
+    """What has this code or name, now or before, in any case of letters."""
+    return book.named(name.upper()) or book.named(name.lower())
 
 
 def nearest(book: Rulebook, name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.records import dataclass
@@ -35,6 +36,15 @@ class Options:
     verify: bool = False
     explain_path: bool = False
     mend: bool = True
+
+    def current(self, book: Rulebook) -> Options:
+        """The same with the codes of rules that are chosen by a name that they had before."""
+
+        def codes(items: tuple[str, ...]) -> tuple[str, ...]:
+            known = ((item, book.by_name.get(item)) for item in items)
+            return tuple(item if rule is None else rule.code for item, rule in known)
+
+        return replace(self, select=codes(self.select), ignore=codes(self.ignore))
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""
@@ -69,12 +79,11 @@ def finish(
     comments: Iterable[tuple[int, str]],
 ) -> tuple[Diagnostic, ...]:
     """Diagnostics that are wanted and not suppressed, in textual order, each once."""
+    options = options.current(book)
     wanted = [d for d in found if options.reports(d.code, d.name)]
-    kept, unused = suppressions.apply(wanted, suppressions.suppressions(source, comments))
-    documented = book.documented()
-    by_name = {item.name: item for item in documented.values()}
+    kept, unused = suppressions.apply(book, wanted, suppressions.suppressions(source, comments))
     for suppression in unused:
-        item = documented.get(suppression.code) or by_name.get(suppression.code)
+        item = book.named(suppression.code)
         if item is not None and not options.reports(item.code, item.name):
             continue
         if item is not None:

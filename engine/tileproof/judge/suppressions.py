@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.rulebase.book import Rulebook
 
 _COMMENT = re.compile(r"//\s*tileproof:\s*ignore\s*\[([^\]\n]*)\]")
 
@@ -42,15 +43,20 @@ def suppressions(source: Source, comments: Iterable[tuple[int, str]]) -> tuple[S
 
 
 def apply(
-    diagnostics: Iterable[Diagnostic], found: tuple[Suppression, ...]
+    book: Rulebook, diagnostics: Iterable[Diagnostic], found: tuple[Suppression, ...]
 ) -> tuple[list[Diagnostic], list[Suppression]]:
     """The diagnostics that stay, and the suppressions that silenced nothing."""
     kept: list[Diagnostic] = []
     used: set[Suppression] = set()
     for diagnostic in diagnostics:
         line = diagnostic.source.position(diagnostic.span.start).line
-        silencing = [s for s in found if line in s.lines and s.code in (diagnostic.code, diagnostic.name)]
+        silencing = [s for s in found if line in s.lines and _names(book, s.code, diagnostic)]
         used.update(silencing)
         if not silencing:
             kept.append(diagnostic)
     return kept, [suppression for suppression in found if suppression not in used]
+
+
+def _names(book: Rulebook, text: str, diagnostic: Diagnostic) -> bool:
+    known = book.named(text)
+    return text == diagnostic.code or (known is not None and known.code == diagnostic.code)

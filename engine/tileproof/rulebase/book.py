@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
@@ -97,6 +97,16 @@ class Rulebook:
         """Everything that has a code, in the order of the codes."""
         everything: dict[str, Rule | Finding] = {**self.findings, **self.rules}
         return dict(sorted(everything.items()))
+
+    @cached_property
+    def by_name(self) -> dict[str, Rule | Finding]:
+        """Everything that has a code, by its name and by the names that it had before."""
+        known = self.documented().values()
+        return {name: item for item in known for name in item.former} | {item.name: item for item in known}
+
+    def named(self, name: str) -> Rule | Finding | None:
+        """What has this code or name, now or before."""
+        return self.findings.get(name) or self.rules.get(name) or self.by_name.get(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -308,6 +308,7 @@ class Rule(Cited):
 
     code: str
     name: str
+    former: tuple[str, ...]  # names that it had before
     schema: str
     contract: str | None
     refines: tuple[str, ...]
@@ -358,6 +359,7 @@ class Finding(Cited):
 
     code: str
     name: str
+    former: tuple[str, ...]  # names that it had before
     severity: Severity
     message: str
     hint: str

@@ -414,6 +414,9 @@ class _FileBuilder(ReferenceBuilder):
     def failing(self, items: list[Any]) -> Part:
         return Part("failing", _unique(items, "fact"))
 
+    def was(self, items: list[Token]) -> Part:
+        return Part("was", tuple(map(str, items)))
+
     def refines(self, items: list[Token]) -> Part:
         return Part("refines", tuple(map(str, items)))
 
@@ -430,6 +433,7 @@ class _FileBuilder(ReferenceBuilder):
             raise SyntaxFault(f"{code} needs an error, warning or note clause with its message", *place.span)
         return {
             "code": str(code),
+            "former": _only("was", parts) or (),
             "severity": message[0],
             "message": message[1],
             "hint": _only("hint", parts) or "",
@@ -439,7 +443,9 @@ class _FileBuilder(ReferenceBuilder):
         }
 
     def rule(self, items: list[Any]) -> Rule:
-        code, name, schema, *parts = items
+        code, name, *rest = items
+        schema = next(item for item in rest if isinstance(item, Token))
+        parts = [item for item in rest if isinstance(item, Part)]
         clauses = self._clauses(code, parts)
         require = _only("require", parts)
         if require is None:
