@@ -20,6 +20,7 @@ if os.environ.get("CI"):
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 EXAMPLES = ROOT / "examples"
+SMALL = 70_000  # bytes of a real file that the plain run reads
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,13 +33,20 @@ def corpus_files(pattern: str = "corpus/*/*.mlir") -> list[Path]:
 
 
 def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
-    """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none."""
+    """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none.
+
+    The plain run takes the smaller files, the sweep all of them.
+    """
     files = corpus_files(pattern)
     if not files:
         return pytest.mark.parametrize(
             "path", [pytest.param(None, marks=pytest.mark.skip(reason="no ../shared beside this checkout"))]
         )
-    return pytest.mark.parametrize("path", files, ids=lambda path: f"{path.parent.name}/{path.name}")
+    return pytest.mark.parametrize(
+        "path",
+        [pytest.param(path, marks=pytest.mark.sweep if path.stat().st_size > SMALL else ()) for path in files],
+        ids=lambda path: f"{path.parent.name}/{path.name}",
+    )
 
 
 def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str):

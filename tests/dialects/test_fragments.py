@@ -139,7 +139,7 @@ SOURCE = 'source "a manual"'
         (SOURCE, "A (4,8):(1,P);", "has no fact 'P'"),
         (SOURCE, "A (4,8):(1,k);", "expected integer"),
         (SOURCE, "A (4,8):(1,4) when M + 1;", "expected truth value"),
-        (SOURCE, "A (4,8):(1,4) when k == .yes;", "'.yes' is not in enum flag"),
+        (SOURCE, "A (4,8):(1,4) when k == .yes;", "expected flag, found '.yes'"),
         (SOURCE, "A (4,8):(1,4/K);", "a divisor must be positive"),
         (SOURCE, "A (4,8):(1,4%2);", "a product or a quotient"),
         (SOURCE, "A (4,8):(1,4,2);", "different profiles"),

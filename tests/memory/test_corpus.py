@@ -49,6 +49,7 @@ needs_corpus = pytest.mark.skipif(not FILES, reason="no ../shared beside this ch
 
 
 @needs_corpus
+@pytest.mark.sweep
 def test_how_many_there_are():
     listed = [one for path in FILES for one in descriptors(BOOK, Source(path.name, path.read_text()), "ptx") or ()]
     assert len(listed) > 100

@@ -469,7 +469,10 @@ def test_metadata_in_tensor_memory_are_where_cutlass_has_them(k: int, bits: int,
         assert coordinate(operand, m, number) == (place % 128, place // 128 // kept)
 
 
-@pytest.mark.parametrize(("shape", "lanes", "bits"), [("32x32b", 32, 32), ("16x128b", 16, 128), ("16x256b", 16, 256)])
+@pytest.mark.parametrize(
+    ("shape", "lanes", "bits"),
+    [("32x32b", 32, 32), ("16x128b", 16, 128), pytest.param("16x256b", 16, 256, marks=pytest.mark.sweep)],
+)
 def test_a_packed_access_takes_the_lower_half_of_every_column(shape: str, lanes: int, bits: int):
     for opcode, modifier in (("ld", "pack"), ("st", "unpack")):
         packed = find(BOOK, f"tcgen05.{opcode}.sync.aligned.{shape}.x2.{modifier}::16b.b32", "ptx", {}).fragments

@@ -16,10 +16,11 @@ BOOK = tileproof.load_rules()
 DECLARATIONS = [item for same in BOOK.instructions.values() for item in same]
 
 
+@pytest.mark.parametrize("size", [12, pytest.param(40, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda d: ".".join((d.name, *(s[1:] for s in d.selectors))))
-def test_spelling_and_lowering_are_inverse(declaration):
+def test_spelling_and_lowering_are_inverse(declaration, size):
     rng = random.Random(declaration.name)
-    pool = Pool(BOOK, declaration, rng, 40)
+    pool = Pool(BOOK, declaration, rng, size)
     assert pool.configurations, "no legal instruction was found"
     spelled = 0
     for facts in [configuration.facts for configuration in pool.configurations]:
@@ -42,4 +43,4 @@ def test_spelling_and_lowering_are_inverse(declaration):
             # Operands of one form cannot show all that others can; what they do show stays.
             again = spell(BOOK, declaration, {**facts, **lowered.values}, lowered.form)
             assert lower(BOOK, again, by_letter(BOOK)).values == lowered.values, text
-    assert spelled > 5
+    assert spelled >= (5 if size == 40 else 1)

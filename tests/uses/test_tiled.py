@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tileproof
-from conftest import corpus_files
+from conftest import SMALL, corpus_files
 from tileproof.base.source import Source
 from tileproof.base.verdict import Proved, Refuted
 from tileproof.checking.file import check_source
@@ -105,8 +105,10 @@ def test_the_threads_of_a_tiled_copy_cover_their_tile_once(thread_values: str, t
     assert isinstance(tiled.copy_covers(copy), Proved if covered else Refuted)
 
 
-def test_every_tiled_atom_of_real_kernels_covers_its_tile():
+@pytest.mark.parametrize("largest", [SMALL, pytest.param(10**9, marks=pytest.mark.sweep)], ids=["small", "all"])
+def test_every_tiled_atom_of_real_kernels_covers_its_tile(largest):
     files = [*corpus_files(), *corpus_files("cute_ir_tests/**/*.mlir")]
+    files = [path for path in files if path.stat().st_size <= largest]
     if not files:
         pytest.skip("no ../shared beside this checkout")
     seen: set[str] = set()
