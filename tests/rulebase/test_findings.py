@@ -117,7 +117,7 @@ def test_a_hint_of_a_hazard_is_that_of_its_earlier_access():
 
 
 WRONG = [
-    ('case here "{bytes}";', "{bytes} is no fact of case 'here': declare it, as in case here (bytes)"),
+    ('case here "{bytes}";', "{bytes} is not a fact of case 'here': declare it, as in case here (bytes)"),
     ('case here (bytes) "none";', "no text of case 'here' uses its fact 'bytes': write {bytes} or delete it"),
     ('case here (a: colour) "{a}";', "no enum is called 'colour'"),
     ('case here (a: plain) "{a}";', "every member of 'plain' needs a spelling, which the message shows"),
@@ -125,7 +125,7 @@ WRONG = [
     ('case here (a: shade) "{hue(a)}";', "{hue(a)}: 'hue' has no row for .dark"),
     ('case here (a: shade) "{tint(a)}";', "{tint(a)}: no table of both contracts is called 'tint'"),
     ('case here "{1 + 2}";', "case 'here': a placeholder is {fact} or {table(fact)}"),
-    ('case here (a) "{a}"; at there "{b}";', "{b} is no fact of case 'here': declare it, as in case here (b)"),
+    ('case here (a) "{a}"; at there "{b}";', "{b} is not a fact of case 'here': declare it, as in case here (b)"),
     ('case here "one"; case here "two";', "case 'here' is declared twice"),
 ]
 AROUND = """\

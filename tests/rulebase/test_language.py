@@ -270,11 +270,11 @@ def test_a_rule_replaces_one_that_its_schema_inherits() -> None:
 
 def test_what_is_not_inherited_cannot_be_replaced() -> None:
     assert faults_of(PARENT, CHILD, WIDER.replace("on wide", "on thing")) == [
-        f"test.rule:6:{len(PARENT + CHILD) + 6}: XX2 replaces 'XX1', which is no rule that 'thing' inherits"
+        f"test.rule:6:{len(PARENT + CHILD) + 6}: XX2 replaces 'XX1', which is not a rule that 'thing' inherits"
     ]
 
 
-ATOMS = 'enum atom { .a "d.one" "d.two"; .b "d.three"; .none "a type that is no atom"; }'
+ATOMS = 'enum atom { .a "d.one" "d.two"; .b "d.three"; .none "a type that is not an atom"; }'
 DECLARED = "atom d.one on thing { N from 0; } "
 
 

@@ -1,7 +1,7 @@
 """Where the two contracts differ: what the reference pages allow and the hardware does not, and the reverse.
 
 For each error rule of one contract Z3 is asked for configurations that it rejects and the other contract accepts. Such
-a region is told by the values that each fact of the rule takes in it, by one witness as near to the schema's legal
+a region is given by the values that each fact of the rule takes in it, by one witness as near to the schema's legal
 instance as a greedy search finds, and by what both sides have to say for themselves.
 """
 

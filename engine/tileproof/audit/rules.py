@@ -1,6 +1,6 @@
 """Checks of the rule base itself: what only examples, a solver or an enumeration can tell.
 
-For every rule, in every contract it stands in:
+For every rule, in each of its contracts:
 
 - it has a source, a passing and a failing example, and they behave as they say;
 - it can hold and it can fail (a rule that cannot fail checks nothing; one that cannot hold forbids its whole schema);
@@ -94,7 +94,7 @@ class _Job:
 
 
 def check_rule(book: Rulebook, code: str, seconds: float) -> Audit:
-    """Check one rule in every contract it stands in."""
+    """Check one rule in each of its contracts."""
     outcome = Audit()
     rule = book.rules[code]
     for contract in (rule.contract,) if rule.contract else CONTRACTS:

@@ -69,7 +69,7 @@ def unfollowed(book: Rulebook) -> Iterator[RuleFault]:
     operations, words = book.enums.get("protocol_operation"), book.enums.get("protocol_word")
     for member, spellings in operations.members.items() if operations is not None else ():
         if operations is None or words is None or operations.places[member].source is operations.place.source:
-            continue  # the operations of rules/ that stand without such a word do nothing asynchronous by themselves
+            continue  # the operations of rules/ without such a word do nothing asynchronous by themselves
         for spelling in spellings:
             if not any(word in spelling for word in words.by_spelling):
                 write = f'`extend enum protocol_word {{ {member} "{spelling}"; }}`'

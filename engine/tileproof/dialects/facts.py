@@ -27,7 +27,7 @@ from tileproof.syntax.layouts import layout as parse_layout
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A configuration and where it stands.
+    """A configuration and its place.
 
     Attributes:
         spelled: facts as the user wrote them.
@@ -77,7 +77,7 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
 
 
 def _named_once(book: Rulebook, atom: Atom, node: Node, offset: int) -> None:
-    """That no parameter stands twice, and that none is a misspelling of one that is not there.
+    """That no parameter is written twice, and that none is a misspelling of one that is not there.
 
     Other names are carried: the dialect has parameters that no rule reads.
     """

@@ -1,9 +1,9 @@
 """The types of values from where they are defined to where they are used.
 
 One walk over a module, in textual order. Each value has the type that its definition declares, or, where the custom
-form leaves that out, the one that is inferred. What neither says stays unknown and is no fault. Where the two disagree,
-or a use writes another type than the definition has, there is a ``Conflict``; the value's type is unknown from there
-on, so that one cause gives one conflict.
+form leaves that out, the one that is inferred. What neither says stays unknown and is not a fault. Where the two
+disagree, or a use writes another type than the definition has, there is a ``TypeConflict``; the value's type is unknown
+from there on, so that one cause gives one conflict.
 """
 
 from __future__ import annotations

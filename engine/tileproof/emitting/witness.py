@@ -231,7 +231,7 @@ def encode(element: str, values: Any) -> Any:
         case ".s8" | ".u8":
             return numbers.astype(np.uint8)
         case ".e4m3":
-            # The exponent of float16 counts from 15 and has 10 bits behind it, that of e4m3 from 7, with 3.
+            # The exponent of float16 counts from 15 and has 10 bits after it, that of e4m3 from 7, with 3.
             wide = numbers.astype(np.float16).view(np.uint16)
             return np.where(numbers == 0, 0, (wide >> 7) - (8 << 3)).astype(np.uint8)
         case ".e5m2":

@@ -671,7 +671,7 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
 
 
 def _role(operation: Operation) -> str:
-    """Which side of a copy, or operand of an MMA, a partition is of; empty for what is no partition."""
+    """Which side of a copy, or operand of an MMA, a partition is of; empty for anything else."""
     if operation.name.startswith("cute.tiled.copy.partition_"):
         return operation.name[-1]
     if operation.name != "cute.tiled.mma.partition":

@@ -2,5 +2,5 @@
 
 ``text`` cuts an instruction into opcode and operands, ``opcode`` gives the facts of an opcode as the ``instruction``
 declarations of the rules say, ``lower`` adds those of the operands, ``module`` finds the instructions of a file with
-what is declared around them, and ``spell`` writes an instruction from facts. What is legal is no business of theirs.
+what is declared around them, and ``spell`` writes an instruction from facts. They do not judge what is legal.
 """

@@ -20,7 +20,7 @@ _DEEPEST = 100
 
 
 class _NoConstant(Exception):
-    """The text is no constant expression."""
+    """The text is not a constant expression."""
 
 
 def constant(text: str) -> int | None:

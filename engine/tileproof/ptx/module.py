@@ -1,6 +1,6 @@
-"""A PTX module: its header, its instructions with their places, and which class each name is of where it stands.
+"""A PTX module: its header, its instructions with their places, and the class of each name in its scope.
 
-Statements are cut, not understood: what is no instruction of a judged family is carried.
+Statements are cut, not understood: an instruction outside the judged families is carried.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Statement:
     """One instruction.
 
     Attributes:
-        registers: the class of a name at this place; what is no register is a symbol.
-        body: the number of the function body that it stands in, in the order of the file.
+        registers: the class of a name at this place; any other name is a symbol.
+        body: the number of its function body, in the order of the file.
     """
 
     start: int
@@ -47,7 +47,7 @@ class Module:
     """What a PTX file holds.
 
     Attributes:
-        version, target: as they stand in the header, with their places; None where they do not.
+        version, target: as written in the header, with their places; None where they do not.
         comments: offsets and texts.
     """
 

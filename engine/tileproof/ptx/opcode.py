@@ -62,7 +62,7 @@ class Opcode:
 
     @cached_property
     def spelled(self) -> dict[str, str]:
-        """Facts as they stand in the opcode; a flag has no spelling of its own."""
+        """Facts as written in the opcode; a flag has no spelling of its own."""
         found = {}
         for clause, modifiers in self.taken:
             if isinstance(clause.origin, PatternOrigin):
@@ -73,7 +73,7 @@ class Opcode:
 
     @property
     def spans(self) -> dict[str, Span]:
-        """Where each fact stands."""
+        """The place of each fact."""
         found = {}
         for clause, modifiers in self.taken:
             for i, fact in enumerate(clause.facts):
@@ -173,7 +173,7 @@ def _first_words(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def ptx_spellings(book: Rulebook, enum: str) -> dict[str, Scalar]:
-    """How the members of an enum stand in PTX: as named, or as those of their spellings that begin with a dot."""
+    """How the members of an enum are spelled in PTX: as named, or as those of their spellings that begin with a dot."""
     spelled: dict[str, Scalar] = {}
     for member, spellings in book.enums[enum].members.items():
         if member == NONE or UNSPELLED in spellings:
@@ -191,7 +191,7 @@ def compiled(origin: PatternOrigin) -> re.Pattern[str]:
 
 @lru_cache(maxsize=4096)
 def _integers(origin: PatternOrigin, modifier: str) -> tuple[int, ...]:
-    """What stands in the holes of a pattern that a modifier matches."""
+    """The texts in the holes of a pattern that a modifier matches."""
     matched = compiled(origin).fullmatch(modifier)
     assert matched is not None, "a clause takes what its pattern matches"
     return tuple(map(int, matched.groups()))
@@ -206,7 +206,7 @@ class _Plan:
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
         repeatable: the modifiers that must be there, and whether they may be there twice.
-        needed: for each clause of an enum with a star what it stands behind: the nearest clause before it that must be
+        needed: for each clause of an enum with a star those that it follows: the nearest clause before it that must be
             there, and the nearest such clause that has a star.
     """
 

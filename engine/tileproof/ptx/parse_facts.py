@@ -250,7 +250,7 @@ class _Reader:
 
 @lru_cache(maxsize=1 << 17)
 def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str, Scalar] | str:
-    """Each operand is read once for each place that it stands in."""
+    """Each operand is read once for each of its places."""
     return reader.read(operand, registers)
 
 

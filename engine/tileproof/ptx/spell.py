@@ -21,7 +21,7 @@ from tileproof.rulebase.declarations import (
 )
 from tileproof.rulebase.expression import Scalar
 
-# A register of each class, as `legal` names them; what is no register stands for itself.
+# A register of each class, as `legal` names them; any other operand is itself.
 _LETTERS = {".b16": "h", ".b32": "r", ".f32": "f", ".b64": "l", ".f64": "d", ".b128": "q", ".pred": "p"}
 _CONSTANTS = {".float32": "0f3f800000", ".float64": "1.5", ".sink": "_"}
 _CONSTANTS |= {".special": "%laneid", ".special64": "%clock64"}

@@ -64,7 +64,7 @@ class Part:
 
     @property
     def repeated(self) -> bool:
-        """Whether a register stands in the tuple twice."""
+        """Whether a register is in the tuple twice."""
         registers = [name for name in self.names if name[0] != "."]
         return len(set(registers)) < len(registers)
 
@@ -85,7 +85,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction and where its pieces stand in the text.
+    """An instruction and the places of its pieces in the text.
 
     Attributes:
         body: the text of the operands, which starts at ``body_start``.
@@ -155,7 +155,7 @@ def _operand(text: str) -> Operand | None:
             text = pair[1]
         part = _part(text, 0)
         if part is not None and "+" in text and not part.offset and not part.registers and part.names[0][0] != ".":
-            part = replace(part, offset=1)  # also what adds 0 is a sum, which is no register to write to
+            part = replace(part, offset=1)  # also what adds 0 is a sum, which cannot be written to
         return _made((part,), address=False) if part is not None else None
     inner, at = text[1:-1], 0
     parts: list[Part] = []
@@ -203,7 +203,7 @@ def _scalar(text: str) -> tuple[str, int | None, int, bool] | None:
         offset = constant(found[3]) if found[3] else 0
         return (found[2], None, offset, bool(found[1])) if offset is not None and not (found[1] and found[3]) else None
     if found := _INTEGER.fullmatch(text):
-        if len(found[2]) > MAX_DIGITS + 1:  # zeros may stand before; ptxas: "Constant overflow"
+        if len(found[2]) > MAX_DIGITS + 1:  # leading zeros are allowed; ptxas: "Constant overflow"
             return None if found[2][0] in "123456789" else (INTEGER, None, 0, False)
         value = integer(found[2])
         return (INTEGER, -value if found[1] == "-" else value, 0, False) if value is not None else None

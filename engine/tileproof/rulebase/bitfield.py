@@ -1,4 +1,4 @@
-"""Packed words and canonical layouts as rule files state them: which value stands in which bits, and what memory a
+"""Packed words and canonical layouts as rule files state them: which value is in which bits, and what memory a
 descriptor describes.
 
 A *word* is a descriptor: a 64-bit description of an operand in shared memory, or the 32-bit description of an MMA. One
@@ -22,7 +22,7 @@ FORM_FACTS = ("T", "m", "k", "LBO", "SBO")
 
 @dataclass(frozen=True, slots=True)
 class BitField:
-    """Bits ``low`` to ``high``, both included, and the integer that stands in them."""
+    """Bits ``low`` to ``high``, both included, and the integer in them."""
 
     name: str
     low: int

@@ -5,7 +5,7 @@ their domains. The text of a rule is read once, into these values, and from ther
 Python function of it, ``evaluate.z3`` a Z3 formula. Neither knows any hardware: the hardware is in rules/.
 
 A rule is silent, not violated, where a fact it reads is unknown or a table it reads has no row: another rule objects
-to such a configuration, or nobody does.
+to such a configuration, or none does.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Table(Cited):
         """Add a row; its first cells are alternatives of the keys.
 
         Raises:
-            ValueError: it has not as many cells as the table, a key is no member of an enum, or there is such a row.
+            ValueError: it has not as many cells as the table, a key is not a member of an enum, or there is such a row.
         """
         keys, columns = len(self.keys), len(self.columns)
         if len(cells) != keys + columns:
@@ -195,7 +195,7 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """Facts taken from modifiers of a PTX opcode, in the order in which these stand there.
+    """Facts taken from modifiers of a PTX opcode, in the order of the opcode.
 
     Attributes:
         origin: an enum whose members are the modifiers; a flag such as ``.satfinite``; or a pattern such as
@@ -214,7 +214,7 @@ class EnumOrigin:
 
     Attributes:
         many: further ones may follow, only the first ones say something.
-        behind: they stand behind those of the nearest clause before that must be there; so do those of ``many``.
+        behind: they follow those of the nearest required clause before; so do those of ``many``.
     """
 
     enum: str
@@ -301,7 +301,7 @@ class Rule(Cited):
         code, name: ``WG101`` and ``wgmma-invalid-n``; the name states the fault.
         contract: ``ptx``, ``tileiras`` or None for both.
         refines: codes; where one of those rules is violated, this rule is silent.
-        replaces: codes of rules on schemas that this rule's schema extends: there this rule stands instead of them.
+        replaces: codes of rules on schemas that this rule's schema extends: there this rule replaces them.
         message, hint: text with ``{expression}`` placeholders.
         why: what goes wrong on the machine where the rule is violated; may be empty.
     """

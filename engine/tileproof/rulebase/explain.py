@@ -10,7 +10,7 @@ from tileproof.rulebase.references import DEVIATION
 
 
 def is_deviation(item: Rule | Finding) -> bool:
-    """Whether a rule tells of a deliberate deviation, such as a hole in ptxas: one of its sources says so."""
+    """Whether a rule states a deliberate deviation, such as a hole in ptxas: one of its sources says so."""
     return any(source.startswith(DEVIATION) for source in item.sources)
 
 
@@ -60,7 +60,7 @@ def as_json(items: Iterable[Rule | Finding]) -> str:
 
 
 def text_of(item: Rule | Finding) -> str:
-    """The rule as it stands in its file, from its first word to its closing brace."""
+    """The rule as written in its file, from its first word to its closing brace."""
     text, at = item.place.source.text, item.place.span.start
     start = max(text.rfind("rule", 0, at), text.rfind("finding", 0, at))
     start = text.rfind("\n", 0, start) + 1

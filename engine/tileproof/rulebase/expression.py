@@ -154,7 +154,7 @@ def facts_of(expression: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in a rule file."""
+    """A place in a rule file."""
 
     source: Source
     span: Span

@@ -64,7 +64,10 @@ def problems(book: Rulebook, finding: Finding) -> Iterator[tuple[Case, str]]:
         for table, fact in (found.groups() for text in texts for found in _PLACEHOLDER.finditer(text)):
             used.add(fact)
             if fact not in case.facts:
-                yield case, f"{{{fact}}} is no fact of case '{case.name}': declare it, as in case {case.name} ({fact})"
+                yield (
+                    case,
+                    f"{{{fact}}} is not a fact of case '{case.name}': declare it, as in case {case.name} ({fact})",
+                )
             elif table is not None and (wrong := _lookup(book, table, case.facts[fact])):
                 yield case, f"{{{table}({fact})}}: {wrong}"
         for fact, enum in case.facts.items():

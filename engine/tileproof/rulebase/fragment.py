@@ -82,7 +82,7 @@ class Row:
 
     Attributes:
         tile: the extents of the coordinate; empty where the operand has those of its role.
-        partial: some coordinates of the tile are nobody's.
+        partial: some coordinates of the tile have no thread.
     """
 
     role: str

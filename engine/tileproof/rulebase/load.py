@@ -213,7 +213,7 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
 
 
 def _inherit(name: str, own: dict[str, Schema], faults: list[RuleFault], below: tuple[str, ...]) -> Schema:
-    """A schema with the facts of those that it extends; what stands in itself wins."""
+    """A schema with the facts of those that it extends; its own declarations win."""
     schema = own[name]
     fields, instance = {}, {}
     for parent in schema.parents:

@@ -214,7 +214,7 @@ class Resolver:
             known = self.book.rules.get(code)
             if known is None or known.schema == rule.schema or known.schema not in self.book.lineage(rule.schema):
                 yield RuleFault(
-                    rule.place, f"{rule.code} replaces '{code}', which is no rule that '{rule.schema}' inherits"
+                    rule.place, f"{rule.code} replaces '{code}', which is not a rule that '{rule.schema}' inherits"
                 )
         contracts = (rule.contract,) if rule.contract else CONTRACTS
         for code in rule.refines:

@@ -1,4 +1,4 @@
-"""Emission as rule files state it: which instruction an atom becomes, and the text that stands around it.
+"""Emission as rule files state it: which instruction an atom becomes, and the text around it.
 
 A *lowering* takes the facts of an atom to those of an instruction. A *template* is the sequence that an instruction is
 part of: fences, commits and waits, memory that it needs. This module has the abstract syntax of both.
@@ -30,8 +30,8 @@ class Line:
     """One line of text with ``{placeholders}``; ``{{`` and ``}}`` are braces.
 
     Attributes:
-        part: ``module`` stands before the entry, ``entry`` among its directives, ``setup`` and ``finish`` around what
-            is emitted in every form (``emit``).
+        part: ``module`` lines are before the entry, ``entry`` among its directives, ``setup`` and ``finish`` around
+            what is emitted in every form (``emit``).
     """
 
     part: str

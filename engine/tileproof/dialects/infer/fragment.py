@@ -183,7 +183,7 @@ def _ordered(shape: tuple[Tuple, ...], stride: tuple[Tuple, ...], first: Integer
 
 
 def _tensor_memory(mma: TiledMma, given: Type, role: str, book: Rulebook) -> Tensor:
-    """A tile over all lanes, the other tiles behind it in the columns. How fewer lanes are packed is not known."""
+    """A tile over all lanes, the other tiles after it in the columns. How fewer lanes are packed is not known."""
     element = _element(mma.atom, role)
     bits, column = element_bits(element), limit(book, "column_bits")
     shape, _ = _parts(given)

@@ -119,7 +119,7 @@ def dynamic_smem_size(call: Call) -> Results:
 
 
 def signless(index: int, value: Scalar) -> None:
-    """Refuse an operand that is no plain integer of 32 or 64 bits."""
+    """Refuse an operand that is not a plain integer of 32 or 64 bits."""
     if value.assumed or value.width not in (32, 64):
         raise LayoutError(
             f"operand #{index} must be 32-bit signless integer or 64-bit signless integer, but got '{value}'"

@@ -67,7 +67,7 @@ def make_smem_desc(call: Call) -> Results:
 
 @infers("atom.make_exec_tma", dialect="cute_nvgpu")
 def make_exec_tma(call: Call) -> Results:
-    """The atom as it runs: how it stands in memory is in its descriptor from now on."""
+    """The atom as it runs: its layout in memory is in its descriptor from now on."""
     atom = operand(call, 0)
     if not isinstance(atom, Atom):
         raise Unknown

@@ -306,7 +306,7 @@ def generic(
 
 
 def span(where: Address) -> tuple[int, int, int]:
-    """Registers: the allocation, the first bit and the one behind the last."""
+    """Registers: the allocation, the first bit and the one after the last."""
     if where.offset is None or where.extent is None:
         return where.memory.serial, 0, 1 << 40
     return where.memory.serial, where.offset, where.offset + where.extent

@@ -65,7 +65,7 @@ def _text(*tokens: Token) -> str:
 
 
 def _offsets(tokens: Sequence[Token]) -> list[int]:
-    """Where in the file each character of adjacent strings stands; of a string with escapes, where it begins."""
+    """The place in the file of each character of adjacent strings; of a string with escapes, where it begins."""
     offsets: list[int] = []
     for token in tokens:
         start, length = start_of(token), len(_text(token))

@@ -156,7 +156,7 @@ _BRACKET = re.compile(r"#[^\n]*|[(){}]")
 
 
 def _balanced(text: str, start: int, end: int) -> Span:
-    """A span of a text, extended to the brackets that close or open what stands in it."""
+    """A span of a text, extended to the brackets that close or open its content."""
     if not text:
         return Span(start, end)
     depth = least = 0
@@ -551,7 +551,7 @@ def declarations(source: Source) -> list[Declaration]:
 
 
 def expression(text: str) -> Expression:
-    """An expression, as it stands in a placeholder.
+    """An expression in a placeholder.
 
     Raises:
         SyntaxFault: the text is not in grammar/rule_expression.lark.
