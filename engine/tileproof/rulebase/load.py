@@ -199,8 +199,9 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
             case Rule() | Finding():
                 shelf = book.rules if isinstance(item, Rule) else book.findings
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]
-                if names.setdefault(item.name, item.code) != item.code:
-                    faults.append(RuleFault(item.place, f"'{item.name}' already names {names[item.name]}"))
+                for name in (item.name, *item.former):
+                    if names.setdefault(name, item.code) != item.code:
+                        faults.append(RuleFault(item.place, f"'{name}' already names {names[name]}"))
     for item in (item for item in declarations if isinstance(item, MoreMembers)):
         faults += extend_enum(book, item)
     for item in (item for item in declarations if isinstance(item, MoreRows)):
