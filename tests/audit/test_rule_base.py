@@ -30,7 +30,7 @@ def test_every_rule_is_shown_as_its_file_has_it():
         assert shown.rstrip().endswith("}")
 
 
-@pytest.mark.sweep
+@pytest.mark.long
 def test_the_contracts_differ_where_the_pages_and_the_hardware_do():
     book = tileproof.load_rules()
     pages_only = "\n".join(as_text(differences(book, "tileiras", "ptx", 20)))

@@ -154,7 +154,7 @@ JUDGED_ONLY = ("umma.sm107", "umma.scaled.sm107")
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param(one.schema, marks=pytest.mark.sweep if one.schema in SLOW else ())
+        pytest.param(one.schema, marks=pytest.mark.long if one.schema in SLOW else ())
         for one in families(BOOK)
         if one.schema not in JUDGED_ONLY
     ],

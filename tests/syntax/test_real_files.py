@@ -63,7 +63,7 @@ def outline_of(module: Module) -> list[Outline]:
     ("pattern", "largest"),
     [
         pytest.param(KERNELS, 60_000, id="kernels"),
-        pytest.param(KERNELS, None, id="all-kernels", marks=pytest.mark.sweep),
+        pytest.param(KERNELS, None, id="all-kernels", marks=pytest.mark.long),
         pytest.param(SNIPPETS, None, id="snippets"),
     ],
 )
