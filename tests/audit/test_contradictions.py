@@ -6,6 +6,7 @@ the region where they differ. The witness of the region is judged by both contra
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,7 +15,6 @@ import tileproof
 from tileproof.audit.contracts import Region, differences
 from tileproof.base.diagnostic import Severity
 from tileproof.evaluate.python import judge_for
-from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Scalar
 
@@ -96,7 +96,7 @@ def regions(schema: str, accepting: str) -> dict[str, Region]:
     """The differences in one schema, by the code of the rejecting rule."""
     lineage = {schema, *BOOK.lineage(schema)}
     part = {name: fields for name, fields in BOOK.schemas.items() if name in lineage}
-    narrowed = Rulebook(**{**vars(BOOK), "schemas": part})
+    narrowed = replace(BOOK, schemas=part)
     found = differences(narrowed, accepting, OTHER[accepting], 60)
     return {region.rule.code: region for region in found if region.schema == schema}
 

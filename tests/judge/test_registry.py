@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -183,10 +184,11 @@ def test_explain_shows_the_contract_of_a_mnemonic_CPY01():
 
 def regions(book: Rulebook, accepting: str, rejecting: str, schemas: set[str]) -> dict[str, Region]:
     part = {name: schema for name, schema in book.schemas.items() if name in schemas}
-    narrowed = Rulebook(**{**vars(book), "schemas": part}) if part else book
+    narrowed = replace(book, schemas=part) if part else book
     return {region.rule.code: region for region in differences(narrowed, accepting, rejecting, 20)}
 
 
+@pytest.mark.sweep
 def test_the_contracts_differ_about_copies_and_thor_as_the_pages_and_the_hardware_do(book: Rulebook):
     """FACTS 5: 16-byte cp.async is always cg; tcgen05.cp out of tensor memory; SM70-89 share one element type."""
     schemas = {"simt_async_copy", "atom", "atom.use", "mma.use", "copy.use", "tma"}

@@ -123,7 +123,7 @@ def test_every_tiled_atom_of_real_kernels_covers_its_tile(largest):
         elif isinstance(known, TiledCopy):
             verdicts[type(tiled.copy_covers(known)).__name__] += 1
     assert verdicts.keys() == {"Proved"}
-    assert verdicts["Proved"] > 150
+    assert verdicts["Proved"] > (20 if largest == SMALL else 150)
 
 
 # ----------------------------------------------------------------------------------------------------- in the IR
