@@ -9,7 +9,7 @@ from tileproof.base.records import dataclass
 from tileproof.checking.instruction import BadRequest, context, legal
 from tileproof.ptx.spell import forms_of, spell
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Example, Instruction, Rule
+from tileproof.rulebase.declarations import HARDWARE, Example, Instruction, Rule
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import atom_type
 
@@ -61,7 +61,7 @@ def _judged(
     for example in examples:
         for text, facts in _atoms(book, rule, example) if atoms else _instructions(book, rule, example):
             for where, newest in _places(book, facts, atoms):
-                verdict = legal(book.under(rule.contract or "ptx"), text, where)
+                verdict = legal(book.under(rule.contract or HARDWARE), text, where)
                 yield verdict.codes, Written(text, _named(where, newest)), verdict.legal
 
 
@@ -96,7 +96,7 @@ def _spelled(book: Rulebook, declaration: Instruction, facts: dict[str, Scalar])
     for form in forms_of(declaration, facts):
         try:
             yield spell(book, declaration, facts, form)
-        except (ValueError, KeyError, AssertionError):
+        except ValueError:
             continue  # a fact that has no spelling in PTX
 
 

@@ -13,7 +13,7 @@ from tileproof.dialects.facts import Facts
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import Example, Finding, Rule
+from tileproof.rulebase.declarations import HARDWARE, Example, Finding, Rule
 from tileproof.rulebase.explain import contract_of
 from tileproof.rulebase.expression import Expression
 from tileproof.rulebase.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER
@@ -36,9 +36,9 @@ def nearest(book: Rulebook, name: str) -> tuple[str, ...]:
 
 def as_text(book: Rulebook, item: Rule | Finding) -> str:
     """The explanation of a rule or finding, for people."""
-    told = _told(book, item)
-    lines = [f"{item.code} {item.name} ({item.severity.value})", "", told["message"]]
-    lines += [f"Hint: {told['hint']}"] if told["hint"] else []
+    content = _content(book, item)
+    lines = [f"{item.code} {item.name} ({item.severity.value})", "", content["message"]]
+    lines += [f"Hint: {content['hint']}"] if content["hint"] else []
     lines += ["", f"Why: {item.why}"] if item.why else []
     if isinstance(item, Rule):
         lines += ["", f"  On {item.schema}, {'contract ' + item.contract if item.contract else 'both contracts'}"]
@@ -46,11 +46,11 @@ def as_text(book: Rulebook, item: Rule | Finding) -> str:
             lines.append(f"  On '{item.schema}' instead of {', '.join(item.replaces)}")
         if item.refines:
             lines.append(f"  Silent where one of {', '.join(item.refines)} reports")
-        lines += [f"  {word.capitalize()}: {told[word]}" for word in ("when", "require") if told[word]]
+        lines += [f"  {word.capitalize()}: {content[word]}" for word in ("when", "require") if content[word]]
         lines.append("")
-        lines += _shown("Wrong", told["wrong"]) + _shown("Right", told["right"])
+        lines += _shown("Wrong", content["wrong"]) + _shown("Right", content["right"])
     lines.append("")
-    for source in told["sources"]:
+    for source in content["sources"]:
         lines += [f"Source: {source['text']}"] + [f"  {source['url']}"] * bool(source["url"])
     lines += ["", f"Silence one line with  // tileproof: ignore[{item.code}] reason"]
     return "\n".join(lines)
@@ -58,7 +58,7 @@ def as_text(book: Rulebook, item: Rule | Finding) -> str:
 
 def as_json(book: Rulebook, item: Rule | Finding) -> str:
     """The explanation as a JSON object: ``when``, ``require`` and the examples are null for findings."""
-    return json.dumps(_told(book, item), indent=2)
+    return json.dumps(_content(book, item), indent=2)
 
 
 def condition(rule: Rule, expression: Expression) -> str:
@@ -67,7 +67,7 @@ def condition(rule: Rule, expression: Expression) -> str:
     return " ".join(_COMMENT.sub("", rule.place.source.text[start:end]).split())
 
 
-def _told(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
+def _content(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
     rule = item if isinstance(item, Rule) else None
     wrong, right = written(book, rule) if rule else (None, None)
     return {
@@ -92,7 +92,7 @@ def _told(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
 def _filled(book: Rulebook, item: Rule | Finding, text: str) -> str:
     """A message or a hint with the values of a failing example; where there are none, with the names of the facts."""
     if isinstance(item, Rule) and text:
-        judge = judge_for(book.under(item.contract or "ptx"), item.schema)
+        judge = judge_for(book.under(item.contract or HARDWARE), item.schema)
         for example in item.failing[:2]:
             values = {**book.schemas[item.schema].instance, **example.facts}
             if shown := render(judge, item, text, Facts(item.schema, values, {}, {}, Span(0, 0))):

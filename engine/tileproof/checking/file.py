@@ -21,6 +21,7 @@ from tileproof.rulebase.findings import state
 
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
     """Check one file, in parts where it is split, and against what it expects where that is verified."""
+    options = options.current(book)
     if is_ptx(source):
         from tileproof.checking.ptx import check_ptx  # noqa: PLC0415  what IR alone does not need
 

@@ -8,11 +8,7 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import (
-    inputs,
-    load_rules,
-    rule_options,
-)
+from tileproof.cli.options import inputs, load_rules, rule_options
 
 
 @click.command()

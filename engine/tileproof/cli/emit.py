@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    inputs,
-    load_rules,
-    rule_options,
-    write,
-)
+from tileproof.cli.options import fail, inputs, load_rules, rule_options, write
 
 if TYPE_CHECKING:
     from tileproof.rulebase.book import Rulebook

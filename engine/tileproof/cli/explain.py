@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    load_rules,
-    rule_options,
-)
+from tileproof.cli.options import fail, load_rules, rule_options
 
 if TYPE_CHECKING:
     from tileproof.rulebase.book import Rulebook

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-)
+from tileproof.cli.options import fail
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

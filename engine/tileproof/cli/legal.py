@@ -7,13 +7,7 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    load_rules,
-    no_garbage_collection,
-    rule_options,
-    write,
-)
+from tileproof.cli.options import fail, load_rules, no_garbage_collection, rule_options, write
 
 
 @click.command()

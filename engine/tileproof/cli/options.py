@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tileproof.rulebase.book import Rulebook
 
 FORMATS = ("text", "json", "sarif", "github")
-
-
 PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
 
 
@@ -48,8 +46,9 @@ def load_rules(
     Args:
         more: rule files, which may be among those of the folders.
     """
+    from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
     from tileproof.cli import config  # noqa: PLC0415
-    from tileproof.rulebase.load import RuleError, default_files, load, rule_file, rule_files  # noqa: PLC0415
+    from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files  # noqa: PLC0415
 
     files = default_files()
     try:
@@ -61,10 +60,6 @@ def load_rules(
             if source_name(path, files) is None:
                 files += (rule_file(path),)
         with no_garbage_collection():
-            if files == default_files():
-                return load(files), files  # what they lack in Python, `rules check` and the tests tell
-            from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-
             return load_implemented(files), files
     except RuleError as error:
         for fault in error.faults:

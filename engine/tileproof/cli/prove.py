@@ -9,11 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    load_rules,
-    rule_options,
-)
+from tileproof.cli.options import fail, load_rules, rule_options
 
 
 @click.group()

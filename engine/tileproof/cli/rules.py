@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tileproof.cli.explain import find
-from tileproof.cli.options import (
-    fail,
-    load_rules,
-    progress,
-    rule_options,
-    source_name,
-)
+from tileproof.cli.options import fail, load_rules, progress, rule_options, source_name
 
 if TYPE_CHECKING:
     from tileproof.base.source import Source

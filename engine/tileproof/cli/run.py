@@ -7,12 +7,7 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import (
-    FORMATS,
-    fail,
-    load_rules,
-    write,
-)
+from tileproof.cli.options import FORMATS, fail, load_rules, write
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    inputs,
-    load_rules,
-    no_garbage_collection,
-    progress,
-    rule_options,
-)
+from tileproof.cli.options import fail, inputs, load_rules, no_garbage_collection, progress, rule_options
 
 
 @click.command()

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import (
-    fail,
-    listed,
-    load_rules,
-    rule_options,
-)
+from tileproof.cli.options import fail, listed, load_rules, rule_options
 
 
 class _ConfigurationsByDefault(click.Group):

@@ -38,7 +38,7 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
     Raises:
         ValueError: columns of different lengths, a fact that the schema lacks, or a value that is none of its domain.
     """
-    schema = judge.book.schemas[judge.schema]
+    schema = judge.ruleset.book.schemas[judge.schema]
     coded = {}
     rows = -1
     for name, values in columns.items():
@@ -47,7 +47,7 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
         column = _column(values)
         for value in column.values:
             if isinstance(value, int) is not isinstance(schema.fields[name], Bounded) or (
-                isinstance(value, str) and value not in judge.book.domain(judge.schema, name)
+                isinstance(value, str) and value not in judge.ruleset.book.domain(judge.schema, name)
             ):
                 raise ValueError(f"{value!r} is not a value of '{name}'")
         if rows not in (-1, len(column.codes)):

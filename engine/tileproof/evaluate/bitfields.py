@@ -6,7 +6,7 @@ what was packed gives the facts back, for all facts that the rules of the schema
 >>> from tileproof import load_rules
 >>> book = load_rules()
 >>> facts = {"address": 0, "lbo": 16, "sbo": 1024, "base_offset": 0, "swizzle": ".b128"}
->>> hex(pack(book, "ptx", "wgmma.descriptor", facts))
+>>> hex(pack(book.under("ptx"), "wgmma.descriptor", facts))
 '0x4000004000010000'
 """
 

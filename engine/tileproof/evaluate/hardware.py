@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Arithmetic, Number
 
 
@@ -38,9 +39,9 @@ class Field:
 
 
 @lru_cache(maxsize=256)
-def field(book: Rulebook, word: str, name: str, contract: str = "ptx") -> Field:
-    """A field of a packed word that is declared once in a contract."""
-    (declared,) = book.words[word, contract]
+def field(book: Rulebook, word: str, name: str) -> Field:
+    """A field of a packed word of the hardware, which is declared once."""
+    (declared,) = book.words[word, HARDWARE]
     one = next(one for one in declared.fields if one.name == name)
     match one.value:
         case Arithmetic("/", _, Number(unit)):

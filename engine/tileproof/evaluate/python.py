@@ -35,8 +35,6 @@ Facts = Mapping[str, Scalar]
 class _Compiler:
     def __init__(self, ruleset: Ruleset) -> None:
         self.ruleset = ruleset
-        self.book = ruleset.book
-        self.contract = ruleset.contract
         self.names: dict[str, object] = {}
 
     def source(self, expression: Expression) -> str:
@@ -66,7 +64,7 @@ class _Compiler:
                 return "(" + f" {operator} ".join(map(self.source, operands)) + ")"
 
     def lookup(self, lookup: Lookup) -> str:
-        table = self.book.tables[lookup.table, self.contract]
+        table = self.ruleset.book.tables[lookup.table, self.ruleset.contract]
         column = table.column(lookup.column)
         assert column is not None, "checked when the rulebook was loaded"
         keyed = {key if len(key) > 1 else key[0]: row[column] for key, row in table.rows.items()}
@@ -137,8 +135,6 @@ class Judge:
 
     def __init__(self, ruleset: Ruleset, schema: str, inherited: bool = False) -> None:
         self.ruleset = ruleset
-        self.book = ruleset.book
-        self.contract = ruleset.contract
         self.schema = schema
         self.rules = ruleset.rules_on(schema, inherited)
         self._scan = scan_of(ruleset, self.rules)
@@ -163,7 +159,7 @@ class Judge:
         that asks, to say how to satisfy it, counts whatever its severity.
         """
         lawful = self._lawful(facts, fact, asking)
-        return tuple(value for value in self.book.domain(self.schema, fact) if lawful(value))
+        return tuple(value for value in self.ruleset.book.domain(self.schema, fact) if lawful(value))
 
     def _lawful(self, facts: Facts, fact: str, asking: Rule | None) -> Callable[[Scalar], bool]:
         counts = [check for check in self.checks if check.rule.severity is Severity.ERROR or check.rule is asking]
@@ -178,7 +174,7 @@ class Judge:
 
     def nearest(self, facts: Facts, fact: str, asking: Rule | None = None) -> tuple[Scalar, ...]:
         """The legal values of a fact nearest to its present one: by distance for integers, by order for enums."""
-        domain, present = self.book.domain(self.schema, fact), facts[fact]
+        domain, present = self.ruleset.book.domain(self.schema, fact), facts[fact]
         lawful = self._lawful(facts, fact, asking)
         if isinstance(domain, range):
             # An integer beyond its domain is farther from every legal value than the domain is long.

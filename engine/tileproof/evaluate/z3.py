@@ -67,15 +67,13 @@ class Encoder:
 
     def __init__(self, ruleset: Ruleset, schema: str) -> None:
         self.ruleset = ruleset
-        self.book = ruleset.book
-        self.contract = ruleset.contract
         self.schema = ruleset.book.schemas[schema]
         self.variables = {name: z3.Int(name) for name in self.schema.fields}
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each name that is a member of an enum."""
-        names = dict.fromkeys(name for enum in self.book.enums.values() for name in enum.members)
+        names = dict.fromkeys(name for enum in self.ruleset.book.enums.values() for name in enum.members)
         return {name: number for number, name in enumerate(names)}
 
     def number(self, value: Scalar) -> int:
@@ -89,7 +87,7 @@ class Encoder:
             case Bounded(first, last):
                 return z3.And(variable >= first, variable <= last)
             case _:
-                values = self.book.domain(self.schema.name, name)
+                values = self.ruleset.book.domain(self.schema.name, name)
                 return z3.Or([variable == self.number(value) for value in values])
 
     def domains(self) -> list[Formula]:
@@ -198,7 +196,7 @@ class Encoder:
 
     def rows(self, lookup: Lookup) -> tuple[list[tuple[Formula, Value]], Formula]:
         """For each row, that its keys match, and the cell that is looked up; and that the keys are defined."""
-        table = self.book.tables[lookup.table, self.contract]
+        table = self.ruleset.book.tables[lookup.table, self.ruleset.contract]
         column = table.column(lookup.column)
         assert column is not None, "checked when the rulebook was loaded"
         arguments = [self.term(argument) for argument in lookup.arguments]
@@ -249,6 +247,6 @@ def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:
         if isinstance(encoder.schema.fields[name], Bounded):
             found[name] = number
         else:
-            domain = encoder.book.domain(encoder.schema.name, name)
+            domain = encoder.ruleset.book.domain(encoder.schema.name, name)
             found[name] = next(value for value in domain if encoder.number(value) == number)
     return found

@@ -41,7 +41,7 @@ def _pieces(judge: Judge, rule: Rule, text: str) -> tuple[str | Filler, ...]:
 
 def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
     """A function that shows the value of a placeholder, as the user spelled it where it is a fact."""
-    scope = Scope(judge.book, judge.book.schemas[judge.schema], judge.contract)
+    scope = Scope(judge.ruleset.book, judge.ruleset.book.schemas[judge.schema], judge.ruleset.contract)
     if isinstance(expression, Lookup) and expression.table in MESSAGE_FUNCTIONS:
         (fact,) = expression.arguments
         assert isinstance(fact, Fact), "checked when the rulebook was loaded"
@@ -74,7 +74,7 @@ def version_text(number: object) -> str:
 
 def _spell(judge: Judge, kind: Kind, value: Scalar) -> str:
     name = kind.enums[0] if isinstance(kind, OneOf) else kind
-    enum = judge.book.enums.get(name) if isinstance(name, str) else None
+    enum = judge.ruleset.book.enums.get(name) if isinstance(name, str) else None
     spellings = enum.members.get(str(value)) if enum else None
     if spellings:
         return spellings[0]

@@ -79,7 +79,6 @@ def finish(
     comments: Iterable[tuple[int, str]],
 ) -> tuple[Diagnostic, ...]:
     """Diagnostics that are wanted and not suppressed, in textual order, each once."""
-    options = options.current(book)
     wanted = [d for d in found if options.reports(d.code, d.name)]
     kept, unused = suppressions.apply(book, wanted, suppressions.suppressions(source, comments))
     for suppression in unused:

@@ -298,7 +298,7 @@ def _matrices(book: Rulebook, text: str, bits: int | None) -> prove.Matrices:
 def _page(book: Rulebook, atom: str, facts: Mapping[str, Scalar | str], role: str, true: Found) -> Verdict:
     """What MMA Atoms SM70-SM120 says of the operand, against the hardware."""
     try:
-        page = find(book, atom, "tileiras", facts)
+        page = find(book, atom, PAGES, facts)
     except BadQuestion:
         return Unknown(f"'MMA Atoms SM70-SM120' has no operand table for '{atom}'")
     return prove.differs(page.fragments, role, true.fragments.operands[role])
@@ -310,7 +310,7 @@ def _arm(book: Rulebook, atom: str) -> dict[str, Known]:
     values = opcode.values
 
     def cell(table: str, key: Scalar | None, column: str) -> Scalar | None:
-        held = book.tables[table, "tileiras"]
+        held = book.tables[table, PAGES]
         row, place = held.rows.get((key,)), held.column(column)  # type: ignore[arg-type]
         return row[place] if row is not None and place is not None else None  # type: ignore[return-value]
 
@@ -324,7 +324,7 @@ def _arm(book: Rulebook, atom: str) -> dict[str, Known]:
     declaration = opcode.declaration
     if declaration is None or "mma.plain.instruction" not in book.lineage(declaration.schema) or None in key:
         return {}
-    for (arm,), row in book.tables["synthesizer", "tileiras"].rows.items():
+    for (arm,), row in book.tables["synthesizer", PAGES].rows.items():
         if row[: len(key)] == key:
             slots, elements = row[len(key)], row[len(key) + 1]
             return {"arm": str(arm)[1:], "slot_count": int(slots), "arm_elements": int(elements)}  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """From an atom's facts to the PTX instruction that does it, operands and all.
 
 The ``lowering`` declarations say what the facts give. What they leave open (the class of a register, a collector, a
-mask) is chosen by ``search``: the first legal choice, the values of the schema's legal instance before others.
+mask) is chosen by ``evaluate.enumerate``: the first legal choice, the values of the schema's legal instance before
+others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An instruction's text from its facts: the inverse of ``lower``.
+"""An instruction's text from its facts: the inverse of ``parse_facts``.
 
 ``lower(book, spell(...))`` gives the facts back, which a test shows for every declaration.
 """

@@ -36,17 +36,16 @@ def extend_table(book: Rulebook, more: MoreRows) -> Iterator[RuleFault]:
     if not tables:
         where = f" in contract {more.contract}" if more.contract else ""
         yield RuleFault(more.place, f"no table is called '{more.table}'{where}")
-    for old in tables:
-        table = replace(old, rows=dict(old.rows), places=dict(old.places))
-        book.tables.update({key: table for key, known in book.tables.items() if known is old})
+    for table in tables:
         if more.contract is not None and table.contract is None:
             yield RuleFault(more.place, f"table '{more.table}' is of both contracts: leave out 'in {more.contract}'")
             continue
+        # Declarations are shared by all rulebooks of this process: a table grows as a copy.
         citations = (*table.citations, *more.citations)
         grown = replace(table, rows=dict(table.rows), places=dict(table.places), citations=citations)
         for place, cells in more.cells:
             for column, cell in zip(table.columns, cells[len(table.keys) :], strict=False):
-                if (strange := _strange(book, table, column, cell)) is not None:
+                if (strange := _strange(book, grown, column, cell)) is not None:
                     yield RuleFault(place, strange)
             try:
                 grown.add(cells, place)
@@ -54,8 +53,7 @@ def extend_table(book: Rulebook, more: MoreRows) -> Iterator[RuleFault]:
                 yield RuleFault(
                     place, f"{fault}: {'  '.join((*(f'<{name}>' for name, _ in table.keys), *table.columns))}"
                 )
-        for key in [key for key, kept in book.tables.items() if kept is table]:
-            book.tables[key] = grown
+        book.tables.update({key: grown for key, known in book.tables.items() if known is table})
 
 
 def _strange(book: Rulebook, table: Table, column: str, cell: tuple[str, ...] | Value) -> str | None:

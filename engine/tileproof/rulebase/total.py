@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS, Table
 from tileproof.rulebase.expression import (
+    Arithmetic,
     Comparison,
     Connective,
     Expression,
@@ -25,6 +28,10 @@ from tileproof.rulebase.expression import (
 from tileproof.rulebase.fault import RuleFault
 
 _NAMED = 8  # missing rows that a message lists
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **{"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge},
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "%": operator.mod},
+}
 
 
 def missing_rows(book: Rulebook) -> Iterator[RuleFault]:
@@ -89,15 +96,12 @@ def _value(ruleset: Ruleset, expression: Expression, facts: dict[str, str]) -> V
         case Lookup(name, arguments, column):
             table = ruleset.table(name)
             return table.rows[tuple(str(value(one)) for one in arguments)][table.column(column) or 0]
-        case Comparison("==", left, right):
-            return value(left) == value(right)
-        case Comparison("!=", left, right):
-            return value(left) != value(right)
+        case Arithmetic(symbol, left, right) | Comparison(symbol, left, right):
+            found: Value | bool = _OPERATORS[symbol](value(left), value(right))
+            return found
         case Membership(item, collection):
             return value(item) in value(collection)  # type: ignore[operator]
         case Not(operand):
             return not value(operand)
-        case Connective(operator, operands):
-            return (all if operator == "and" else any)(map(value, operands))
-        case _:
-            raise KeyError(str(expression))
+        case Connective(symbol, operands):
+            return (all if symbol == "and" else any)(map(value, operands))

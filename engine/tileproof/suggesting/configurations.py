@@ -1,8 +1,8 @@
 """Legal MMA configurations for a partial description, the best first.
 
 A *family* is a schema with the facts M, N and K: what an atom of the IR and the PTX instruction of the same operation
-have in common. Its legal configurations are found by ``search``; one counts only if the whole instruction, operands and
-all, has a legal form on the target (contract tileiras: or if the target has the atom).
+have in common. Its legal configurations are found by ``evaluate.enumerate``; one counts only if the whole instruction,
+operands and all, has a legal form on the target (contract tileiras: or if the target has the atom).
 
 Ranking: what multiplies a dense A before what needs a 2:4 sparse one; fewest instructions for the tile (where warps
 share it, of each of them); then fewest bytes of A and B that these read; then the configuration nearest to the legal
