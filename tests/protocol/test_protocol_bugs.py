@@ -70,7 +70,7 @@ def test_repaired_twin_is_clean(bug):
         assert tileproof.check(twin.text).diagnostics == ()
         module = scan(twin).module
         outcomes = list(verify(BOOK, module.operations, module.aliases))
-        assert [outcome.unfollowed for outcome in outcomes] == [None]
+        assert [outcome.doubts for outcome in outcomes] == [()]
 
 
 @pytest.mark.parametrize("bug", CAUSES)

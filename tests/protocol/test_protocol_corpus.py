@@ -64,7 +64,7 @@ def found(name: str, text: str) -> tuple[set[str], bool]:
     module = scan(Source(name, text)).module
     outcomes = list(verify(BOOK, module.operations, module.aliases))
     codes = {fault.code for outcome in outcomes for fault in outcome.faults}
-    return codes, all(outcome.unfollowed is None for outcome in outcomes)
+    return codes, not any(outcome.doubts for outcome in outcomes)
 
 
 @corpus()

@@ -399,9 +399,8 @@ class _Check:
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
                 places += [Related(step.operation.name_span, str(step)) for step in fault.path]
                 self.diagnostics.append(replace(found, related=tuple(places)))
-            if outcome.unfollowed is not None:
-                left = outcome.unfollowed
-                self.find(left.operation.name_span, Stated(left.code, left.message, left.hint))
+            for doubt in outcome.doubts:
+                self.find(doubt.operation.name_span, Stated("PR190", doubt.message, doubt.hint))
 
     def judge_four_ops(self) -> None:
         """The operations around ``nvvm.wgmma.mma_async``, as the reference pages require them."""

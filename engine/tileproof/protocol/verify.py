@@ -11,15 +11,16 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
-from tileproof.evaluate import hardware
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
-from tileproof.protocol.actions import ACTIONS, Action, barrier_name, limit, threads_missing
+from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.launch import launch
 from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import Step, effects, words
+from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
@@ -43,13 +44,29 @@ class Outcome:
     """What is known of one kernel.
 
     Attributes:
-        unfollowed: where the machine had to stop, and why.
+        doubts: what was not verified, and why: cases of finding PR190.
+        steps: the operations that take part in its protocol.
+        executed: those of them that were executed in some run, by ``id``.
+        trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
+            all numbers of them.
     """
 
     kernel: Operation
     faults: tuple[ProtocolFault, ...]
-    unfollowed: ProtocolFault | None
-    steps: int
+    doubts: tuple[Doubt, ...]
+    steps: tuple[Operation, ...] = ()
+    executed: frozenset[int] = frozenset()
+    trip_counts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something that is not verified: a case of finding PR190, where, and its words."""
+
+    case: str
+    operation: Operation
+    message: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +75,7 @@ class Run:
 
     machine: Machine
     faults: tuple[ProtocolFault, ...]
-    stopped: ProtocolFault | None
+    stopped: Doubt | None
 
     @property
     def clean(self) -> bool:
@@ -187,26 +204,43 @@ def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
     """
     first, faults = found.machine, found.faults
     if found.stopped is not None and first.coverage.complete:
-        return Outcome(kernel, faults, found.stopped, first.steps)
+        return _told(kernel, found, faults, found.stopped)
     doubtful = [
         fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _DEADLOCKS)
     ]
     if first.coverage.complete and (not faults or len(doubtful) < len(faults)):
-        return Outcome(kernel, faults, None, first.steps)
+        return _told(kernel, found, faults)
     certain = []
     for other in others:
         further = other.machine.coverage.executed >= first.coverage.executed and other.machine.steps >= first.steps
         if other.stopped is None and not other.faults and (further or not first.coverage.complete):
-            return Outcome(kernel, (), None, other.machine.steps)
+            return _told(kernel, other)
         counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
         if counted and _waiting_places(first) <= _waiting_places(other.machine):
-            return Outcome(kernel, faults, None, first.steps)  # more iterations do not get it further
+            return _told(kernel, found, faults)  # more iterations do not get it further
         certain.append(other.certain)
     if certain and all(certain):
-        return Outcome(kernel, faults, None, first.steps)  # it deadlocks as well where no loop was left by guess
+        return _told(kernel, found, faults)  # it deadlocks as well where no loop was left by guess
     if first.coverage.complete and all(fault.code in _DEADLOCKS for fault in faults) and _awaits_missing_turn(first):
-        return Outcome(kernel, (), _unfollowed(first, faults[0].operation, "loop_turns"), first.steps)
-    return Outcome(kernel, faults, found.stopped, first.steps)
+        return _told(kernel, found, (), _unfollowed(first, faults[0].operation, "loop_turns"))
+    return _told(kernel, found, faults, found.stopped)
+
+
+def _told(kernel: Operation, found: Run, faults: tuple[ProtocolFault, ...] = (), doubt: Doubt | None = None) -> Outcome:
+    """The outcome of a kernel that one run decides."""
+    steps = tuple(steps_of(found.machine.program))
+    executed = found.machine.coverage.executed
+    reached = frozenset(id(one) for one in steps if id(one) in executed)
+    return Outcome(kernel, faults, () if doubt is None else (doubt,), steps, reached)
+
+
+def steps_of(program: Program) -> Iterator[Operation]:
+    """The operations of a program that take part in the protocol, in textual order, each once."""
+    seen = set()
+    for one in program.code:
+        if one.effect is not None and not one.effect.pure and id(one.operation) not in seen:
+            seen.add(id(one.operation))
+            yield one.operation
 
 
 def _waiting_places(machine: Machine) -> set[tuple[int, int, int, int]]:
@@ -262,10 +296,10 @@ def _run(machine: Machine) -> Run:
     return Run(machine, tuple(_each_once(machine.faults)), stopped)
 
 
-def _unfollowed(machine: Machine, operation: Operation, case: str) -> ProtocolFault:
-    """The finding that a kernel is not followed beyond an operation."""
+def _unfollowed(machine: Machine, operation: Operation, case: str) -> Doubt:
+    """A kernel is not followed beyond an operation."""
     said = state(machine.book, "PR190", case)
-    return ProtocolFault(said.code, operation, said.message, said.hint)
+    return Doubt(case, operation, said.message, said.hint)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -308,117 +342,6 @@ def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
     ]
     yield from device or found
-
-
-_DIMENSIONS = re.compile(r"\d+")
-
-
-def launch(book: Rulebook, kernel: Operation, inside: Sequence[Operation]) -> Shape:
-    """The launch configuration: what the kernel declares, one warpgroup by default.
-
-    Args:
-        inside: the operations of the kernel, whose allocations give the depth of the deepest ring.
-    """
-    block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
-    cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
-    facts = kernel.attribute("cutlass_launch_facts")
-    text = facts.text if facts is not None else words(kernel)
-    if (found := re.search(r"cluster_dim\s*=\s*array<i64:\s*([^>]*)>", text)) is not None:
-        numbers = [int(n) for n in _DIMENSIONS.findall(found[1])]
-        if len(numbers) == 3:
-            cluster = (numbers[0], numbers[1], numbers[2])
-    depth = 2
-    for operation in inside:
-        fields = operation.attribute("smem.struct_fields")
-        if fields is not None:
-            for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
-                depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
-    turns = 2 * depth + 3
-    return Shape(block, cluster, turns, Extents(turns, turns), hardware.limit(book, "warp_threads"))
-
-
-def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
-    attribute = kernel.attribute(name)
-    if attribute is None:
-        return default
-    numbers = [int(n) for n in _DIMENSIONS.findall(attribute.text.partition(":")[2])]
-    return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 and all(numbers) else default
-
-
-def deadlocks(machine: Machine) -> None:
-    """Report why the remaining thread sets deadlock: the first cause that explains it."""
-    waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
-    if not waiting:
-        return
-    code = machine.program.code
-    held = [
-        (
-            code[thread_set.place].operation,
-            machine.barriers[thread_set.blocked.key],
-            barrier_name(machine, thread_set.blocked.key),
-        )
-        for thread_set in waiting
-        if isinstance(thread_set.blocked, OnMbarrier)
-    ]
-    for operation, barrier, name in held:
-        if barrier.bytes != 0 and barrier.pending == 0:
-            at = barrier.expecting or barrier.copying or operation
-            wait = (("wait", operation),)
-            machine.report(
-                "PR124", "here", at, at=wait, barrier=name, expected=barrier.expected, delivered=barrier.copied
-            )
-            return
-    for operation, barrier, name in held:
-        came = barrier.count - barrier.pending
-        if came:
-            init = (("init", barrier.operation),)
-            machine.report("PR125", "here", operation, at=init, barrier=name, count=barrier.count, arrivals=came)
-            return
-    if isinstance(waiting[0].blocked, OnMbarrier):
-        operation, barrier, name = held[0]
-        init = (("init", barrier.operation),)
-        machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
-    else:
-        threads_missing(machine, waiting[0])
-
-
-def leaked(machine: Machine) -> None:
-    """Report tensor memory that is not freed."""
-    if any(thread_set.blocked for thread_set in machine.thread_sets):
-        return
-    for held in machine.tensor.allocated.values():
-        for _, columns, operation in held:
-            machine.report("PR157", "here", operation, columns=columns)
-
-
-def incomplete_phases(machine: Machine) -> None:
-    """Report phases of mbarriers with some of their arrivals; no thread waits for them, or it would deadlock.
-
-    Not where only data decide trip counts: there roles may have run different numbers of iterations.
-    """
-    if (
-        machine.coverage.unknown
-        or machine.coverage.skipped
-        or machine.coverage.passed_by
-        or any(thread_set.blocked for thread_set in machine.thread_sets)
-    ):
-        return
-    for key, barrier in sorted(machine.barriers.items()):
-        came = barrier.count - barrier.pending
-        if came and barrier.arriving is not None:
-            init = (("init", barrier.operation),)
-            name = barrier_name(machine, key)
-            machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
-
-
-def register_budget(machine: Machine) -> None:
-    """Report a register budget that a CTA does not have: the sum of the last request of each warp."""
-    held = limit(machine, "cta_registers")
-    mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
-    wanted = sum(machine.shape.warp * count for count, _ in mine.values())
-    if wanted > held:
-        most, operation = max(mine.values(), key=lambda asked: asked[0])
-        machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)
 
 
 def _each_once(faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:

@@ -3,8 +3,8 @@ descriptor describes.
 
 A *word* is a descriptor: a 64-bit description of an operand in shared memory, or the 32-bit description of an MMA. One
 declaration serves the constructor, the decoder, the printer and the proofs (``evaluate.bitfields``). A *form* is a
-layout of shared memory that the tensor core reads by itself, with two strides, LBO and SBO, that the descriptor gives it
-(``descriptors.canonical``). This module has the abstract syntax of both declarations.
+layout of shared memory that the tensor core reads by itself, with two strides, LBO and SBO, that the descriptor gives
+it (``descriptors.canonical``). This module has the abstract syntax of both declarations.
 """
 
 from __future__ import annotations

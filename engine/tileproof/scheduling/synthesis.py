@@ -173,8 +173,7 @@ class Scheduler:
         faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
-            if outcome.unfollowed is not None:
-                left = outcome.unfollowed
+            for left in outcome.doubts:
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
@@ -198,7 +197,7 @@ class Scheduler:
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
-        return outcome.unfollowed is None and Severity.ERROR not in severities
+        return not outcome.doubts and Severity.ERROR not in severities
 
     def best(self, plan: Plan) -> Plan:
         """The fewest operations, with the waits that leave the most groups in flight.

@@ -38,11 +38,12 @@ def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
     """What the verifier still finds in the new text, a line each, with the places of the new text."""
     source = scheduled.source
     for outcome in scheduled.outcomes:
-        left = () if outcome.unfollowed is None else (outcome.unfollowed,)
-        for fault in (*outcome.faults, *left):
-            line, column = source.position(fault.operation.name_span.start)
-            severity = book.findings[fault.code].severity.value
-            yield f"{source.name}:{line}:{column}: {severity}[{fault.code}]: {fault.message}"
+        found = [(fault.code, fault.operation, fault.message) for fault in outcome.faults]
+        found += [("PR190", doubt.operation, doubt.message) for doubt in outcome.doubts]
+        for code, operation, message in found:
+            line, column = source.position(operation.name_span.start)
+            severity = book.findings[code].severity.value
+            yield f"{source.name}:{line}:{column}: {severity}[{code}]: {message}"
 
 
 __all__ = ["NotScheduled", "remaining", "schedule"]

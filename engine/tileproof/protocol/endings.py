@@ -1,0 +1,83 @@
+"""What is wrong when a run has ended: threads that wait for ever, incomplete phases, memory that is not freed."""
+
+from __future__ import annotations
+
+from tileproof.protocol.actions import barrier_name, limit, threads_missing
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.warps import OnMbarrier
+
+
+def deadlocks(machine: Machine) -> None:
+    """Report why the remaining thread sets deadlock: the first cause that explains it."""
+    waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
+    if not waiting:
+        return
+    code = machine.program.code
+    held = [
+        (
+            code[thread_set.place].operation,
+            machine.barriers[thread_set.blocked.key],
+            barrier_name(machine, thread_set.blocked.key),
+        )
+        for thread_set in waiting
+        if isinstance(thread_set.blocked, OnMbarrier)
+    ]
+    for operation, barrier, name in held:
+        if barrier.bytes != 0 and barrier.pending == 0:
+            at = barrier.expecting or barrier.copying or operation
+            wait = (("wait", operation),)
+            machine.report(
+                "PR124", "here", at, at=wait, barrier=name, expected=barrier.expected, delivered=barrier.copied
+            )
+            return
+    for operation, barrier, name in held:
+        came = barrier.count - barrier.pending
+        if came:
+            init = (("init", barrier.operation),)
+            machine.report("PR125", "here", operation, at=init, barrier=name, count=barrier.count, arrivals=came)
+            return
+    if isinstance(waiting[0].blocked, OnMbarrier):
+        operation, barrier, name = held[0]
+        init = (("init", barrier.operation),)
+        machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
+    else:
+        threads_missing(machine, waiting[0])
+
+
+def leaked(machine: Machine) -> None:
+    """Report tensor memory that is not freed."""
+    if any(thread_set.blocked for thread_set in machine.thread_sets):
+        return
+    for held in machine.tensor.allocated.values():
+        for _, columns, operation in held:
+            machine.report("PR157", "here", operation, columns=columns)
+
+
+def incomplete_phases(machine: Machine) -> None:
+    """Report phases of mbarriers with some of their arrivals; no thread waits for them, or it would deadlock.
+
+    Not where only data decide trip counts: there roles may have run different numbers of iterations.
+    """
+    if (
+        machine.coverage.unknown
+        or machine.coverage.skipped
+        or machine.coverage.passed_by
+        or any(thread_set.blocked for thread_set in machine.thread_sets)
+    ):
+        return
+    for key, barrier in sorted(machine.barriers.items()):
+        came = barrier.count - barrier.pending
+        if came and barrier.arriving is not None:
+            init = (("init", barrier.operation),)
+            name = barrier_name(machine, key)
+            machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
+
+
+def register_budget(machine: Machine) -> None:
+    """Report a register budget that a CTA does not have: the sum of the last request of each warp."""
+    held = limit(machine, "cta_registers")
+    mine = {warp: asked for (cta, warp), asked in sorted(machine.budgets.items(), key=lambda one: one[0]) if cta == 0}
+    wanted = sum(machine.shape.warp * count for count, _ in mine.values())
+    if wanted > held:
+        most, operation = max(mine.values(), key=lambda asked: asked[0])
+        machine.report("PR160", "here", operation, wanted=wanted, most=most, registers=held)
