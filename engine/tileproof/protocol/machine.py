@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from tileproof.base.records import dataclass
@@ -23,7 +23,7 @@ from tileproof.protocol.state import (
     TensorMemory,
 )
 from tileproof.protocol.trace import TraceStep, path_to
-from tileproof.protocol.values import Address, Allocation, Lanes, Value
+from tileproof.protocol.values import Address, Allocation, Lanes, Supposed, Value, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -69,6 +69,8 @@ class Machine:
             then by their place.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
         history: what was done, in order, where the path to a finding is wanted.
+        forced: which way to go at branches and loops, by place, whatever is supposed there.
+        agreed: the same by the term of the condition: what two thread sets compute alike they decide alike.
     """
 
     program: Program
@@ -92,6 +94,8 @@ class Machine:
     now: int = 0
     steps: int = 0
     tiles: int = 3
+    forced: Mapping[int, bool] = field(default_factory=dict)
+    agreed: Mapping[int, bool] = field(default_factory=dict)
     history: list[TraceStep] | None = None
     running: ThreadSet | None = None
 
@@ -241,19 +245,40 @@ class Machine:
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
+        chosen = self.choice(thread_set.place, value)
+        if chosen is not None:
+            value = int(chosen)
         if isinstance(value, Lanes):
             common = value.on(thread_set.threads)
             if isinstance(common, Lanes):
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
+                    if value.term is not None:
+                        self.coverage.decided.setdefault(thread_set.place, set()).update((True, False))
                     self.split(thread_set, yes, no, instruction)
                     return thread_set.place + 1
                 common = 1 if yes else 0
             value = common
-        if value is None:
-            value = 1  # decided by data: the branch with more in it
-        return thread_set.place + 1 if value else instruction.other
+        taken = value is None or value != 0  # decided by data: the branch with more in it
+        self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
+        return thread_set.place + 1 if taken else instruction.other
+
+    def choice(self, place: int, value: Value) -> bool | None:
+        """Which way a run is told to go where a supposed or unknown value decides; None where it is told nothing."""
+        term = term_of(value)
+        if value is not None and term is None:
+            return None
+        found = self.forced.get(place)
+        return self.agreed.get(term) if found is None and term is not None else found
+
+    def decide(self, place: int, value: Value, taken: bool) -> None:
+        """Note which way a branch or a loop goes, where a value decides that is supposed or unknown."""
+        term = term_of(value)
+        if value is None or term is not None:
+            self.coverage.decided.setdefault(place, set()).add(taken)
+            if term is not None:
+                self.coverage.terms.setdefault(place, set()).add(term)
 
     def split(self, thread_set: ThreadSet, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
         point = Reconvergence(instruction.target, 2)
@@ -352,6 +377,11 @@ class Machine:
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
+        if turns == 1:
+            decider = None if not known else index if isinstance(index, Supposed) else high
+            chosen = self.choice(thread_set.place, decider)
+            inside = inside if chosen is None else chosen
+            self.decide(thread_set.place, decider, inside)
         if not known and not inside:
             self.coverage.unknown = True
             self.guess(thread_set.place, instruction)
@@ -363,6 +393,10 @@ class Machine:
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
+        if turns == 1:
+            chosen = self.choice(thread_set.place, value)
+            inside = inside if chosen is None else chosen
+            self.decide(thread_set.place, value, inside)
         if value != 0 and not inside:
             self.coverage.unknown |= value is None
             self.guess(thread_set.place, instruction)

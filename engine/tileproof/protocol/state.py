@@ -177,6 +177,8 @@ class Coverage:
         passed_by: the same of a loop with a condition.
         unknown: whether only data decide how many turns some loop has.
         complete: whether the run ended before the limit of steps.
+        decided: which way each branch and loop went that what is supposed or unknown decides, by place.
+        terms: what such a branch depends on, by place: the terms of its conditions.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -185,6 +187,8 @@ class Coverage:
     passed_by: bool = False
     unknown: bool = False
     complete: bool = True
+    decided: dict[int, set[bool]] = field(default_factory=dict)
+    terms: dict[int, set[int]] = field(default_factory=dict)
 
 
 __all__ = [
