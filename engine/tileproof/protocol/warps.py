@@ -103,6 +103,7 @@ class ThreadSet:
         version: counts what it learned; parts with different versions do not reconverge.
         arrived: its arrival at the cluster barrier that it has not waited for yet.
         passed: the barrier at which it waited and that has completed since.
+        excused: whether it leaves the wait where it is blocked although nothing is known to complete it.
     """
 
     cta: int
@@ -123,6 +124,7 @@ class ThreadSet:
     finished: bool = False
     blocked: Wait | None = None
     passed: BarrierName | None = None
+    excused: bool = False
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
