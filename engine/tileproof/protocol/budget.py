@@ -8,8 +8,9 @@ from tileproof.rulebase.book import Rulebook
 
 
 @lru_cache(maxsize=64)
-def limit(book: Rulebook, name: str) -> int:
+def limit(book: Rulebook, name: str, thorough: bool = False) -> int:
     """A limit, by its member of the enum ``exploration`` without the dot."""
-    (value,) = book.shared_table("exploration").rows[f".{name}",]
+    values = book.shared_table("exploration").rows[f".{name}",]
+    value = values[1 if thorough else 0]
     assert isinstance(value, int), "rules/protocol/exploration.rule"
     return value

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
@@ -34,7 +35,8 @@ def launch(book: Rulebook, kernel: Operation, inside: Sequence[Operation]) -> Sh
         if fields is not None:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
                 depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
-    turns = 2 * depth + 3
+    rounds, more = limit(book, "ring_rounds"), limit(book, "ring_turns")
+    turns = max(rounds * depth + more, limit(book, "least_turns"))
     return Shape(block, cluster, turns, Extents(turns, turns), hardware.limit(book, "warp_threads"))
 
 

@@ -68,6 +68,7 @@ class Machine:
         mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
             then by their place.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
+        watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         roles: how many parts of a CTA one index may tell apart.
         history: what was done, in order, where the path to a finding is wanted.
@@ -103,12 +104,14 @@ class Machine:
     excusing: bool = False
     taint: Taint = field(default_factory=Taint)
     history: list[TraceStep] | None = None
+    watch: Callable[[Machine], None] | None = None
     running: ThreadSet | None = None
     most: int = 0
     roles: int = 0
 
     def __post_init__(self) -> None:
-        self.most, self.roles = limit(self.book, "run_steps"), limit(self.book, "thread_groups")
+        self.most = self.most or limit(self.book, "run_steps")
+        self.roles = limit(self.book, "thread_groups")
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
 
@@ -128,6 +131,7 @@ class Machine:
                 if not thread_set.finished and not thread_set.parked:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
+            self.look()
             if not moved and not self.release_parked() and not self.excuse():
                 return
             if self.steps > self.most:
@@ -380,6 +384,13 @@ class Machine:
         for point in thread_set.reconvergences:
             point.missing += more
 
+    def look(self) -> None:
+        """Show the machine to what watches it, once it is in a loop whose length the text does not say."""
+        if self.watch is not None and any(
+            self.program.code[place].kind in ("test", "check") for place in self.coverage.doubtful
+        ):
+            self.watch(self)
+
     def test(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         index = thread_set.values[instruction.outputs[0]]
         high = self.uniform(thread_set, instruction.inputs[1])
@@ -391,6 +402,8 @@ class Machine:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
             self.decide(thread_set.place, decider, inside)
+        if len(self.thread_sets) == 1:
+            self.look()  # it waits for no other, so that there are no rounds
         if not known and not inside:
             self.coverage.unknown = True
             self.guess(thread_set.place, instruction)
@@ -406,6 +419,8 @@ class Machine:
             chosen = self.choice(thread_set.place, value)
             inside = inside if chosen is None else chosen
             self.decide(thread_set.place, value, inside)
+        if len(self.thread_sets) == 1:
+            self.look()  # it waits for no other, so that there are no rounds
         if value != 0 and not inside:
             self.coverage.unknown |= value is None
             self.guess(thread_set.place, instruction)

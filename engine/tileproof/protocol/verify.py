@@ -1,13 +1,24 @@
-"""The protocol of each kernel of a module: what the machine finds, each fault once."""
+"""The protocol of each kernel of a module: which runs it takes, and what they say together.
+
+The machine executes one way through a kernel at a time. The runs of a kernel are
+
+1. the long run: loops of unknown length go around more often than any ring has stages;
+2. short runs, if there are such loops: no turn, one, two and so on, as far as the budget allows. A hazard that only
+   they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
+   to a state that it had before (``fixpoint``);
+3. runs that seek steps which were not executed yet (``explore``).
+
+A thread that waits for ever is a finding, unless the wait may rest on a loop that the machine left by guess: then a run
+with more turns shows whether it waits for the same phase at the same place. What is neither is a doubt.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from functools import lru_cache
 from math import prod
-from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
@@ -17,26 +28,20 @@ from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
+from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.launch import launch
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.trace import TraceStep
-from tileproof.protocol.warps import OnBarrier, OnMbarrier
+from tileproof.protocol.steps import effects
+from tileproof.protocol.warps import OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
-Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
-
 _NOTHING: Decisions = {}
-_TILES = 3  # iterations of the loop over tiles
-_MANY_TILES = 5  # epilogues and accumulators have rings of up to four stages
 _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # the value of a count that is an argument of the kernel
-_ARRIVALS = {"arrive", "arrive_expect", "async_arrive", "mma_commit", "bulk_load", "raw_copy", "cancel"}
-_ARRIVING_COPIES = {"tma_load", "bulk_load"}
 _HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
 _DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
@@ -74,34 +79,34 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a kernel: what was found, and where the machine had to stop."""
+    """One run of a kernel, and what it found."""
 
     machine: Machine
     faults: tuple[ProtocolFault, ...]
-    stopped: Doubt | None
-
-    @property
-    def clean(self) -> bool:
-        """Whether the kernel was followed to its end and nothing was found."""
-        return not self.faults and self.calm
 
     @property
     def calm(self) -> bool:
-        """Whether it was followed to its end without a hazard or a deadlock."""
+        """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
         serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
-        return not serious and self.stopped is None and self.machine.coverage.complete
+        return not serious and self.machine.coverage.complete and not self.machine.taint.released
 
     @property
-    def certain(self) -> bool:
-        """Whether there are findings, and no loop was left by guess or skipped."""
-        machine = self.machine
-        doubtful = (
-            machine.coverage.guessed
-            or machine.coverage.unknown
-            or machine.coverage.skipped
-            or not machine.coverage.complete
-        )
-        return bool(self.faults) and self.stopped is None and not doubtful
+    def hangs(self) -> bool:
+        """Whether threads wait for ever."""
+        return any(fault.code in _DEADLOCKS for fault in self.faults)
+
+    def places(self) -> frozenset[tuple[str, int]]:
+        """The findings by code and place."""
+        return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
+
+    def waits(self) -> frozenset[tuple[int, int, int, int]]:
+        """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
+        found = set()
+        for thread_set in self.machine.thread_sets:
+            wait = thread_set.blocked
+            phase = self.machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
+            found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
+        return frozenset(found)
 
 
 def relevant(book: Rulebook, text: str) -> bool:
@@ -120,156 +125,270 @@ def verify(
     aliases: dict[str, Alias],
     actions: Mapping[str, Action] = ACTIONS,
     explain: bool = False,
+    thorough: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
     Args:
         actions: what each step does; another table watches the machine.
         explain: whether each finding keeps the path that leads to it.
+        thorough: whether to take the larger budget of rules/protocol/exploration.rule.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
-        shape = launch(book, kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
-
         compiled = compile_kernel(kernel, aliases, step, book)
-        if not any(instruction.kind == "effect" for instruction in compiled.code):
-            continue
-        boxes = _boxes(kernel, compiled, maps)
+        if any(instruction.kind == "effect" for instruction in compiled.code):
+            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
+            shape = launch(book, kernel, inside)
+            yield _Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
 
-        runs: list[Run] = []
 
-        def run(
-            shape: Shape,
-            tiles: int,
-            forced: Decisions = _NOTHING,
-            agreed: Decisions = _NOTHING,
-            compiled: Program = compiled,
-            boxes: dict[int, int] = boxes,
-            runs: list[Run] = runs,
-        ) -> Run:
-            program = with_extents(compiled, shape.extents)
-            module = Surroundings(lambda text: resolve(text, aliases), boxes)
-            history: list[TraceStep] | None = [] if explain else None
-            machine = Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history)
-            machine.forced, machine.agreed, machine.excusing = forced, agreed, bool(forced)
-            runs.append(_run(machine))
-            return runs[-1]
+@dataclass(slots=True)
+class _Study:
+    """The runs of one kernel."""
 
-        found = run(shape, _TILES)
-        if found.clean and found.machine.coverage.skipped:
-            more = _larger(shape, compiled.counts, run)
-            larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
-            found = next(larger, found)
-        outcome = _outcome(kernel, found, _others(shape, run))
-        if found.calm and outcome.faults == found.faults:
-            outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
-        reached = Exploration()
-        for one in runs:
-            reached.add(one.machine)
-        faults = list(outcome.faults)
-        natural = frozenset(reached.executed)
+    book: Rulebook
+    kernel: Operation
+    compiled: Program
+    shape: Shape
+    module: Surroundings
+    actions: dict[str, Action]
+    explain: bool
+    thorough: bool
+    reached: Exploration = field(default_factory=Exploration)
+    doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
 
-        def sought(forced: Decisions, agreed: Decisions) -> Sought:
-            one = run(found.machine.shape, _TILES, forced, agreed)
-            return Sought(forced, one.machine, one.stopped is None and not one.machine.taint.released)
+    def limit(self, name: str) -> int:
+        """A limit of the exploration."""
+        return limit(self.book, name, self.thorough)
 
-        known = {(fault.code, fault.operation.span) for fault in faults}
-        for trial in seek(compiled.code, reached, sought, limit(book, "kernel_runs"), limit(book, "kernel_steps")):
-            for fault in _each_once(trial.machine.faults):
-                if (fault.code, fault.operation.span) not in known and _is_new(fault, natural):
-                    known.add((fault.code, fault.operation.span))
+    # -- one run
+
+    def run(
+        self,
+        extents: Extents,
+        turns: int,
+        tiles: int,
+        forced: Decisions = _NOTHING,
+        agreed: Decisions = _NOTHING,
+        budget: int | None = None,
+        watch: Watch | None = None,
+    ) -> Run:
+        """One run.
+
+        Args:
+            turns: iterations of a loop whose length nothing says.
+            tiles: the most iterations of a loop over the tiles of a persistent kernel.
+            forced, agreed: which way to go, by place and by term; then threads that wait for ever go on.
+            budget: the most instructions, where it is a trial.
+            watch: looks for a state that comes again.
+        """
+        most = self.limit("run_steps")
+        machine = Machine(
+            with_extents(self.compiled, extents),
+            replace(self.shape, extent=turns, extents=extents),
+            self.book,
+            self.actions,
+            self.module,
+            tiles=tiles,
+            forced=forced,
+            agreed=agreed,
+            excusing=bool(forced),
+            history=[] if self.explain else None,
+            watch=watch,
+            most=min(budget or most, most),
+        )
+        machine.run()
+        if machine.coverage.complete and not machine.excusing:
+            deadlocks(machine)
+            leaked(machine)
+            incomplete_phases(machine)
+            register_budget(machine)
+        for case, operation in machine.taint.reasons:
+            self.doubt(case, operation)
+        return Run(machine, tuple(_each_once(machine.faults)))
+
+    def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:
+        """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
+        return self.run(Extents(turns, turns), turns, tiles, watch=watch)
+
+    def doubt(self, case: str, operation: Operation, **facts: object) -> None:
+        """Something is not verified."""
+        said = state(self.book, "PR190", case, **facts)
+        self.doubts.setdefault((case, operation.span.start), Doubt(case, operation, said.message, said.hint))
+
+    # -- all runs
+
+    def outcome(self) -> Outcome:
+        """What the runs say together."""
+        turns, tiles = self.shape.extent, self.limit("long_tiles")
+        watch = Watch(self.compiled, self.limit("watched_states"))
+        first = long = self.counted(turns, tiles, watch)
+        self.reached.add(first.machine)
+        if not first.calm or first.machine.coverage.skipped:
+            long = self.better(first)
+            self.reached.add(long.machine)
+        faults = [*self.certain(first, long)]
+        period = watch.found if first.calm else None
+        bound = self.short_runs(long, faults, period) if self.open_loops() else None
+        natural = frozenset(self.reached.executed)
+        guessed = self.seek(long, faults, natural)
+        steps = tuple(steps_of(self.compiled))
+        if not long.machine.coverage.complete:
+            self.doubt("too_many_steps", self.kernel)
+        loose = [one for one in steps if id(one) in guessed]
+        if loose:
+            self.doubt("guessed_steps", loose[0], count=len(loose))
+        executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
+        doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
+        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+
+    def better(self, first: Run) -> Run:
+        """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
+
+        A wait that one run leaves because what it waits for came is none that lasts for ever. Where a counted loop had
+        no turn, all that it does is missing: with larger arguments, and then with larger tensors, it may have some.
+        Where roles count the same iterations in loops of different kinds, or alternate, few large tiles or more
+        iterations of the loops over tiles go further.
+        """
+        turns, tiles = self.shape.extent, self.limit("long_tiles")
+        elements = _ELEMENTS * turns
+        coverage = first.machine.coverage
+        trials = []
+        if coverage.skipped:
+            trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
+            trials += [(Extents(elements, elements, counted=False), tiles)]
+        trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
+        trials += [(Extents(turns, turns), turns + 1)]
+        hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
+        budget = first.machine.steps * self.limit("trial_share") // 100
+        for extents, most in trials:
+            other = self.run(extents, turns, most, budget=budget)
+            done = other.machine.coverage
+            self.reached.add(other.machine)
+            further = done.executed >= (hung if first.hangs and coverage.guessed else coverage.executed)
+            if other.calm and not done.skipped and (further or not coverage.complete):
+                return other
+        return first
+
+    def certain(self, first: Run, long: Run) -> Iterator[ProtocolFault]:
+        """The findings of the long run that do not rest on how often it supposes that loops run."""
+        if long is not first:
+            yield from long.faults
+            if not first.machine.coverage.skipped:
+                yield from (one for one in first.faults if one.code in _HAZARDS and _named(one) not in long.places())
+            return
+        coverage = first.machine.coverage
+        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
+        further = None
+        for fault in first.faults:
+            if fault.code in _DEADLOCKS and doubtful:
+                further = further or self.counted(self.shape.extent, self.shape.extent + 1)
+                self.reached.add(further.machine)
+                if not first.waits() & further.waits():
+                    self.doubt("loop_turns", fault.operation)
+                    continue
+            elif coverage.skipped and fault.code in _HAZARDS:
+                self.doubt("loop_turns", fault.operation)
+                continue
+            yield fault
+
+    def open_loops(self) -> bool:
+        """Whether a loop that takes part in the protocol has a length that the text does not say."""
+        code = self.compiled.code
+        return any(
+            code[place].kind in ("test", "check")
+            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
+            for place in self.reached.leading
+        )
+
+    def short_runs(self, long: Run, faults: list[ProtocolFault], period: Period | None) -> int | None:
+        """Run short loops over many tiles, and add what only they show; how many iterations the verdict holds for.
+
+        It holds for all numbers where the shorter ones were run up to a state that came again, and a period more.
+
+        The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
+        loops over as many tiles show as well does not depend on the length.
+        """
+        tiles, budget = self.limit("short_tiles"), self.short_budget(long)
+        known = {_named(fault) for fault in faults}
+        anyway: frozenset[tuple[str, int]] | None = None
+        done: set[int] = set()
+        most = self.shape.extent if period is None else period.reached + period.length
+        for turns in _short_first(most + 1):
+            if budget <= 0:
+                break
+            one = self.counted(turns, tiles)
+            budget -= one.machine.steps
+            done.add(turns)
+            self.reached.add(one.machine)
+            if not long.calm or not self.comparable(one, long):
+                continue
+            for fault in one.faults:
+                if fault.code not in _HAZARDS or _named(fault) in known:
+                    continue
+                known.add(_named(fault))
+                anyway = self.counted(self.shape.extent, tiles).places() if anyway is None else anyway
+                if _named(fault) in anyway:
                     faults.append(fault)
-        executed = frozenset(id(one) for one in outcome.steps if id(one) in reached.executed)
-        yield replace(outcome, faults=tuple(faults), executed=executed)
+                else:
+                    said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
+                    faults.append(replace(fault, code=said.code, message=said.message, hint=said.hint))
+        bound = next(turns for turns in range(most + 2) if turns not in done) - 1
+        return None if period is not None and bound >= most else max(bound, 0)
+
+    def short_budget(self, long: Run) -> int:
+        """How many instructions short runs may take."""
+        share = long.machine.steps * self.limit("short_share") // 100
+        return max(share, self.limit("short_steps"))
+
+    @staticmethod
+    def comparable(short: Run, long: Run) -> bool:
+        """Whether the roles agreed on the trip counts of a short run: they need not agree on which has no iteration."""
+        mine, other = short.machine.coverage, long.machine.coverage
+        missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
+        return mine.complete and not short.hangs and not missing
+
+    def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
+        """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
+        shape, known = long.machine.shape, {_named(fault) for fault in faults}
+
+        def told(forced: Decisions, agreed: Decisions) -> Sought:
+            one = self.run(shape.extents, shape.extent, long.machine.tiles, forced, agreed)
+            return Sought(forced, one.machine, one.calm)
+
+        smooth: set[int] = set(natural)
+        runs, steps = self.limit("kernel_runs"), self.limit("kernel_steps")
+        for trial in seek(self.compiled.code, self.reached, told, runs, steps):
+            if not trial.machine.taint.released:
+                smooth |= trial.machine.coverage.executed
+            for fault in _each_once(trial.machine.faults):
+                if _named(fault) not in known and _rests_on(fault, natural, bool(trial.machine.taint.released)):
+                    known.add(_named(fault))
+                    faults.append(fault)
+        return self.reached.executed - smooth
 
 
-def _is_new(fault: ProtocolFault, natural: frozenset[int]) -> bool:
-    """Whether a finding concerns a step that is executed only where a run is told which way to go."""
-    return any(id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace)))
-
-
-def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with arguments, and then tensors too, of many tiles: a loop that was skipped may have iterations.
+def _rests_on(fault: ProtocolFault, natural: frozenset[int], disagreed: bool) -> bool:
+    """Whether a finding is one of the steps that only a run executes that was told which way to go.
 
     Args:
-        counts: whether anything depends on an argument.
+        disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
     """
-    elements = _ELEMENTS * shape.extent
-    if counts:
-        yield run(replace(shape, extents=Extents(shape.extent, elements)), _TILES)
-    yield run(replace(shape, extents=Extents(elements, elements, counted=False)), _TILES)
+    new = [id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace))]
+    return all(new) if disagreed else any(new)
 
 
-def _others(shape: Shape, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
-    """The same kernel with other trip counts: few large tiles, and more iterations of the loops over tiles.
-
-    Roles may count the same iterations in loops of different kinds, or alternate.
-    """
-    sizes = Extents(_ELEMENTS * shape.extent, _FEW, counted=False)
-    for one in (replace(shape, extents=sizes), shape):
-        yield run(one, shape.extent + 1)
+def _named(fault: ProtocolFault) -> tuple[str, int]:
+    return fault.code, fault.operation.span.start
 
 
-def _in_short_loops(shape: Shape, found: Run, run: Callable[[Shape, int], Run]) -> Iterator[ProtocolFault]:
-    """Hazards in short loops over many tiles: the order exists only where a loop goes through its whole ring of stages.
-
-    A hazard that long loops over as many tiles show as well does not depend on the length.
-    """
-    hurried = run(replace(shape, extent=_FEW, extents=Extents(_FEW, _FEW)), _MANY_TILES)
-    if hurried.stopped is not None or any(fault.code in _DEADLOCKS for fault in hurried.faults):
-        return
-    if (hurried.machine.coverage.skipped and not found.machine.coverage.skipped) or (
-        hurried.machine.coverage.unknown and not found.machine.coverage.unknown
-    ):
-        return  # roles need not agree on which of them has no iteration
-    faults = [fault for fault in hurried.faults if fault.code in _HAZARDS]
-    anyway = {(fault.code, fault.operation.span) for fault in run(shape, _MANY_TILES).faults} if faults else set()
-    for fault in faults:
-        if (fault.code, fault.operation.span) in anyway:
-            yield fault
-        else:
-            said = state(hurried.machine.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
-            yield replace(fault, code=said.code, message=said.message, hint=said.hint)
-
-
-def _outcome(kernel: Operation, found: Run, others: Iterator[Run]) -> Outcome:
-    """What is reported of a kernel: findings that do not depend on the extents that the machine assumes.
-
-    Where a loop was left by guess, a thread set may wait for the missing iterations; where a loop was skipped, all that
-    it does is missing. Then a run without findings that goes further shows that the protocol holds.
-    """
-    first, faults = found.machine, found.faults
-    if found.stopped is not None and first.coverage.complete:
-        return _told(kernel, found, faults, found.stopped)
-    doubtful = [
-        fault for fault in faults if first.coverage.skipped or (first.coverage.guessed and fault.code in _DEADLOCKS)
-    ]
-    if first.coverage.complete and (not faults or len(doubtful) < len(faults)):
-        return _told(kernel, found, faults)
-    certain = []
-    for other in others:
-        further = other.machine.coverage.executed >= first.coverage.executed and other.machine.steps >= first.steps
-        if other.stopped is None and not other.faults and (further or not first.coverage.complete):
-            return _told(kernel, other)
-        counted = not first.coverage.unknown and not first.coverage.skipped and other.machine.shape == first.shape
-        if counted and _waiting_places(first) <= _waiting_places(other.machine):
-            return _told(kernel, found, faults)  # more iterations do not get it further
-        certain.append(other.certain)
-    if certain and all(certain):
-        return _told(kernel, found, faults)  # it deadlocks as well where no loop was left by guess
-    if first.coverage.complete and all(fault.code in _DEADLOCKS for fault in faults) and _awaits_missing_turn(first):
-        return _told(kernel, found, (), _unfollowed(first, faults[0].operation, "loop_turns"))
-    return _told(kernel, found, faults, found.stopped)
-
-
-def _told(kernel: Operation, found: Run, faults: tuple[ProtocolFault, ...] = (), doubt: Doubt | None = None) -> Outcome:
-    """The outcome of a kernel that one run decides."""
-    steps = tuple(steps_of(found.machine.program))
-    executed = found.machine.coverage.executed
-    reached = frozenset(id(one) for one in steps if id(one) in executed)
-    return Outcome(kernel, faults, () if doubt is None else (doubt,), steps, reached)
+def _short_first(turns: int) -> Iterator[int]:
+    """Numbers of iterations, those first that show most: 2 and 1, then the others from 0 on."""
+    yield from (2, 1, 0)
+    yield from range(3, turns)
 
 
 def steps_of(program: Program) -> Iterator[Operation]:
@@ -279,62 +398,6 @@ def steps_of(program: Program) -> Iterator[Operation]:
         if one.effect is not None and not one.effect.pure and id(one.operation) not in seen:
             seen.add(id(one.operation))
             yield one.operation
-
-
-def _waiting_places(machine: Machine) -> set[tuple[int, int, int, int]]:
-    """Where thread sets wait: CTA, first thread, place, and how many phases of the barrier there are complete."""
-    found = set()
-    for thread_set in machine.thread_sets:
-        wait = thread_set.blocked
-        phase = machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
-        found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
-    return found
-
-
-def _awaits_missing_turn(machine: Machine) -> bool:
-    """Whether a thread set waits for what another would do in a further iteration of a loop that was left too early."""
-    arrives = any(
-        _arrives(one.effect) and id(one.operation) in machine.coverage.guessed for one in machine.program.code
-    )
-    for thread_set in machine.thread_sets:
-        wait = thread_set.blocked
-        if isinstance(wait, OnMbarrier):
-            if machine.barriers[wait.key].overrun:
-                continue  # no further iteration brings back a phase that no thread waited for
-            sources = machine.barriers[wait.key].sources
-            if not machine.coverage.guessed.isdisjoint(sources) or (arrives and not sources):
-                return True
-        if (
-            isinstance(wait, OnBarrier)
-            and id(machine.program.code[thread_set.place].operation) in machine.coverage.guessed
-        ):
-            return True
-    return False
-
-
-def _arrives(step: Step | None) -> bool:
-    """Whether a step completes phases of mbarriers."""
-    return step is not None and (step.name in _ARRIVALS or step.copy in _ARRIVING_COPIES)
-
-
-def _run(machine: Machine) -> Run:
-    """Run a machine: its faults, where it had to stop, and why."""
-    machine.run()
-    stopped = None
-    if not machine.coverage.complete:
-        stopped = _unfollowed(machine, machine.program.kernel, "too_many_steps")
-    if stopped is None and not machine.excusing:
-        deadlocks(machine)
-        leaked(machine)
-        incomplete_phases(machine)
-        register_budget(machine)
-    return Run(machine, tuple(_each_once(machine.faults)), stopped)
-
-
-def _unfollowed(machine: Machine, operation: Operation, case: str) -> Doubt:
-    """A kernel is not followed beyond an operation."""
-    said = state(machine.book, "PR190", case)
-    return Doubt(case, operation, said.message, said.hint)
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
