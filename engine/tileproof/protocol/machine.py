@@ -31,6 +31,7 @@ from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, Thre
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import place, state
 
+_ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
 
@@ -141,7 +142,7 @@ class Machine:
     def argument(self, slot: int, text: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if is_count(text):
-            return self.shape.extents.argument
+            return Supposed(self.shape.extents.argument, hash((_ARGUMENT, slot)))
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
             return Address(Allocation(f"argument {slot}", "gmem", -slot), 0, 8)
         return None
@@ -402,7 +403,7 @@ class Machine:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
             self.decide(thread_set.place, decider, inside)
-        if len(self.thread_sets) == 1:
+        if self.watch is not None and all(one is thread_set or one.finished for one in self.thread_sets):
             self.look()  # it waits for no other, so that there are no rounds
         if not known and not inside:
             self.coverage.unknown = True
@@ -413,13 +414,13 @@ class Machine:
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = self.uniform(thread_set, instruction.inputs[0])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
-        limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
+        limit = self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
         if turns == 1:
             chosen = self.choice(thread_set.place, value)
             inside = inside if chosen is None else chosen
             self.decide(thread_set.place, value, inside)
-        if len(self.thread_sets) == 1:
+        if self.watch is not None and all(one is thread_set or one.finished for one in self.thread_sets):
             self.look()  # it waits for no other, so that there are no rounds
         if value != 0 and not inside:
             self.coverage.unknown |= value is None

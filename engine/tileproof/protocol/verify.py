@@ -269,13 +269,17 @@ class _Study:
             done = other.machine.coverage
             self.reached.add(other.machine)
             further = done.executed >= (hung if first.hangs and coverage.guessed else coverage.executed)
-            if other.calm and not done.skipped and (further or not coverage.complete):
+            if done.skipped or not done.complete:
+                continue
+            if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
         return first
 
     def certain(self, first: Run, long: Run) -> Iterator[ProtocolFault]:
         """The findings of the long run that do not rest on how often it supposes that loops run."""
         if long is not first:
+            if first.hangs and first.machine.coverage.unknown:
+                self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in _DEADLOCKS))
             yield from long.faults
             if not first.machine.coverage.skipped:
                 yield from (one for one in first.faults if one.code in _HAZARDS and _named(one) not in long.places())
@@ -316,7 +320,7 @@ class _Study:
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
-        most = self.shape.extent if period is None else period.reached + period.length
+        most = self.shape.extent - 1 if period is None else period.reached + period.length
         for turns in _short_first(most + 1):
             if budget <= 0:
                 break
@@ -336,7 +340,8 @@ class _Study:
                 else:
                     said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
                     faults.append(replace(fault, code=said.code, message=said.message, hint=said.hint))
-        bound = next(turns for turns in range(most + 2) if turns not in done) - 1
+        done.add(self.shape.extent)
+        bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
     def short_budget(self, long: Run) -> int:
