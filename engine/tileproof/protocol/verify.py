@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
+from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
@@ -16,7 +17,7 @@ from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.folding import Extents, Shape
-from tileproof.protocol.launch import launch
+from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
@@ -127,7 +128,6 @@ def verify(
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
-        shape = launch(book, kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
         compiled = compile_kernel(kernel, aliases, step, book)
@@ -141,15 +141,46 @@ def verify(
             history: list[TraceStep] | None = [] if explain else None
             return _run(Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history))
 
-        found = run(shape, _TILES)
-        if found.clean and found.machine.coverage.skipped:
-            more = _larger(shape, compiled.counts, run)
-            larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
-            found = next(larger, found)
-        outcome = _outcome(kernel, found, _others(shape, run))
-        if found.calm and outcome.faults == found.faults:
-            outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
-        yield outcome
+        def outcome(shape: Shape, kernel: Operation = kernel, counts: bool = compiled.counts) -> Outcome:
+            found = run(shape, _TILES)
+            if found.clean and found.machine.coverage.skipped:
+                more = _larger(shape, counts, run)
+                larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
+                found = next(larger, found)
+            outcome = _outcome(kernel, found, _others(shape, run))
+            if found.calm and outcome.faults == found.faults:
+                outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
+            return outcome
+
+        yield _launched(book, launch(book, kernel, inside, operations, aliases), outcome)
+
+
+def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcome]) -> Outcome:
+    """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be."""
+    if launched.known:
+        outcomes = [judged(shape) for shape in launched.shapes]
+        first = outcomes[0]
+        if len(outcomes) == 1:
+            return first
+        bounds = [one.trip_counts for one in outcomes if one.trip_counts is not None]
+        return replace(
+            first,
+            faults=tuple(_each_once([fault for one in outcomes for fault in one.faults])),
+            doubts=tuple({(d.case, d.operation.span): d for one in outcomes for d in one.doubts}.values()),
+            executed=frozenset().union(*(one.executed for one in outcomes)),
+            trip_counts=min(bounds, default=None),
+        )
+    best, least, assumed = None, 0, launched.shapes[0]
+    for shape in launched.shapes:
+        found = judged(shape)
+        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
+        if best is None or errors < least:
+            best, least, assumed = found, errors, shape
+        if not least:
+            break
+    assert best is not None
+    doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
+    return replace(best, doubts=(*best.doubts, *doubts))
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
