@@ -170,13 +170,15 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcom
             executed=frozenset().union(*(one.executed for one in outcomes)),
             trip_counts=min(bounds, default=None),
         )
-    best, least, assumed = None, 0, launched.shapes[0]
+    best, assumed, rank = None, launched.shapes[0], (True, 0, 0)
     for shape in launched.shapes:
         found = judged(shape)
         errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
-        if best is None or errors < least:
-            best, least, assumed = found, errors, shape
-        if not least:
+        # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
+        one = (errors > 0, -len(found.executed), errors)
+        if best is None or one < rank:
+            best, assumed, rank = found, shape, one
+        if not errors and len(found.executed) == len(found.steps):
             break
     assert best is not None
     doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
