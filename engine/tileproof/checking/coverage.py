@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.source import Source, Span
 from tileproof.dialects.infer import operations as inferred
 from tileproof.dialects.operations import Operations
@@ -23,8 +23,10 @@ _MULTIPLIES = {"mma", "raw_mma", "raw_wgmma"}
 _JUDGED = ("cute.", "cute_nvgpu.", "nvvm.")  # dialects whose operations the rules are about
 
 
-def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage:
-    """What the abstract machine did with a kernel."""
+def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage | None:
+    """What the abstract machine did with a kernel; None for one that uses no protocol."""
+    if not outcome.steps:
+        return None
     known = Operations.of(book)
     steps, executed = outcome.steps, outcome.executed
     doubts = sorted(outcome.doubts, key=lambda doubt: doubt.operation.name_span.start)
@@ -47,7 +49,6 @@ def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage:
         sum(known.step(step.name) in _MULTIPLIES for step in steps),
         outcome.trip_counts,
         tuple(reasons),
-        any(book.findings[fault.code].severity is Severity.ERROR for fault in outcome.faults),
     )
 
 

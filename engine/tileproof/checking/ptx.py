@@ -26,9 +26,7 @@ from tileproof.rulebase.findings import state
 __all__ = ["check_ptx", "is_ptx"]
 
 _OPCODE = re.compile(r"(?:@\s*!?\s*[%$\w.]+\s+)?([a-z]\w*(?:[.:]+\w+)*)")
-_FUNCTION = re.compile(
-    r"\.(?:entry|func)\b[^{};]*?([%$_a-zA-Z][\w$]*)\s*(?=(?:\((?:[^()]|\([^()]*\))*\))?[^{};()]*\{)"
-)
+_FUNCTION = re.compile(r"\.(?:entry|func)\b[^{};]*?([%$_a-zA-Z][\w$]*)\s*(?=(?:\((?:[^()]|\([^()]*\))*\))?[^{};()]*\{)")
 _MMA = re.compile(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
 _CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
 _ALIKE = 0.85  # an unknown name this near to a known one is a misspelling, not another instruction

@@ -44,7 +44,9 @@ from tileproof.cli.options import (
 @click.option(
     "--require-verified", is_flag=True, help="Exit status 1 where a kernel's protocol is not wholly verified."
 )
-@click.option("--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json).")
+@click.option(
+    "--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json)."
+)
 @click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` separately.")
 @click.option(
     "--verify-diagnostics",
@@ -77,7 +79,8 @@ def check(
 ) -> None:
     """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
-    Exit status: 0 no error, 1 an error (see --fail-on and --require-verified), 2 an input that cannot be read or has no IR, or bad arguments.
+    Exit status: 0 no error, 1 an error (see --fail-on and --require-verified), 2 an input that cannot be read or has
+    no IR, or bad arguments.
 
     A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
@@ -75,6 +75,11 @@ class FileReport:
     empty: bool = False
     kernels: tuple[KernelCoverage, ...] = ()
     unjudged: int = 0
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it has an error."""
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
 
 
 def finding(book: Rulebook, source: Source, span: Span, stated: Stated) -> Diagnostic:

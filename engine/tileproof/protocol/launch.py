@@ -88,7 +88,7 @@ def launch(
         operations: those of the module, whose host code may launch the kernel.
     """
     block, cluster = _declared(kernel)
-    stated = (_Stated(block, cluster),)
+    stated: tuple[_Stated, ...] = (_Stated(block, cluster),)
     if block is None or cluster is None:
         hosts = _hosts(book, kernel, operations)
         stated = tuple(dict.fromkeys(_Stated(block or one.block, cluster or one.cluster) for one in hosts)) or stated

@@ -7,7 +7,8 @@ from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.source import Source
-from tileproof.judge.coverage import Coverage, KernelCoverage
+from tileproof.judge.coverage import KernelCoverage
+from tileproof.report.coverage import Coverage
 from tileproof.report.statistics import statistics
 from tileproof.report.values import Report
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.base.diagnostic import Diagnostic, Severity
-from tileproof.judge.coverage import Coverage
 from tileproof.judge.outcome import FileReport
+from tileproof.report.coverage import Coverage
 from tileproof.report.values import Report
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
@@ -101,14 +101,13 @@ def _summary(report: Report, style: Style) -> str:
 def clause(coverage: Coverage) -> str:
     """What was verified of the kernels that use a protocol; empty where none does.
 
-    A kernel that was followed and has an error is not called verified.
+    A kernel that was followed is not called verified where its file has an error.
     """
     if not coverage.kernels:
         return ""
-    sound = coverage.followed - coverage.refuted
     counts = [
-        (sound, "verified"),
-        (coverage.refuted, "with errors"),
+        (coverage.verified, "verified"),
+        (coverage.followed - coverage.verified, "followed"),
         (coverage.partly, "verified in part"),
         (coverage.unfollowed, "not verified"),
     ]

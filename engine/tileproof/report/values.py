@@ -6,8 +6,8 @@ from functools import cached_property
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
-from tileproof.judge.coverage import Coverage, total
 from tileproof.judge.outcome import FileReport, Options
+from tileproof.report.coverage import Coverage, total
 from tileproof.rulebase.book import Rulebook
 
 
@@ -40,12 +40,11 @@ class Report:
     @cached_property
     def coverage(self) -> Coverage:
         """How much of the kernels that use a protocol was verified."""
-        kernels = (kernel for file in self.files for kernel in file.kernels)
-        return total(kernels, sum(file.unjudged for file in self.files))
+        return total(self.files)
 
     @property
     def verified(self) -> bool:
-        """Whether nothing is wrong and nothing is left open: every input was checked, and every kernel wholly followed."""
+        """Whether every input was checked, nothing is wrong, and every kernel that uses a protocol was followed."""
         return self.exit_status(require_verified=True) == 0
 
     def exit_status(self, fail_on: Severity = Severity.ERROR, require_verified: bool = False) -> int:
@@ -56,6 +55,6 @@ class Report:
         """
         if self.unread:
             return 2
-        if require_verified and not self.coverage.verified:
+        if require_verified and not self.coverage.complete:
             return 1
         return int(any(diagnostic.severity.rank >= fail_on.rank for diagnostic in self.diagnostics))
