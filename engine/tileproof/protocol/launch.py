@@ -253,15 +253,17 @@ def _possible_clusters(inside: Sequence[Operation]) -> tuple[Three, ...]:
 
 
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
-    """Blocks to try: as many threads as the kernel asks for, some warps more, whole warpgroups."""
+    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, single warps."""
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
     group = 4 * warp
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
-    least = threads_asked(kernel, Operations.of(book), warp) or (most if bound is not None else group)
-    least = min(-(-least // warp) * warp, most)
-    sizes = [least + more * warp for more in _MORE_WARPS] + [n * group for n in _WARPGROUPS]
+    asked = threads_asked(kernel, Operations.of(book), warp) or warp
+    least = min(-(-asked // warp) * warp, most)
+    first = min(max(least, group), most)
+    sizes = [first + more * warp for more in _MORE_WARPS]
+    sizes += [n * group for n in _WARPGROUPS] + [least + more * warp for more in _MORE_WARPS]
     return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
 
 
