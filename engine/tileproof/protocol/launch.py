@@ -33,6 +33,7 @@ _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
 _CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
 _CONFIGURATION = "cuda.launch_cfg."
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
+_WARPS_OF_GROUP = 4
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
 _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
@@ -45,8 +46,8 @@ class Launch:
     Attributes:
         shapes: where the text says all of it, the different launches, each of which must be right. Else the one that
             is assumed, and others that are as possible: the kernel is right if it is right in one of them.
-        block_known: whether the text says how many threads a CTA has.
-        cluster_known: whether it says how many CTAs a cluster has, or nothing in the kernel depends on it.
+        block_known: whether the text says how many threads a CTA has, or nothing in the kernel depends on it.
+        cluster_known: the same of the number of CTAs of a cluster.
     """
 
     shapes: tuple[Shape, ...]
@@ -92,10 +93,12 @@ def launch(
     if block is None or cluster is None:
         hosts = _hosts(book, kernel, operations)
         stated = tuple(dict.fromkeys(_Stated(block or one.block, cluster or one.cluster) for one in hosts)) or stated
-    if all(one.cluster is None for one in stated) and not _of_clusters(book, inside, aliases):
-        stated = tuple(_Stated(one.block, (1, 1, 1)) for one in stated)
-    turns = 2 * _deepest_ring(inside) + 3
     warp = hardware.limit(book, "warp_threads")
+    if all(one.cluster is None for one in stated) and not _holds(book, "cluster_word", inside, aliases):
+        stated = tuple(_Stated(one.block, (1, 1, 1)) for one in stated)
+    if all(one.block is None for one in stated) and not _holds(book, "block_word", inside, {}):
+        stated = tuple(_Stated((_WARPS_OF_GROUP * warp, 1, 1), one.cluster) for one in stated)
+    turns = 2 * _deepest_ring(inside) + 3
 
     def shape(block: Three, cluster: Three) -> Shape:
         return Shape(block, cluster, turns, Extents(turns, turns), warp)
@@ -239,9 +242,9 @@ def _constant(book: Rulebook, name: str, scope: Scope) -> int | None:
 # -- what is assumed
 
 
-def _of_clusters(book: Rulebook, inside: Sequence[Operation], aliases: Mapping[str, Alias]) -> bool:
-    """Whether anything in a kernel depends on the size of the cluster."""
-    depends = re.compile("|".join(map(re.escape, book.enums["cluster_word"].by_spelling)))
+def _holds(book: Rulebook, enum: str, inside: Sequence[Operation], aliases: Mapping[str, Alias]) -> bool:
+    """Whether a kernel, or an alias that it may use, holds one of the words of an enum."""
+    depends = re.compile("|".join(map(re.escape, book.enums[enum].by_spelling)))
     texts = (alias.text for alias in aliases.values())
     return any(depends.search(text) for text in texts) or any(depends.search(words(one)) for one in inside)
 
@@ -255,7 +258,7 @@ def _possible_clusters(inside: Sequence[Operation]) -> tuple[Three, ...]:
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, single warps."""
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
-    group = 4 * warp
+    group = _WARPS_OF_GROUP * warp
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))

@@ -69,6 +69,11 @@ class Doubt:
     message: str
     hint: str = ""
 
+    @property
+    def assumed(self) -> bool:
+        """Whether it is an assumption about the launch, under which all may be verified."""
+        return self.case.startswith("assumed_")
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
