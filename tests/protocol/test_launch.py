@@ -1,5 +1,7 @@
 """How a kernel is launched: every spelling, and what becomes of a kernel whose launch nothing says."""
 
+# ruff: noqa: E501  lines of IR
+
 from __future__ import annotations
 
 import pytest

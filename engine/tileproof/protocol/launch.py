@@ -256,7 +256,7 @@ def _possible_clusters(inside: Sequence[Operation]) -> tuple[Three, ...]:
 
 
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
-    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, single warps."""
+    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps."""
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
     group = _WARPS_OF_GROUP * warp
     bound = _three(kernel, "nvvm.maxntid")
