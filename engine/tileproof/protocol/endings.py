@@ -67,7 +67,7 @@ def incomplete_phases(machine: Machine) -> None:
         return
     for key, barrier in sorted(machine.barriers.items()):
         came = barrier.count - barrier.pending
-        if came and barrier.arriving is not None:
+        if came and barrier.arriving is not None and not machine.taint.covers(key):
             init = (("init", barrier.operation),)
             name = barrier_name(machine, key)
             machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)

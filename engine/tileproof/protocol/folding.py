@@ -10,6 +10,7 @@ from functools import lru_cache
 from inspect import CO_VARARGS
 from types import FunctionType
 from typing import TypeAlias
+from zlib import crc32
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Aliasing, Operations
@@ -33,7 +34,18 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
-from tileproof.protocol.values import Address, Allocation, Fields, Integers, Lanes, Value, integers, lift
+from tileproof.protocol.values import (
+    Address,
+    Allocation,
+    Fields,
+    Integers,
+    Lanes,
+    Supposed,
+    Value,
+    integers,
+    lift,
+    term_of,
+)
 from tileproof.rulebase.book import Rulebook
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
@@ -125,10 +137,26 @@ def _function(
     if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
-        return lambda *_operands: (extents.tensor if isinstance(outputs[0], Scalar) and not held else None,)
+        return _loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
+
+
+def _loaded(extent: int) -> Function:
+    """An integer in global memory: a run supposes that later elements are larger, as offsets of sequences are."""
+
+    def function(*operands: Value) -> Sequence[Value]:
+        base = next((one for one in operands if isinstance(one, Address)), None)
+        if base is None:
+            return (Supposed(extent, _EXTENT),)
+        steps = [leaf for one in operands if one is not base for leaf in integers(one)]
+        first = next((leaf for leaf in steps if isinstance(leaf, int)), 0)
+        place = (base.memory.serial, base.offset, *(hash(leaf) if leaf is not None else 0 for leaf in steps))
+        at = first + (base.offset or 0) * 8 // base.unit
+        return (Supposed(extent * (1 + max(at, 0)), hash(place)),)
+
+    return function
 
 
 def _aliased(
@@ -229,7 +257,7 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
         constant = int(found[1]) if value is None else value
         return lambda: (constant,)
     if (binary := _BINARY.get(name)) is not None:
-        lifted = lift(binary)
+        lifted = lift(binary, name)
         if name in ("andi", "and", "muli", "mul"):
             same_pair = ~(1 << limit(book, "pair_bit"))
             return lambda a, b: (_with_zeros(lifted, same_pair, a, b),)
@@ -255,7 +283,7 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
                 return None
             index = _NAMES.index(word[1])
         compare = _PREDICATES[index]
-        lifted = lift(lambda a, b: int(compare(a, b)))
+        lifted = lift(lambda a, b: int(compare(a, b)), _NAMES[index])
         return lambda a, b: (lifted(a, b),)
     if name == "select":
         return lambda c, a, b: (_select(c, a, b),)
@@ -276,7 +304,7 @@ def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value
         return replace(a, leader=True) if b == same_pair else None
     known = a if isinstance(a, Lanes) else b
     if isinstance(known, Lanes) and (a is None or b is None):
-        return Lanes(tuple(0 if one == 0 else None for one in known.each))
+        return Lanes(tuple(0 if one == 0 else None for one in known.each), known.term)
     return lifted(a, b)
 
 
@@ -307,14 +335,18 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
 
 
 def _select(condition: Value, yes: Value, no: Value) -> Value:
+    if isinstance(condition, Supposed) and isinstance(yes, int) and isinstance(no, int):
+        return _PICK(condition, yes, no)
     if isinstance(condition, int):
         return yes if condition else no
     if yes == no:
         return yes
     if isinstance(condition, Lanes) and isinstance(yes, int | Lanes) and isinstance(no, int | Lanes):
-        pick = lift(lambda c, a, b: a if c else b)
-        return pick(condition, yes, no)
+        return _PICK(condition, yes, no)
     return None
+
+
+_PICK = lift(lambda c, a, b: a if c else b, "select")
 
 
 # --------------------------------------------------------------------------------------------------------- layouts
@@ -347,7 +379,7 @@ def _filled(kind: Type | None, given: Sequence[Value]) -> Integers:
 
 
 def _pairwise(name: str) -> Function:
-    lifted = lift(_BINARY[name])
+    lifted = lift(_BINARY[name], name)
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         one, other = integers(a), integers(b)
@@ -398,7 +430,7 @@ def _algebra(
     if name == "cute.size":
         return _size(operation, inputs, extents.tensor)
     if name == "cute.fast_divmod.compute":
-        quotient, remainder = lift(_quotient), lift(_remainder)
+        quotient, remainder = lift(_quotient, "divsi"), lift(_remainder, "remsi")
         return lambda a, d: (quotient(a, _one(d)), remainder(a, _one(d)))
     if name.startswith("cute.fast_divmod."):
         return lambda *operands: (operands[0] if operands else None,)
@@ -489,10 +521,19 @@ def _size(operation: Operation, inputs: Sequence[Type | None], extent: int) -> F
 
 def _extent(leaf: object, extent: int) -> int | None:
     """The leaf of a shape, or what stands for one that is known only at run time."""
-    return leaf if isinstance(leaf, int) else extent if isinstance(leaf, Dynamic) else None
+    return leaf if isinstance(leaf, int) else Supposed(extent, _EXTENT) if isinstance(leaf, Dynamic) else None
 
 
-_TIMES = lift(operator.mul)
+_EXTENT = crc32(b"extent")
+
+
+def _supposition(leaves: Integers) -> int | None:
+    """The term of what is computed from these leaves; None where none is supposed."""
+    terms = [term for leaf in leaves if (term := term_of(leaf)) is not None]
+    return hash(tuple(terms)) if terms else None
+
+
+_TIMES = lift(operator.mul, "muli")
 
 
 def _crd2idx(inputs: Sequence[Type | None]) -> Function | None:
@@ -518,7 +559,7 @@ def index_of(layout: Layout | ComposedLayout, kind: Type | None) -> Callable[[Va
             return None
         return index if isinstance(index, int) else None
 
-    lifted = lift(at)
+    lifted = lift(at, f"{profile} in {layout}")
 
     def function(coord: Value) -> Value:
         given = integers(coord)
@@ -552,16 +593,19 @@ def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Typ
     def function(index: Value, _layout: Value) -> Sequence[Value]:
         value = _one(index)
         if isinstance(value, int):
-            return (at(value),)
+            found = at(value)
+            if isinstance(value, Supposed) and found is not None:
+                return (tuple(Supposed(one, hash((value.term, i))) for i, one in enumerate(found)),)
+            return (found,)
         if isinstance(value, Lanes):
             cells = {one: at(one) for one in set(value.each) if one is not None}
             if all(cells.values()):
-                return (
-                    tuple(
-                        Lanes(tuple(None if one is None else (cells[one] or (0,) * count)[i] for one in value.each))
-                        for i in range(count)
-                    ),
-                )
+                columns = [
+                    tuple(None if one is None else (cells[one] or (0,) * count)[i] for one in value.each)
+                    for i in range(count)
+                ]
+                term = value.term
+                return (tuple(Lanes(one, term and hash((term, i))) for i, one in enumerate(columns)),)
         return ((None,) * count,)
 
     return function
@@ -660,7 +704,7 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
         if not lanes:
             return _start(layout, profile, leaves)
         rows = zip(*(leaf.each if isinstance(leaf, Lanes) else (leaf,) * lanes[0] for leaf in leaves), strict=True)
-        return Lanes(tuple(_start(layout, profile, row) for row in rows))
+        return Lanes(tuple(_start(layout, profile, row) for row in rows), _supposition(leaves))
 
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
-from tileproof.evaluate.hardware import limit
+from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.memory import AccessLog
 from tileproof.protocol.program import Instruction, Program, is_count
@@ -20,17 +21,16 @@ from tileproof.protocol.state import (
     NamedBarriers,
     Releases,
     Surroundings,
+    Taint,
     TensorMemory,
 )
 from tileproof.protocol.trace import TraceStep, path_to
-from tileproof.protocol.values import Address, Allocation, Lanes, Value
+from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Supposed, Value, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import BarrierKey, Reconvergence, ThreadSet
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import place, state
 
-_MAX_STEPS = 600_000
-_ROLES = 8  # values of an index that distinguish roles
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
 
@@ -68,7 +68,13 @@ class Machine:
         mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
             then by their place.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
+        most: after how many instructions it gives up.
+        roles: how many parts of a CTA one index may tell apart.
         history: what was done, in order, where the path to a finding is wanted.
+        forced: which way to go at branches and loops, by place, whatever is supposed there.
+        agreed: the same by the term of the condition: what two thread sets compute alike they decide alike.
+        excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
+        taint: what is in doubt.
     """
 
     program: Program
@@ -92,21 +98,24 @@ class Machine:
     now: int = 0
     steps: int = 0
     tiles: int = 3
+    forced: Mapping[int, bool] = field(default_factory=dict)
+    agreed: Mapping[int, bool] = field(default_factory=dict)
+    excusing: bool = False
+    taint: Taint = field(default_factory=Taint)
     history: list[TraceStep] | None = None
     running: ThreadSet | None = None
+    most: int = 0
+    roles: int = 0
 
     def __post_init__(self) -> None:
-        self.allocations.lane = limit(self.book, "lane_bit")
-        self.allocations.column = limit(self.book, "column_bits")
+        self.most, self.roles = limit(self.book, "run_steps"), limit(self.book, "thread_groups")
+        self.allocations.lane = hardware.limit(self.book, "lane_bit")
+        self.allocations.column = hardware.limit(self.book, "column_bits")
 
     # -- running
 
     def run(self) -> None:
-        """Run all CTAs of a cluster.
-
-        Raises:
-            Unfollowed: the kernel does something that cannot be followed.
-        """
+        """Run all CTAs of a cluster."""
         for cta in range(self.shape.ctas):
             values: list[Value] = [None] * self.program.slots
             for slot, text in self.program.arguments:
@@ -119,9 +128,9 @@ class Machine:
                 if not thread_set.finished and not thread_set.parked:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
-            if not moved and not self.release_parked():
+            if not moved and not self.release_parked() and not self.excuse():
                 return
-            if self.steps > _MAX_STEPS:
+            if self.steps > self.most:
                 self.coverage.complete = False
                 return
 
@@ -148,7 +157,7 @@ class Machine:
             first = False
             thread_set.blocked = None
             thread_set.place = target
-            if thread_set.finished or thread_set.parked or self.steps > _MAX_STEPS:
+            if thread_set.finished or thread_set.parked or self.steps > self.most:
                 return True
 
     def execute(self, thread_set: ThreadSet, instruction: Instruction) -> int:
@@ -182,7 +191,10 @@ class Machine:
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
             where = (thread_set.cta, thread_set.warps)
-            target = self.actions[instruction.effect.name](self, thread_set, instruction)
+            try:
+                target = self.actions[instruction.effect.name](self, thread_set, instruction)
+            except Unfollowed as reason:
+                target = self.doubt(thread_set, instruction, reason)
             if self.history is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
             return target
@@ -220,7 +232,7 @@ class Machine:
 
     def leader(self, cta: int) -> int:
         """The leader of the pair that a CTA belongs to."""
-        return cta - cta % limit(self.book, "pair_ctas")
+        return cta - cta % hardware.limit(self.book, "pair_ctas")
 
     def common(self, thread_set: ThreadSet, value: Lanes, instruction: Instruction) -> int | Lanes | None:
         """The integer that all threads of a thread set have; a thread set whose roles use different places is split."""
@@ -241,19 +253,41 @@ class Machine:
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
+        chosen = self.choice(thread_set.place, value)
+        if chosen is not None:
+            value = int(chosen)
         if isinstance(value, Lanes):
             common = value.on(thread_set.threads)
             if isinstance(common, Lanes):
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
+                    self.decide(thread_set.place, value, True)
+                    self.decide(thread_set.place, value, False)
                     self.split(thread_set, yes, no, instruction)
                     return thread_set.place + 1
                 common = 1 if yes else 0
             value = common
-        if value is None:
-            value = 1  # decided by data: the branch with more in it
-        return thread_set.place + 1 if value else instruction.other
+        taken = value is None or value != 0  # decided by data: the branch with more in it
+        self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
+        return thread_set.place + 1 if taken else instruction.other
+
+    def choice(self, place: int, value: Value) -> bool | None:
+        """Which way a run is told to go where a supposed or unknown value decides; None where it is told nothing."""
+        term = term_of(value)
+        if value is not None and term is None:
+            return None
+        found = self.forced.get(place)
+        return self.agreed.get(term) if found is None and term is not None else found
+
+    def decide(self, place: int, value: Value, way: bool) -> None:
+        """Note which way a branch or a loop is taken, and whether something supposed or unknown decides it."""
+        coverage, term = self.coverage, term_of(value)
+        coverage.went.setdefault(place, set()).add(way)
+        if value is None or term is not None:
+            coverage.doubtful.add(place)
+            if term is not None:
+                coverage.terms.setdefault(place, set()).add(term)
 
     def split(self, thread_set: ThreadSet, yes: tuple[int, ...], no: tuple[int, ...], instruction: Instruction) -> None:
         point = Reconvergence(instruction.target, 2)
@@ -274,7 +308,7 @@ class Machine:
             groups.setdefault(value.each[thread], []).append(thread)
         warp = thread_set.warp
         by_warp = {thread // warp: value.each[thread] for thread in thread_set.threads}
-        if len(groups) > _ROLES or any(by_warp[t // warp] != value.each[t] for t in thread_set.threads):
+        if len(groups) > self.roles or any(by_warp[t // warp] != value.each[t] for t in thread_set.threads):
             return None
         (first, mine), *others = groups.items()
         at = self.thread_sets.index(thread_set) + 1
@@ -352,6 +386,11 @@ class Machine:
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
+        if turns == 1:
+            decider = None if not known else index if isinstance(index, Supposed) else high
+            chosen = self.choice(thread_set.place, decider)
+            inside = inside if chosen is None else chosen
+            self.decide(thread_set.place, decider, inside)
         if not known and not inside:
             self.coverage.unknown = True
             self.guess(thread_set.place, instruction)
@@ -363,6 +402,10 @@ class Machine:
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         limit = 2 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
         inside = (value is None or value != 0) and turns <= limit
+        if turns == 1:
+            chosen = self.choice(thread_set.place, value)
+            inside = inside if chosen is None else chosen
+            self.decide(thread_set.place, value, inside)
         if value != 0 and not inside:
             self.coverage.unknown |= value is None
             self.guess(thread_set.place, instruction)
@@ -383,6 +426,66 @@ class Machine:
         """The steps of one iteration of a loop; ``place`` is that of its test."""
         body = self.program.code[place : instruction.target]
         return (one for one in body if one.effect is not None and not one.effect.pure)
+
+    # -- doubt
+
+    def doubt(self, thread_set: ThreadSet, instruction: Instruction, reason: Unfollowed) -> int:
+        """Go on after an operation that cannot be followed: what it may have touched is in doubt.
+
+        Its threads know all that happened, so that no finding rests on an order that it may have established.
+        """
+        taint = self.taint
+        taint.reasons.append((reason.case, reason.operation))
+        self.coverage.executed.discard(id(instruction.operation))
+        reach = str(self.book.shared_table("doubt").rows[f".{reason.case}",][0])
+        if reach != ".threads":
+            self.taint_operands(thread_set, instruction)
+        taint.everything |= reach == ".everything"
+        self.acquire_all(thread_set)
+        for slot in instruction.outputs:
+            thread_set.values[slot] = None
+        return thread_set.place + 1
+
+    def taint_operands(self, thread_set: ThreadSet, instruction: Instruction) -> None:
+        """Put the shared memory that an operation names in doubt; all of it where it names none."""
+        held = [thread_set.values[slot] for slot in instruction.inputs]
+        named = [one.barrier if isinstance(one, Fields) else one for one in held]
+        places = [one for one in named if isinstance(one, Address) and one.memory.space == "smem"]
+        for where in places:
+            if where.offset is None:
+                self.taint.memories.add(where.memory.serial)
+            else:
+                self.taint.places.update((cta, where.memory.serial, where.offset) for cta in range(self.shape.ctas))
+        self.taint.everything |= not places
+
+    def acquire_all(self, thread_set: ThreadSet) -> None:
+        """A thread set is ordered after all that happened, in either proxy, and none of its groups is in flight."""
+        for log in self.accesses.values():
+            for access in log.accesses:
+                for agent in access.agents:
+                    thread_set.clock.learn(agent, access.moment)
+        thread_set.clock.fence()
+        thread_set.queues.clear()
+        thread_set.touched.clear()
+        thread_set.fenced = True
+        thread_set.version += 1
+        for event in ("passed", "met", "before", "after"):
+            self.mark(event, thread_set)
+
+    def excuse(self) -> bool:
+        """Let a thread set go on that waits for what is in doubt; whether there was one."""
+        waits = [one for one in self.thread_sets if one.blocked is not None and not one.excused]
+        if len(self.taint.released) >= limit(self.book, "released_waits"):
+            return False
+        for thread_set in waits:
+            wait = thread_set.blocked
+            doubtful = self.taint.covers(wait.key) if isinstance(wait, OnMbarrier) else self.taint.everything
+            if doubtful or self.excusing:
+                self.taint.released.append(self.program.code[thread_set.place].operation)
+                self.acquire_all(thread_set)
+                thread_set.excused = True
+                return True
+        return False
 
     # -- time and memory
 

@@ -11,7 +11,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address, Allocation
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import BarrierName, ThreadSet
+from tileproof.protocol.warps import BarrierKey, BarrierName, ThreadSet
 
 Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, allocation, byte
 
@@ -167,6 +167,29 @@ class TensorMemory:
 
 
 @dataclass(slots=True)
+class Taint:
+    """What operations may have touched that could not be followed (``machine``): no finding rests on it.
+
+    Attributes:
+        places: barriers, by CTA, allocation and byte.
+        memories: allocations whose barriers are all in doubt, by serial number.
+        everything: whether an operation may have done anything.
+        reasons: the operations, each with a case of finding PR190.
+        released: waits that were left although nothing is known to complete them.
+    """
+
+    places: set[BarrierKey] = field(default_factory=set)
+    memories: set[int] = field(default_factory=set)
+    everything: bool = False
+    reasons: list[tuple[str, Operation]] = field(default_factory=list)
+    released: list[Operation] = field(default_factory=list)
+
+    def covers(self, key: BarrierKey) -> bool:
+        """Whether a barrier is in doubt."""
+        return self.everything or key in self.places or key[1] in self.memories
+
+
+@dataclass(slots=True)
 class Coverage:
     """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
 
@@ -177,6 +200,9 @@ class Coverage:
         passed_by: the same of a loop with a condition.
         unknown: whether only data decide how many turns some loop has.
         complete: whether the run ended before the limit of steps.
+        went: which ways each branch and loop was taken, by place.
+        doubtful: those of them that something supposed or unknown decided.
+        terms: the terms of what decided there.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -185,6 +211,9 @@ class Coverage:
     passed_by: bool = False
     unknown: bool = False
     complete: bool = True
+    went: dict[int, set[bool]] = field(default_factory=dict)
+    doubtful: set[int] = field(default_factory=set)
+    terms: dict[int, set[int]] = field(default_factory=dict)
 
 
 __all__ = [
@@ -196,6 +225,7 @@ __all__ = [
     "Place",
     "Releases",
     "Surroundings",
+    "Taint",
     "TensorMemory",
     "Use",
 ]

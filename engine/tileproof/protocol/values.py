@@ -1,26 +1,52 @@
 """What the machine computes with: integers, integers that differ between threads, tuples of integers, addresses.
 
-``None`` is an unknown value.
+What the text does not decide (an argument, the extent of a tensor, a loaded integer) is *supposed*: a run gives it a
+number, all that is computed from it is supposed as well, and a branch or a loop that it decides is taken both ways in
+other runs. A supposed integer has a *term*, a number that stands for how it was computed: two thread sets that compute
+a trip count alike have one term, and so one decision. ``None`` is an unknown value without a number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
+from zlib import crc32
 
 from tileproof.base.records import dataclass
 
 
+class Supposed(int):
+    """An integer that this run supposes.
+
+    Attributes:
+        term: stands for how it was computed; equal terms are equal values in every run.
+    """
+
+    term: int
+
+    def __new__(cls, value: int, term: int) -> Supposed:
+        self = super().__new__(cls, value)
+        self.term = term
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """One integer for each thread of a CTA."""
+    """One integer for each thread of a CTA.
+
+    Attributes:
+        term: where they are supposed, what stands for how they were computed.
+    """
 
     each: tuple[int | None, ...]
+    term: int | None = None
 
     def on(self, threads: Sequence[int]) -> int | Lanes | None:
         """The integer that all these threads have; itself where they differ."""
         first = self.each[threads[0]]
-        return first if all(self.each[t] == first for t in threads) else self
+        if not all(self.each[t] == first for t in threads):
+            return self
+        return first if self.term is None or first is None else Supposed(first, self.term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,26 +171,45 @@ Integers: TypeAlias = "tuple[int | Lanes | None, ...]"
 Value: TypeAlias = "int | Lanes | Integers | Address | Fields | None"
 
 
-def lift(function: Callable[..., int | None]) -> Callable[..., Value]:
-    """A function of integers on values, thread by thread where they differ; of something unknown it is unknown."""
+def term_of(value: Value) -> int | None:
+    """The term of a value; None where it is not supposed."""
+    return value.term if isinstance(value, Supposed | Lanes) else None
+
+
+def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., Value]:
+    """A function of integers on values, thread by thread where they differ; of something unknown it is unknown.
+
+    Args:
+        name: of the function, for terms: two functions of one name compute the same.
+    """
+    code = crc32(name.encode())
 
     def lifted(*operands: Value) -> Value:
-        wide = False
+        wide = supposed = False
         for operand in operands:
             if isinstance(operand, Lanes):
                 wide = True
-            elif not isinstance(operand, int):
+                supposed |= operand.term is not None
+            elif isinstance(operand, int):
+                supposed |= type(operand) is Supposed
+            else:
                 return None
         if not wide:
-            return function(*operands)
+            found = function(*operands)
+            return found if found is None or not supposed else Supposed(found, _term(code, operands))
         count = next(len(o.each) for o in operands if isinstance(o, Lanes))
         columns = [o.each if isinstance(o, Lanes) else (o,) * count for o in operands]
         cells: list[int | None] = []
         for row in zip(*columns, strict=True):
             cells.append(None if None in row else function(*row))
-        return Lanes(tuple(cells))
+        return Lanes(tuple(cells), _term(code, operands) if supposed else None)
 
     return lifted
+
+
+def _term(code: int, operands: Sequence[Value]) -> int:
+    """What stands for a function of these operands. Integers only: hashes of texts differ from process to process."""
+    return hash((code, *(hash(one) if (term := term_of(one)) is None else term for one in operands)))
 
 
 def integers(value: Value) -> Integers:

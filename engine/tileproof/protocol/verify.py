@@ -15,10 +15,12 @@ from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
+from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.launch import Launch, launch
-from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
+from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects
@@ -29,6 +31,7 @@ from tileproof.rulebase.findings import state
 
 Steps: TypeAlias = Callable[[Operation, Sequence[str]], Step | None]
 
+_NOTHING: Decisions = {}
 _TILES = 3  # iterations of the loop over tiles
 _MANY_TILES = 5  # epilogues and accumulators have rings of up to four stages
 _ELEMENTS = 64  # of the tile of a tensor
@@ -140,24 +143,61 @@ def verify(
             continue
         boxes = _boxes(kernel, compiled, maps)
 
-        def run(shape: Shape, tiles: int, compiled: Program = compiled, boxes: dict[int, int] = boxes) -> Run:
+        runs: list[Run] = []
+
+        def run(
+            shape: Shape,
+            tiles: int,
+            forced: Decisions = _NOTHING,
+            agreed: Decisions = _NOTHING,
+            compiled: Program = compiled,
+            boxes: dict[int, int] = boxes,
+            runs: list[Run] = runs,
+        ) -> Run:
             program = with_extents(compiled, shape.extents)
             module = Surroundings(lambda text: resolve(text, aliases), boxes)
             history: list[TraceStep] | None = [] if explain else None
-            return _run(Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history))
+            machine = Machine(program, shape, book, dict(actions), module, tiles=tiles, history=history)
+            machine.forced, machine.agreed, machine.excusing = forced, agreed, bool(forced)
+            runs.append(_run(machine))
+            return runs[-1]
 
-        def outcome(shape: Shape, kernel: Operation = kernel, counts: bool = compiled.counts) -> Outcome:
+        def judged(
+            shape: Shape,
+            kernel: Operation = kernel,
+            compiled: Program = compiled,
+            run: Callable[..., Run] = run,
+            runs: list[Run] = runs,
+        ) -> Outcome:
+            runs.clear()
             found = run(shape, _TILES)
             if found.clean and found.machine.coverage.skipped:
-                more = _larger(shape, counts, run)
+                more = _larger(shape, compiled.counts, run)
                 larger = (one for one in more if one.machine.coverage.complete and not one.machine.coverage.skipped)
                 found = next(larger, found)
             outcome = _outcome(kernel, found, _others(shape, run))
             if found.calm and outcome.faults == found.faults:
                 outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
-            return outcome
+            reached = Exploration()
+            for one in runs:
+                reached.add(one.machine)
+            faults = list(outcome.faults)
+            natural = frozenset(reached.executed)
 
-        yield _launched(book, launch(book, kernel, inside, operations, aliases), outcome)
+            def sought(forced: Decisions, agreed: Decisions) -> Sought:
+                one = run(found.machine.shape, _TILES, forced, agreed)
+                return Sought(forced, one.machine, one.stopped is None and not one.machine.taint.released)
+
+            known = {(fault.code, fault.operation.span) for fault in faults}
+            for trial in seek(compiled.code, reached, sought, limit(book, "kernel_runs"), limit(book, "kernel_steps")):
+                for fault in _each_once(trial.machine.faults):
+                    if (fault.code, fault.operation.span) not in known and _is_new(fault, natural):
+                        known.add((fault.code, fault.operation.span))
+                        faults.append(fault)
+            executed = frozenset(id(one) for one in outcome.steps if id(one) in reached.executed)
+            return replace(outcome, faults=tuple(faults), executed=executed)
+
+        yield _launched(book, launch(book, kernel, inside, operations, aliases), judged)
 
 
 def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcome]) -> Outcome:
@@ -188,6 +228,11 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcom
     assert best is not None
     doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
     return replace(best, doubts=(*best.doubts, *doubts))
+
+
+def _is_new(fault: ProtocolFault, natural: frozenset[int]) -> bool:
+    """Whether a finding concerns a step that is executed only where a run is told which way to go."""
+    return any(id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace)))
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
@@ -319,14 +364,11 @@ def _arrives(step: Step | None) -> bool:
 
 def _run(machine: Machine) -> Run:
     """Run a machine: its faults, where it had to stop, and why."""
+    machine.run()
     stopped = None
-    try:
-        machine.run()
-    except Unfollowed as reason:
-        stopped = _unfollowed(machine, reason.operation, reason.case)
-    if stopped is None and not machine.coverage.complete:
+    if not machine.coverage.complete:
         stopped = _unfollowed(machine, machine.program.kernel, "too_many_steps")
-    if stopped is None:
+    if stopped is None and not machine.excusing:
         deadlocks(machine)
         leaked(machine)
         incomplete_phases(machine)

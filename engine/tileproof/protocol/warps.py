@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.values import Lanes, Value
+from tileproof.protocol.values import Lanes, Value, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 
 BarrierKey: TypeAlias = "tuple[int, int, int]"  # an mbarrier: CTA, allocation, byte
@@ -103,6 +103,7 @@ class ThreadSet:
         version: counts what it learned; parts with different versions do not reconverge.
         arrived: its arrival at the cluster barrier that it has not waited for yet.
         passed: the barrier at which it waited and that has completed since.
+        excused: whether it leaves the wait where it is blocked although nothing is known to complete it.
     """
 
     cta: int
@@ -123,6 +124,7 @@ class ThreadSet:
     finished: bool = False
     blocked: Wait | None = None
     passed: BarrierName | None = None
+    excused: bool = False
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
@@ -172,7 +174,7 @@ class ThreadSet:
                 count = len(a.each) if isinstance(a, Lanes) else len(b.each) if isinstance(b, Lanes) else 0
                 count = count or max(*self.threads, *other.threads) + 1
                 mine = set(self.threads)
-                self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)))
+                self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)), _supposed(a, b))
             else:
                 self.values[slot] = None
         self.threads = tuple(sorted((*self.threads, *other.threads)))
@@ -188,6 +190,12 @@ class ThreadSet:
             if queue.changes > self.queue(kind).changes:
                 self.queues[kind] = queue
         self.version = max(self.version, other.version)
+
+
+def _supposed(a: Value, b: Value) -> int | None:
+    """The term of values that come from two branches; None where both are known."""
+    terms = (term_of(a), term_of(b))
+    return None if terms == (None, None) else hash(terms)
 
 
 def _at(value: Value, thread: int) -> int | None:

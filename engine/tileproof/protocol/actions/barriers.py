@@ -43,11 +43,13 @@ def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     found = machine.barriers.get(key)
     operation = instruction.operation
     if found is None:
-        if key[0] < machine.shape.ctas:
+        if key[0] < machine.shape.ctas and not machine.taint.covers(key):
             machine.report("PR120", "here", operation, barrier=barrier_name(machine, key))
         return None
     access = found.initialised
-    if not all(machine.knows(thread_set, agent, access.moment) for agent in access.agents):
+    if not machine.taint.covers(key) and not all(
+        machine.knows(thread_set, agent, access.moment) for agent in access.agents
+    ):
         machine.report("PR121", "here", operation, at=(("init", found.operation),), barrier=found.name)
         access.agents = ()
     return found
@@ -73,7 +75,7 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     """Report a second initialisation; one by all threads of a warp together counts as one."""
     before = machine.barriers.get(key)
-    if before is not None:
+    if before is not None and not machine.taint.covers(key):
         name = barrier_name(machine, key)
         machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
@@ -124,7 +126,7 @@ def arrive(
         return
     operation = instruction.operation
     if key[0] != thread_set.cta:
-        if not barrier.published:
+        if not barrier.published and not machine.taint.covers(key):
             unpublished(machine, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
             machine.releases.cluster_scope[thread_set.cta] = machine.now
@@ -133,7 +135,8 @@ def arrive(
     barrier.arriving = operation
     barrier.sources.add(id(operation))
     if count > barrier.pending:
-        _too_many(machine, operation, barrier, count)
+        if not machine.taint.covers(key):
+            _too_many(machine, operation, barrier, count)
         count = barrier.pending
     barrier.gathered.join(clock)
     barrier.pending -= count
@@ -236,12 +239,18 @@ def _passes(machine: Machine, thread_set: ThreadSet, key: BarrierKey, barrier: B
     machine.mark("passed", thread_set)
 
 
+def excused(thread_set: ThreadSet) -> bool:
+    """Whether a thread set leaves a wait, once, although nothing is known to complete it."""
+    was, thread_set.excused = thread_set.excused, False
+    return was
+
+
 @action("wait")
 def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     found = _waits(machine, thread_set, instruction)
     if found is not None:
         key, barrier, over = found
-        if not over:
+        if not over and not excused(thread_set):
             thread_set.blocked = OnMbarrier(key)
             return WAITS
         _passes(machine, thread_set, key, barrier)

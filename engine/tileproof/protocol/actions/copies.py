@@ -245,10 +245,12 @@ def complete_on(
 ) -> None:
     """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
     barrier = machine.barriers.get(key)
+    doubted = machine.taint.covers(key)
     if barrier is None:
-        machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
+        if not doubted:
+            machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
         return
-    if not barrier.published:
+    if not barrier.published and not doubted:
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:

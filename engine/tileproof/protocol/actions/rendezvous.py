@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.actions.barriers import excused
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -26,7 +27,7 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
     if thread_set not in there:
         _uses(machine, thread_set, thread_set.place, name, wanted)
         there.append(thread_set)
-    if _threads(there) < wanted:
+    if _threads(there) < wanted and not excused(thread_set):
         thread_set.blocked = OnBarrier(name, wanted)
         return WAITS
     _surplus_threads(machine, thread_set, name, there, wanted)
@@ -181,7 +182,7 @@ def _cluster_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruct
         machine.report("PR135", "here", instruction.operation)
     if not held.used or not isinstance(mine, int):
         return thread_set.place + 1
-    if held.phase <= mine:
+    if held.phase <= mine and not excused(thread_set):
         thread_set.blocked = OnCluster()
         return WAITS
     thread_set.clock.join(held.done)

@@ -12,11 +12,14 @@ from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.values import Address, Lanes, Supposed, Value
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+
+
+_GRID = 1  # the places in the grid, apart from other terms
 
 
 @action("index")
@@ -36,13 +39,18 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif what == "ntid" and at is not None:
         value = shape.block[at]
     elif what in ("ctaid", "cluster.ctaid") and at is not None:
-        value = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
-    elif what in ("nctaid", "cluster.nctaid") and at is not None:
+        place = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
+        # Within a cluster the place in the grid is the place in the cluster, but for a multiple of its size.
+        alone = shape.cluster[at] == 1 and what == "ctaid"
+        value = Supposed(place, hash((_GRID, at))) if alone else place
+    elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
+    elif what == "nctaid" and at is not None:
+        value = Supposed((cx, cy, cz)[at], hash((_GRID, at)))
     elif what == "clusterid":
-        value = 0
+        value = Supposed(0, hash((_GRID, 0)))
     elif what == "nclusterid":
-        value = 1
+        value = Supposed(1, hash((_GRID, 1)))
     elif name == "cluster.ctarank":
         value = rank
     elif name == "cluster.nctarank":

@@ -1,0 +1,15 @@
+"""The budget of the abstract machine, as rules/protocol/exploration.rule states it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tileproof.rulebase.book import Rulebook
+
+
+@lru_cache(maxsize=64)
+def limit(book: Rulebook, name: str) -> int:
+    """A limit, by its member of the enum ``exploration`` without the dot."""
+    (value,) = book.shared_table("exploration").rows[f".{name}",]
+    assert isinstance(value, int), "rules/protocol/exploration.rule"
+    return value

@@ -1,0 +1,151 @@
+"""Runs that seek the steps that were not executed yet.
+
+What the text does not decide sends a run one way at each branch and loop. Which decisions keep a step from being
+executed follows from the program: the branches and loops around it. The first of them that no run has taken in the
+direction of the step, and that an unknown or supposed value decides, is taken that way in a further run. One run takes
+all such decisions together, since most have nothing to do with each other; where that does not go well, each is taken
+alone. A decision that was reached only in such a run is taken along with what led there.
+
+Where a condition is computed alike in two places, both go the same way: its term says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Instruction
+
+Decisions: TypeAlias = "Mapping[int, bool]"  # which way to go, by the place of a branch or loop or by a term
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A run that was told which way to go.
+
+    Attributes:
+        forced: the decisions that it was told.
+        machine: after the run.
+        smooth: whether it came to its end without threads that wait for ever.
+    """
+
+    forced: Decisions
+    machine: Machine
+    smooth: bool
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What the runs of a kernel reached together.
+
+    Attributes:
+        executed: the steps that were executed, by ``id`` of their operations.
+        went: which ways each branch and loop was taken, by place.
+        leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
+        terms: the terms of the conditions there.
+    """
+
+    executed: set[int] = field(default_factory=set)
+    went: dict[int, set[bool]] = field(default_factory=dict)
+    leading: dict[int, Decisions] = field(default_factory=dict)
+    terms: dict[int, set[int]] = field(default_factory=dict)
+
+    def add(self, machine: Machine, forced: Decisions | None = None) -> None:
+        """Take in what a run reached."""
+        coverage = machine.coverage
+        self.executed |= coverage.executed
+        for place, ways in coverage.went.items():
+            self.went.setdefault(place, set()).update(ways)
+        for place in coverage.doubtful:
+            self.leading.setdefault(place, forced or {})
+        for place, terms in coverage.terms.items():
+            self.terms.setdefault(place, set()).update(terms)
+
+    def agreed(self, forced: Decisions) -> dict[int, bool]:
+        """The decisions by the terms of their conditions."""
+        return {term: way for place, way in forced.items() for term in self.terms.get(place, ())}
+
+
+def seek(
+    code: Sequence[Instruction],
+    reached: Exploration,
+    run: Callable[[Decisions, Decisions], Sought],
+    runs: int,
+    steps: int,
+) -> Iterator[Sought]:
+    """Run a kernel until all its steps are executed, nothing is left to try, or the budget is spent.
+
+    Args:
+        reached: what the runs reached so far; it is added to.
+        run: a run with decisions by place and by term.
+        runs, steps: the budget: how many runs, of how many instructions together.
+    """
+    guards = guards_of(code)
+    tried: set[tuple[int, bool]] = set()
+    while runs > 0 and steps > 0:
+        wanted = _wanted(code, guards, reached, tried)
+        if not wanted:
+            return
+        tried |= wanted.items()
+        batches = [wanted] if len(wanted) == 1 else [wanted, *({place: way} for place, way in wanted.items())]
+        for i, batch in enumerate(batches):
+            if runs <= 0 or steps <= 0:
+                return
+            forced = dict(batch)
+            for place in batch:
+                forced = {**reached.leading.get(place, {}), **forced}
+            found = run(forced, reached.agreed(forced))
+            runs -= 1
+            steps -= found.machine.steps
+            if found.smooth or len(batches) == 1 or i:
+                reached.add(found.machine, forced)
+            yield found
+            if i == 0 and found.smooth:
+                break
+
+
+def _wanted(
+    code: Sequence[Instruction],
+    guards: Sequence[int],
+    reached: Exploration,
+    tried: set[tuple[int, bool]],
+) -> dict[int, bool]:
+    """The decisions to take for steps that were not executed: the outermost that no run has taken that way."""
+    wanted: dict[int, bool] = {}
+    for place, one in enumerate(code):
+        if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
+            continue
+        for guard, way in _chain(code, guards, place):
+            if way in reached.went.get(guard, ()):
+                continue
+            if guard in reached.leading and (guard, way) not in tried:
+                wanted.setdefault(guard, way)
+            break
+    return wanted
+
+
+def guards_of(code: Sequence[Instruction]) -> list[int]:
+    """For each place that of the innermost branch or loop around it; -1 outside of all."""
+    found = [-1] * len(code)
+    for place, one in enumerate(code):
+        if one.kind in ("branch", "test", "check"):
+            for inner in range(place + 1, one.target):
+                found[inner] = place
+    return found
+
+
+def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> list[tuple[int, bool]]:
+    """The branches and loops around a place, the outermost first, and which way leads there."""
+    chain = []
+    inner = place
+    while (guard := guards[inner]) >= 0:
+        one = code[guard]
+        chain.append((guard, one.kind != "branch" or inner < one.other))
+        inner = guard
+    return chain[::-1]
+
+
+__all__ = ["Decisions", "Exploration", "Sought", "guards_of", "seek"]
