@@ -185,7 +185,7 @@ def test_what_nothing_says_is_assumed_and_the_assumption_is_stated(called: str):
     (note,) = report.diagnostics
     assert (note.code, note.severity.value) == ("PR190", "note")
     assert "160 threads in a CTA are assumed" in note.message
-    assert "1 CTAs in a cluster are assumed" in note.message
+    assert "a cluster size of 1 is assumed" in note.message
     (kernel,) = report.files[0].kernels
     assert [reason.case for reason in kernel.reasons] == ["assumed_block", "assumed_cluster"]
     assert (kernel.status, report.verified, report.exit_status()) == ("partly", False, 0)
