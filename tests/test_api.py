@@ -24,6 +24,18 @@ def test_check_takes_paths_and_text():
     assert by_text.diagnostics[0].source.name == "<text>"
 
 
+def test_a_report_says_what_was_verified():
+    folder = Path(__file__).parent / "report" / "data"
+    report = tileproof.check(folder / "followed.mlir", folder / "partly.mlir")
+    coverage = report.coverage
+    assert (coverage.kernels, coverage.followed, coverage.steps, coverage.executed) == (2, 1, 12, 10)
+    assert [kernel.name for file in report.files for kernel in file.kernels] == ["k", "in_part"]
+    assert not report.verified
+    assert (report.exit_status(), report.exit_status(require_verified=True)) == (0, 1)
+    assert tileproof.check(folder / "followed.mlir").verified
+    assert not tileproof.check(folder / "broken.mlir").verified
+
+
 def test_check_takes_directories(tmp_path: Path):
     (tmp_path / "deep").mkdir()
     for name in ("b.mlir", "deep/a.mlir", "notes.txt"):

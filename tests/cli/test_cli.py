@@ -17,6 +17,7 @@ from tileproof.cli import main
 
 GOOD = str(EXAMPLES / "hopper_gemm.mlir")
 BROKEN = str(EXAMPLES / "hopper_gemm_broken.mlir")
+REPORTS = Path(__file__).parents[1] / "report" / "data"
 MODULE = "module {\n}\n"
 HOUSE_RULE = """
 rule HOUSE1 house-wide-tiles on wgmma.mma_async {
@@ -301,6 +302,38 @@ def test_fail_on_is_a_setting_too(scratch: Path):
     assert check("-", "--fail-on", "error", stdin=text).exit_code == 0
 
 
+VERIFIED = {
+    "followed.mlir": 0,
+    "partly.mlir": 1,
+    "unfollowed.ptx": 1,
+    "clean.mlir": 0,
+    "broken.mlir": 1,
+    "lost.mlir": 2,
+}
+
+
+@pytest.mark.parametrize(("name", "status"), VERIFIED.items())
+def test_what_was_not_verified_is_an_exit_status_of_1_where_that_is_required(name: str, status: int):
+    file = str(REPORTS / name)
+    assert check("--require-verified", file).exit_code == status
+    required = name in ("partly.mlir", "unfollowed.ptx")
+    assert check(file).exit_code == (0 if required else status)
+
+
+def test_that_all_is_verified_can_be_required_by_a_setting(scratch: Path):
+    settings(scratch, "require-verified = true")
+    assert check(str(REPORTS / "partly.mlir")).exit_code == 1
+    assert check(str(REPORTS / "followed.mlir")).exit_code == 0
+    settings(scratch, "require-verified = false")
+    assert check(str(REPORTS / "partly.mlir")).exit_code == 0
+
+
+def test_a_note_that_is_ignored_is_not_verified_either():
+    result = check("--require-verified", "--ignore", "PR190", str(REPORTS / "partly.mlir"))
+    assert "PR190" not in result.stdout
+    assert result.exit_code == 1
+
+
 def test_a_projects_rules_are_found_beside_its_pyproject(scratch: Path, monkeypatch: pytest.MonkeyPatch):
     settings(scratch, 'rules = ["house"]')
     (scratch / "house").mkdir()
@@ -319,6 +352,7 @@ def test_a_projects_rules_are_found_beside_its_pyproject(scratch: Path, monkeypa
         ('colour = "red"', "unknown setting 'colour' in [tool.tileproof]"),
         ('select = "WG101"', "'select' must be a list of strings"),
         ("target = 90", "'target' must be a string"),
+        ("require-verified = 1", "'require-verified' must be true or false"),
         ('ignore = ["WG101"', "Unclosed array (at end of document)"),
     ],
 )

@@ -405,7 +405,8 @@ def test_a_practice_is_clean_and_its_broken_twin_is_found(name):
     clean, told = found(body, threads, ctas)
     assert clean == set(), told
     broken, told = found(body.replace(right, wrong), threads, ctas)
-    assert {code for code in broken if code.startswith("PR")} == codes, told
+    # What comes after a deadlock is not executed, which PR190 says beside it.
+    assert {code for code in broken if code.startswith("PR")} - {"PR190"} == codes, told
 
 
 def test_a_tile_that_no_cta_shares_is_whole_in_each():
@@ -441,4 +442,4 @@ def test_what_waits_for_a_loop_that_data_end_is_not_said_to_hang():
     counted = DATA.replace("scf.yield %data_tell", "scf.yield %no").replace(
         "%one2 =", "%no = arith.constant false\n%one2 =", 1
     )
-    assert found(counted)[0] == {"PR126"}
+    assert found(counted)[0] - {"PR190"} == {"PR126"}

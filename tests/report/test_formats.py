@@ -14,13 +14,17 @@ from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.source import Source, Span
 from tileproof.cli import main
 from tileproof.cli.options import FORMATS
+from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.report import github, sarif, text
+from tileproof.report.json import kernel_json
+from tileproof.report.text import clause
 from tileproof.report.values import Report, Unread
 
 DATA = Path(__file__).parent / "data"
 FILES = ("broken.mlir", "clean.mlir", "missing.mlir")
-EXPECTED = [(form, files) for form in FORMATS for files in (FILES, ("clean.mlir",))]
+KERNELS = ("partly.mlir", "followed.mlir", "unfollowed.ptx")  # each with a protocol, verified to another degree
+EXPECTED = [(form, files) for form in FORMATS for files in (FILES, ("clean.mlir",), KERNELS, ("followed.mlir",))]
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +83,7 @@ RUNS = [
     pytest.param(PATH, id="path"),
     pytest.param(("clean.mlir",), id="clean"),
     pytest.param(("-",), id="stdin"),
+    pytest.param(("--statistics", *KERNELS), id="kernels"),
 ]
 
 
@@ -196,3 +201,99 @@ def test_the_summary_counts():
     assert list(text.render(report))[-1] == (
         "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all features used); contract ptx"
     )
+
+
+# -- what was verified
+
+
+COVERED = [
+    pytest.param(("followed.mlir",), "1 kernel verified: 5 of 5 protocol steps, 0 MMAs", id="followed"),
+    pytest.param(("partly.mlir",), "1 kernel verified in part: 5 of 7 protocol steps, 0 MMAs", id="partly"),
+    pytest.param(("unfollowed.ptx",), "1 kernel not verified: 0 of 3 protocol steps, 0 MMAs", id="unfollowed"),
+    pytest.param(
+        KERNELS,
+        "1 kernel verified, 1 verified in part, 1 not verified: 10 of 15 protocol steps, 0 MMAs",
+        id="all",
+    ),
+    pytest.param(("clean.mlir",), "", id="without a protocol"),
+]
+
+
+@pytest.mark.parametrize(("files", "clause"), COVERED)
+def test_every_format_says_what_was_verified(files: tuple[str, ...], clause: str):
+    summary = check(*files).stdout.splitlines()[-1]
+    assert (f"; {clause}; target" in summary) if clause else ("kernel" not in summary)
+    notices = [line for line in check("--format", "github", *files).stdout.splitlines() if "title=tileproof" in line]
+    assert notices == ([f"::notice title=tileproof::{clause}"] if clause else [])
+    document = json.loads(check("--format", "json", *files).stdout)
+    kernels = [kernel for file in document["files"] for kernel in file["kernels"]]
+    coverage = document["summary"]["coverage"]
+    assert [file["file"] for file in document["files"]] == list(files)
+    assert coverage["kernels"] == len(kernels)
+    assert coverage["followed"] == sum(kernel["status"] == "followed" for kernel in kernels)
+    for number in ("steps", "executed"):
+        assert coverage[number] == sum(kernel[number] for kernel in kernels)
+    notes = [(d["file"], d["line"]) for d in document["diagnostics"] if d["code"] == "PR190"]
+    assert notes == [
+        (file["file"], kernel["line"])
+        for file in document["files"]
+        for kernel in file["kernels"]
+        if kernel["status"] != "followed"
+    ]
+    [run] = json.loads(check("--format", "sarif", *files).stdout)["runs"]
+    assert run["properties"]["coverage"] == coverage
+    assert [{**kernel, "uri": 0} for kernel in run["properties"]["kernels"]] == [{**k, "uri": 0} for k in kernels]
+
+
+@pytest.mark.parametrize(
+    ("bound", "trip_counts", "words"),
+    [
+        (None, "all", "1 kernel verified: 1 of 1 protocol step"),
+        (9, 9, "1 kernel verified for up to 9 iterations: 1 of 1 protocol step"),
+        (1, 1, "1 kernel verified for up to 1 iteration: 1 of 1 protocol step"),
+    ],
+)
+def test_a_bound_of_iterations_is_said_and_leaves_a_kernel_verified(bound: int | None, trip_counts: object, words: str):
+    source = Source("f", "@k")
+    kernel = KernelCoverage("k", Span(0, 2), 1, 1, 0, bound, ())
+    report = Report((FileReport(source, (), None, kernels=(kernel,)),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
+    assert words in clause(report.coverage)
+    assert kernel_json(source, kernel)["trip_counts"] == trip_counts
+    assert report.verified
+    assert report.exit_status(require_verified=True) == 0
+
+
+def test_a_kernel_of_a_file_with_an_error_is_not_called_verified():
+    source = Source("f", "@k")
+    kernel = KernelCoverage("k", Span(0, 2), 1, 1, 4, None, ())
+    wrong = Diagnostic(source, Span(0, 1), "X1", "x", Severity.ERROR, "m")
+    report = Report((FileReport(source, (wrong,), None, kernels=(kernel,)),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
+    assert clause(report.coverage) == "1 kernel followed: 1 of 1 protocol step, 4 MMAs"
+    assert not report.verified
+
+
+def test_statements_that_no_rule_knows_are_counted():
+    unjudged = {
+        name: json.loads(check("--format", "json", name).stdout)["summary"]["coverage"]["unjudged"] for name in KERNELS
+    }
+    assert unjudged["partly.mlir"] == unjudged["followed.mlir"] + 1
+    assert unjudged["unfollowed.ptx"] == 5  # mov, ret, mov, bar.sync, ret
+
+
+def test_statistics_count_findings_kernels_and_steps():
+    lines = check("--statistics", *KERNELS).stdout.splitlines()
+    assert lines[-8:-2] == [
+        " 2  PR190 protocol-unfollowed (note)",
+        " 1  kernels wholly followed",
+        " 1  kernels followed in part",
+        " 1  kernels not followed",
+        "10  protocol steps executed",
+        " 5  protocol steps not executed",
+    ]
+    numbers = json.loads(check("--statistics", "--format", "json", *KERNELS).stdout)["statistics"]
+    assert numbers == {
+        "rules": [{"code": "PR190", "name": "protocol-unfollowed", "severity": "note", "count": 2}],
+        "kernels": {"followed": 1, "partly": 1, "unfollowed": 1},
+        "steps": {"executed": 10, "not_executed": 5},
+    }
+    assert "statistics" not in json.loads(check("--format", "json", *KERNELS).stdout)

@@ -34,7 +34,14 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
     else:
         found = tuple(d for report in held for d in report.diagnostics)
-    return FileReport(source, found, held[0].target if held else None, empty=not held)
+    return FileReport(
+        source,
+        found,
+        held[0].target if held else None,
+        empty=not held,
+        kernels=tuple(kernel for report in held for kernel in report.kernels),
+        unjudged=sum(report.unjudged for report in held),
+    )
 
 
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:

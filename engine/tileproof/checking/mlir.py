@@ -17,6 +17,8 @@ from itertools import chain
 from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.checking.coverage import covered, note, unjudged
+from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.type_flow import conflicts
@@ -25,6 +27,7 @@ from tileproof.dialects.versions import is_published
 from tileproof.dialects.wellformed import malformed
 from tileproof.evaluate.python import Judge
 from tileproof.judge import target
+from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.spans import span_of
@@ -36,7 +39,7 @@ from tileproof.memory.tensor_maps import kernel_arguments
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
-from tileproof.protocol.verify import relevant
+from tileproof.protocol.verify import kernels, relevant
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Atom
@@ -101,6 +104,7 @@ class _Check:
         self.illegal: set[str] = set()
         self.held: dict[str, tuple[str, _AtomUse] | None] = {}
         self.mended = 0
+        self.kernels: list[KernelCoverage] = []
 
     def report(self) -> FileReport:
         if not self.scan.holds_ir:
@@ -126,7 +130,8 @@ class _Check:
         self.judge_protocol()
         self.judge_four_ops()
         found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
-        return FileReport(self.source, found, chosen)
+        unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
+        return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
 
     # -- reporting
 
@@ -387,8 +392,12 @@ class _Check:
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
 
     def judge_protocol(self) -> None:
-        """The asynchronous protocol of each kernel; it is skipped for a module with other errors."""
-        if not relevant(self.book, self.source.text) or self.scan.faults:
+        """The asynchronous protocol of each kernel; that of a malformed text is not followed."""
+        if not relevant(self.book, self.source.text):
+            return
+        if self.scan.faults:
+            for one in kernels(self.scan.module.operations):
+                self.cover(malformed_kernel(self.book, self.source, one))
             return
         explain = self.options.explain_path
         for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):
@@ -399,8 +408,13 @@ class _Check:
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
                 places += [Related(step.operation.name_span, str(step)) for step in fault.path]
                 self.diagnostics.append(replace(found, related=tuple(places)))
-            for doubt in outcome.doubts:
-                self.find(doubt.operation.name_span, Stated("PR190", doubt.message, doubt.hint))
+            self.cover(covered(self.book, self.source, outcome))
+
+    def cover(self, kernel: KernelCoverage | None) -> None:
+        """Keep what was verified of a kernel, and report it where that is not all; None for one without a protocol."""
+        if kernel is not None:
+            self.kernels.append(kernel)
+            self.diagnostics += filter(None, [note(self.book, self.source, kernel)])
 
     def judge_four_ops(self) -> None:
         """The operations around ``nvvm.wgmma.mma_async``, as the reference pages require them."""

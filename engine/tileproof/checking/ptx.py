@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import lru_cache
 
 from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.checking.coverage import note
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.dialects.facts import Facts
+from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.target import Target
+from tileproof.protocol.verify import relevant
 from tileproof.ptx.module import Module, is_ptx, read_module
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -21,6 +26,8 @@ from tileproof.rulebase.findings import state
 __all__ = ["check_ptx", "is_ptx"]
 
 _OPCODE = re.compile(r"(?:@\s*!?\s*[%$\w.]+\s+)?([a-z]\w*(?:[.:]+\w+)*)")
+_FUNCTION = re.compile(r"\.(?:entry|func)\b[^{};]*?([%$_a-zA-Z][\w$]*)\s*(?=(?:\((?:[^()]|\([^()]*\))*\))?[^{};()]*\{)")
+_MMA = re.compile(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
 _CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
 _ALIKE = 0.85  # an unknown name this near to a known one is a misspelling, not another instruction
 
@@ -36,7 +43,10 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     if where is not None:
         target = Target(str(where["target"]), "given" if options.target else "named in the module")
         found += _instructions(book, source, options, module, where)
-    return FileReport(source, finish(book, source, options, found, module.comments), target)
+    kernels, unjudged = _coverage(book, source, module)
+    found += filter(None, (note(book, source, kernel) for kernel in kernels))
+    diagnostics = finish(book, source, options, found, module.comments)
+    return FileReport(source, diagnostics, target, kernels=kernels, unjudged=unjudged)
 
 
 def _context(
@@ -63,6 +73,50 @@ def _context(
         return context(book, name)
     found += violations(book.under(options.contract), source, Facts("ptx", where, {}, {}, place))
     return where
+
+
+def _coverage(book: Rulebook, source: Source, module: Module) -> tuple[tuple[KernelCoverage, ...], int]:
+    """The functions that use a protocol, none of which is followed yet, and how many instructions no rule knows."""
+    reason = Reason("ptx", state(book, "PR190", "ptx").message, None)
+    functions = [(found.start(1), found) for found in _FUNCTION.finditer(source.text)]
+    starts = [start for start, _ in functions]
+    counts: dict[int, list[int]] = {}  # by function: steps, those that are asynchronous, MMAs
+    unjudged = 0
+    for statement in module.instructions:
+        opcode = _OPCODE.match(source.text, statement.start, statement.end)
+        if opcode is None:
+            continue
+        kind = _kind(book, opcode[1])
+        unjudged += not kind.judged
+        if kind.step or kind.multiplies:
+            at = counts.setdefault(bisect(starts, statement.start) - 1, [0, 0, 0])
+            at[0] += kind.step
+            at[1] += kind.asynchronous
+            at[2] += kind.multiplies
+    kernels = []
+    for index, (steps, asynchronous, multiplies) in sorted(counts.items()):
+        if asynchronous and index >= 0:
+            name = functions[index][1]
+            span = Span(name.start(1), name.end(1))
+            kernels.append(KernelCoverage(name[1], span, steps, 0, multiplies, None, (reason,)))
+    return tuple(kernels), unjudged
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What an opcode is: known to a rule, a step of a protocol, an asynchronous one or on an mbarrier, an MMA."""
+
+    judged: bool
+    step: bool
+    asynchronous: bool
+    multiplies: bool
+
+
+@lru_cache(maxsize=4096)
+def _kind(book: Rulebook, opcode: str) -> _Kind:
+    beginnings = tuple(book.enums["assembly_opcode"].by_spelling)
+    step = opcode.startswith(beginnings)
+    return _Kind(_judged(book, opcode), step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
 
 
 def _module_rules(book: Rulebook) -> frozenset[str]:

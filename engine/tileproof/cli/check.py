@@ -41,6 +41,12 @@ from tileproof.cli.options import (
     type=click.Choice(["error", "warning", "note"]),
     help="The least severity that makes the exit status 1.  [default: error]",
 )
+@click.option(
+    "--require-verified", is_flag=True, help="Exit status 1 where a kernel's protocol is not wholly verified."
+)
+@click.option(
+    "--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json)."
+)
 @click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` separately.")
 @click.option(
     "--verify-diagnostics",
@@ -62,6 +68,8 @@ def check(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str | None,
+    require_verified: bool,
+    statistics: bool,
     split: bool,
     verify: bool,
     explain_path: bool,
@@ -71,7 +79,8 @@ def check(
 ) -> None:
     """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
-    Exit status: 0 no error, 1 an error (see --fail-on), 2 an input that cannot be read or has no IR, or bad arguments.
+    Exit status: 0 no error, 1 an error (see --fail-on and --require-verified), 2 an input that cannot be read or has
+    no IR, or bad arguments.
 
     A line is silenced by the comment `// tileproof: ignore[CODE] reason` on it or above it.
     """
@@ -90,6 +99,7 @@ def check(
         split,
         verify,
         explain_path,
+        statistics=statistics,
     )
     threshold = fail_on or settings.fail_on or "error"
     if threshold not in ("error", "warning", "note"):
@@ -102,4 +112,4 @@ def check(
     with progress(len(items)) as step, no_garbage_collection():
         report = api.check_all(book, items, options, processes(jobs, items), rules, step)
     write(report, form, colourless)
-    sys.exit(report.exit_status(Severity(threshold)))
+    sys.exit(report.exit_status(Severity(threshold), require_verified or settings.require_verified))

@@ -9,6 +9,7 @@ from tileproof.base.records import dataclass
 
 LISTS = ("select", "ignore", "rules")
 WORDS = ("target", "contract", "fail-on")
+SWITCHES = ("require-verified",)
 
 
 class ConfigError(ValueError):
@@ -29,6 +30,7 @@ class Config:
     target: str | None = None
     contract: str | None = None
     fail_on: str | None = None
+    require_verified: bool = False
 
 
 def find(folder: Path) -> Config:
@@ -53,8 +55,12 @@ def _read(path: Path, text: str) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}") from None
     for name, value in table.items():
-        if name not in LISTS + WORDS:
+        if name not in LISTS + WORDS + SWITCHES:
             raise ConfigError(f"{path}: unknown setting '{name}' in [tool.tileproof]")
+        if name in SWITCHES:
+            if not isinstance(value, bool):
+                raise ConfigError(f"{path}: '{name}' must be true or false")
+            continue
         words = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not (words if name in LISTS else isinstance(value, str)):
             raise ConfigError(f"{path}: '{name}' must be a {'list of strings' if name in LISTS else 'string'}")

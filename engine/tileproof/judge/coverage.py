@@ -14,11 +14,13 @@ class Reason:
         case: of finding PR190.
         message: the words of that case.
         span: where; None for what concerns the kernel as a whole.
+        hint: what to do about it; empty where nothing can be said.
     """
 
     case: str
     message: str
     span: Span | None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class KernelCoverage:
         executed: how many of them were executed on some explored path.
         multiplies: its tensor-core instructions.
         trip_counts: the verdict holds for loops of unknown length with up to so many iterations; None for all.
-        reasons: what was not verified, and why, in textual order; empty where all was.
+        reasons: what was not verified, and why: unreached steps first, then in textual order; empty where all was.
     """
 
     name: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
+from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.target import Target
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
@@ -26,6 +27,7 @@ class Options:
         verify: whether comments in the text state the expected diagnostics; then only differences are reported.
         explain_path: whether findings of the protocol show their execution path.
         mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
+        statistics: whether reports count findings by rule, kernels by status, and steps.
     """
 
     contract: str
@@ -36,6 +38,7 @@ class Options:
     verify: bool = False
     explain_path: bool = False
     mend: bool = True
+    statistics: bool = False
 
     def current(self, book: Rulebook) -> Options:
         """The same with the codes of rules that are chosen by a name that they had before."""
@@ -57,12 +60,26 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What was found in one file. ``empty``: it has no IR."""
+    """What was found in one file.
+
+    Attributes:
+        empty: whether it has no IR.
+        kernels: what was verified of each kernel that uses a protocol, in textual order.
+        unjudged: how many statements no rule or table knows: operations of ``cute``, ``cute_nvgpu`` and ``nvvm``, or
+            instructions of PTX.
+    """
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]
     target: Target | None
     empty: bool = False
+    kernels: tuple[KernelCoverage, ...] = ()
+    unjudged: int = 0
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it has an error."""
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
 
 
 def finding(book: Rulebook, source: Source, span: Span, stated: Stated) -> Diagnostic:

@@ -1,48 +1,283 @@
-"""What a kernel is launched with, as far as the text says it."""
+"""What a kernel is launched with: what the kernel declares, what the host code beside it says, else an assumption.
+
+An assumption is a number of threads that the kernel itself asks for, and other launches are as possible: the verdict is
+that of the launch that speaks best for the kernel, so that no error rests on an assumption alone.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import TypeAlias
 
+from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
-from tileproof.mlir.ir import Operation
+from tileproof.memory.known_bits import fold
+from tileproof.memory.tensor_maps import kernel_name
+from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.scopes import Scope, walk
+from tileproof.protocol.asked import constant_of, threads_asked
 from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import Stated, state
+
+Three: TypeAlias = "tuple[int, int, int]"
 
 _DIMENSIONS = re.compile(r"\d+")
+_CALLEE = re.compile(r"@[\w$.-]+(?:::@([\w$.-]+))?")
+_BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
+_CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
+_CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
+_CONFIGURATION = "cuda.launch_cfg."
+_LAUNCHES = ("cuda.launch_ex", "cuda.launch")
+_WARPS_OF_GROUP = 4
+_MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
+_WARPGROUPS = (1, 2, 3, 4)
+_POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
 
 
-def launch(book: Rulebook, kernel: Operation, inside: Sequence[Operation]) -> Shape:
-    """The launch configuration: what the kernel declares, one warpgroup by default.
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The launches of a kernel.
+
+    Attributes:
+        shapes: where the text says all of it, the different launches, each of which must be right. Else the one that
+            is assumed, and others that are as possible: the kernel is right if it is right in one of them.
+        block_known: whether the text says how many threads a CTA has, or nothing in the kernel depends on it.
+        cluster_known: the same of the number of CTAs of a cluster.
+    """
+
+    shapes: tuple[Shape, ...]
+    block_known: bool
+    cluster_known: bool
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing is assumed."""
+        return self.block_known and self.cluster_known
+
+    def assumptions(self, book: Rulebook, shape: Shape) -> Iterator[tuple[str, Stated]]:
+        """What is assumed where the kernel is judged by one of the shapes: cases of finding PR190, in words."""
+        if not self.block_known:
+            yield "assumed_block", state(book, "PR190", "assumed_block", threads=shape.threads)
+        if not self.cluster_known:
+            yield "assumed_cluster", state(book, "PR190", "assumed_cluster", ctas=shape.ctas)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """Block and cluster of one launch; None where the text does not say."""
+
+    block: Three | None
+    cluster: Three | None
+
+
+def launch(
+    book: Rulebook,
+    kernel: Operation,
+    inside: Sequence[Operation],
+    operations: Sequence[Operation],
+    aliases: Mapping[str, Alias],
+) -> Launch:
+    """How a kernel is launched.
 
     Args:
         inside: the operations of the kernel, whose allocations give the depth of the deepest ring.
+        operations: those of the module, whose host code may launch the kernel.
     """
-    block = _three(kernel, "nvvm.reqntid", (128, 1, 1))
-    cluster = _three(kernel, "nvvm.cluster_dim", (1, 1, 1))
+    block, cluster = _declared(kernel)
+    stated: tuple[_Stated, ...] = (_Stated(block, cluster),)
+    if block is None or cluster is None:
+        hosts = _hosts(book, kernel, operations)
+        stated = tuple(dict.fromkeys(_Stated(block or one.block, cluster or one.cluster) for one in hosts)) or stated
+    warp = hardware.limit(book, "warp_threads")
+    if all(one.cluster is None for one in stated) and not _holds(book, "cluster_word", inside, aliases):
+        stated = tuple(_Stated(one.block, (1, 1, 1)) for one in stated)
+    if all(one.block is None for one in stated) and not _holds(book, "block_word", inside, {}):
+        stated = tuple(_Stated((_WARPS_OF_GROUP * warp, 1, 1), one.cluster) for one in stated)
+    rounds, more = limit(book, "ring_rounds"), limit(book, "ring_turns")
+    turns = max(rounds * _deepest_ring(inside) + more, limit(book, "least_turns"))
+
+    def shape(block: Three, cluster: Three) -> Shape:
+        return Shape(block, cluster, turns, Extents(turns, turns), warp)
+
+    found = []
+    block_known = all(one.block is not None for one in stated)
+    cluster_known = all(one.cluster is not None for one in stated)
+    for one in stated:
+        blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
+        clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(inside)
+        found += [shape(blocks[0], ctas) for ctas in clusters]
+        found += [shape(threads, clusters[0]) for threads in blocks[1:]]
+    return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
+
+
+def _declared(kernel: Operation) -> tuple[Three | None, Three | None]:
+    """What the kernel says of block and cluster: attributes, or the launch facts that the compiler recorded."""
+    block = next(filter(None, (_three(kernel, name) for name in _BLOCKS)), None)
+    cluster = next(filter(None, (_three(kernel, name) for name in _CLUSTERS)), None)
     facts = kernel.attribute("cutlass_launch_facts")
     text = facts.text if facts is not None else words(kernel)
-    if (found := re.search(r"cluster_dim\s*=\s*array<i64:\s*([^>]*)>", text)) is not None:
-        numbers = [int(n) for n in _DIMENSIONS.findall(found[1])]
-        if len(numbers) == 3:
-            cluster = (numbers[0], numbers[1], numbers[2])
+    block = block or _array(text, "exact_block_dim")
+    cluster = cluster or _array(text, "cluster_dim")
+    if cluster is None and _CLUSTER_OF_ONE.search(text) is not None:
+        cluster = (1, 1, 1)
+    return block, cluster
+
+
+def _three(kernel: Operation, name: str) -> Three | None:
+    attribute = kernel.attribute(name)
+    return None if attribute is None else _dimensions(attribute.text.partition(":")[2])
+
+
+def _array(text: str, name: str) -> Three | None:
+    found = re.search(rf"{name}\s*=\s*array<i\d+:\s*([^>]*)>", text)
+    return None if found is None else _dimensions(found[1])
+
+
+def _dimensions(text: str) -> Three | None:
+    """Three positive numbers; fewer are those of x and y."""
+    numbers = [int(n) for n in _DIMENSIONS.findall(text)]
+    if not 1 <= len(numbers) <= 3 or not all(numbers):
+        return None
+    x, y, z = (*numbers, 1, 1)[:3]
+    return x, y, z
+
+
+# -- the host code
+
+
+def _hosts(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> list[_Stated]:
+    """What each launch of a kernel in the module says, in textual order."""
+    name = kernel_name(kernel)
+    return [stated for function in _host_code(operations) for stated in _launches(book, function, name)]
+
+
+def _host_code(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """The functions outside kernels that launch something, and modules of them opened."""
+    for operation in operations:
+        if operation.name in ("builtin.module", "module", "gpu.module"):
+            for region in operation.regions:
+                for block in region.blocks:
+                    yield from _host_code(block.operations)
+        elif operation.regions and operation.name != "cuda.kernel" and operation.attribute("gpu.kernel") is None:
+            yield operation
+
+
+def _launches(book: Rulebook, function: Operation, name: str | None) -> Iterator[_Stated]:
+    clusters: dict[int, list[Three | None]] = {}  # by the operation that creates a configuration
+    for operation, scope in walk((function,)):
+        if operation.name.startswith(_CONFIGURATION) and operation.name.endswith("cluster_dim"):
+            made = scope.get(operation.operands[0]) if operation.operands else None
+            if made is not None:
+                found = clusters.setdefault(id(made.operation), [])
+                found.append(_constants(book, operation.operands[1:4], scope))
+        elif operation.name in _LAUNCHES and _callee(operation) == name and operation.operands:
+            made = scope.get(operation.operands[0])
+            if made is None or made.argument or made.operation.name != _CONFIGURATION + "create":
+                yield _Stated(None, None)
+                continue
+            block = _constants(book, _written(made.operation, "blockDim", 0), scope)
+            for cluster in clusters.get(id(made.operation), [(1, 1, 1)]):
+                yield _Stated(block, cluster)
+        elif operation.name == "gpu.launch_func" and _callee(operation) == name:
+            yield _launched(book, operation, scope)
+
+
+def _callee(operation: Operation) -> str | None:
+    attribute = operation.attribute("callee") or operation.attribute("kernel")
+    found = _CALLEE.search(attribute.text if attribute is not None else operation.pieces[0])
+    return None if found is None else found[1] or found[0][1:]
+
+
+def _launched(book: Rulebook, operation: Operation, scope: Scope) -> _Stated:
+    """What ``gpu.launch_func`` says."""
+    sizes = operation.attribute("operandSegmentSizes")
+    if sizes is None:
+        threads = _constants(book, _listed(operation, "threads"), scope)
+        named = _listed(operation, "clusters")
+        return _Stated(threads, _constants(book, named, scope) if named else (1, 1, 1))
+    counts = [int(n) for n in _DIMENSIONS.findall(sizes.text.partition(":")[2])]
+    first = counts[0] if counts else 0
+    clustered = len(counts) > 9 and all(counts[7:10])
+    operands = operation.operands
+    block = _constants(book, operands[first + 3 : first + 6], scope)
+    return _Stated(block, _constants(book, operands[first + 6 : first + 9], scope) if clustered else (1, 1, 1))
+
+
+def _written(operation: Operation, name: str, first: int) -> Sequence[str]:
+    """The three operands of a name in the custom form; in the generic form, those from a place on."""
+    found = re.search(rf"\b{name}\s*=\s*\(([^)]*)\)", operation.pieces[0])
+    return re.findall(r"%[\w$.#-]+", found[1]) if found is not None else operation.operands[first : first + 3]
+
+
+def _listed(operation: Operation, name: str) -> Sequence[str]:
+    found = re.search(rf"\b{name} in \(([^)]*)\)", operation.pieces[0])
+    return re.findall(r"%[\w$.#-]+", found[1]) if found is not None else ()
+
+
+def _constants(book: Rulebook, names: Sequence[str], scope: Scope) -> Three | None:
+    values = [_constant(book, name, scope) for name in names]
+    if len(values) != 3 or not all(values):
+        return None
+    x, y, z = values
+    assert x is not None and y is not None and z is not None
+    return x, y, z
+
+
+def _constant(book: Rulebook, name: str, scope: Scope) -> int | None:
+    """The value of a constant, or of arithmetic on constants."""
+    origin = scope.get(name)
+    while origin is not None and not origin.argument and origin.operation.name.startswith("arith.index_cast"):
+        name = origin.operation.operands[0]
+        origin = scope.get(name)
+    if origin is None or origin.argument:
+        return None
+    found = constant_of(origin.operation)
+    return found if found is not None else fold(book, name, scope).value
+
+
+# -- what is assumed
+
+
+def _holds(book: Rulebook, enum: str, inside: Sequence[Operation], aliases: Mapping[str, Alias]) -> bool:
+    """Whether a kernel, or an alias that it may use, holds one of the words of an enum."""
+    depends = re.compile("|".join(map(re.escape, book.enums[enum].by_spelling)))
+    texts = (alias.text for alias in aliases.values())
+    return any(depends.search(text) for text in texts) or any(depends.search(words(one)) for one in inside)
+
+
+def _possible_clusters(inside: Sequence[Operation]) -> tuple[Three, ...]:
+    """Clusters to try, the smallest first; pairs of CTAs first where the kernel works in pairs."""
+    paired = any(re.search(r"num_cta = 2|cta_2|cta_group::2", words(one)) for one in inside)
+    return _POSSIBLE_CLUSTERS[1:] if paired else _POSSIBLE_CLUSTERS
+
+
+def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
+    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps."""
+    warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
+    group = _WARPS_OF_GROUP * warp
+    bound = _three(kernel, "nvvm.maxntid")
+    if bound is not None:
+        most = min(most, prod(bound))
+    asked = threads_asked(kernel, Operations.of(book), warp) or warp
+    least = min(-(-asked // warp) * warp, most)
+    first = min(max(least, group), most)
+    sizes = [first + more * warp for more in _MORE_WARPS]
+    sizes += [n * group for n in _WARPGROUPS] + [least + more * warp for more in _MORE_WARPS]
+    return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
+
+
+def _deepest_ring(inside: Sequence[Operation]) -> int:
+    """The stages of the deepest ring of mbarriers that is allocated; at least 2."""
     depth = 2
     for operation in inside:
         fields = operation.attribute("smem.struct_fields")
         if fields is not None:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
                 depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
-    rounds, more = limit(book, "ring_rounds"), limit(book, "ring_turns")
-    turns = max(rounds * depth + more, limit(book, "least_turns"))
-    return Shape(block, cluster, turns, Extents(turns, turns), hardware.limit(book, "warp_threads"))
-
-
-def _three(kernel: Operation, name: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
-    attribute = kernel.attribute(name)
-    if attribute is None:
-        return default
-    numbers = [int(n) for n in _DIMENSIONS.findall(attribute.text.partition(":")[2])]
-    return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 and all(numbers) else default
+    return depth

@@ -15,11 +15,12 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from math import prod
 
+from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
@@ -30,7 +31,7 @@ from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, reg
 from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
-from tileproof.protocol.launch import launch
+from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
@@ -41,7 +42,7 @@ from tileproof.rulebase.findings import state
 
 _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
-_FEW = 2  # the value of a count that is an argument of the kernel
+_FEW = 2  # of an argument, or of iterations
 _HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
 _DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
@@ -75,6 +76,11 @@ class Doubt:
     operation: Operation
     message: str
     hint: str = ""
+
+    @property
+    def assumed(self) -> bool:
+        """Whether it is an assumption about the launch, under which all may be verified."""
+        return self.case.startswith("assumed_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +147,43 @@ def verify(
         compiled = compile_kernel(kernel, aliases, step, book)
         if any(instruction.kind == "effect" for instruction in compiled.code):
             module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
-            shape = launch(book, kernel, inside)
-            yield _Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
+
+            def judged(
+                shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
+            ) -> Outcome:
+                return _Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
+
+            yield _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+
+
+def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcome]) -> Outcome:
+    """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be."""
+    if launched.known:
+        outcomes = [judged(shape) for shape in launched.shapes]
+        first = outcomes[0]
+        if len(outcomes) == 1:
+            return first
+        bounds = [one.trip_counts for one in outcomes if one.trip_counts is not None]
+        return replace(
+            first,
+            faults=tuple(_each_once([fault for one in outcomes for fault in one.faults])),
+            doubts=tuple({(d.case, d.operation.span): d for one in outcomes for d in one.doubts}.values()),
+            executed=frozenset().union(*(one.executed for one in outcomes)),
+            trip_counts=min(bounds, default=None),
+        )
+    best, assumed, rank = None, launched.shapes[0], (True, 0, 0)
+    for shape in launched.shapes:
+        found = judged(shape)
+        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
+        # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
+        one = (errors > 0, -len(found.executed), errors)
+        if best is None or one < rank:
+            best, assumed, rank = found, shape, one
+        if not errors and len(found.executed) == len(found.steps):
+            break
+    assert best is not None
+    doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
+    return replace(best, doubts=(*best.doubts, *doubts))
 
 
 @dataclass(slots=True)
@@ -322,7 +363,7 @@ class _Study:
         done: set[int] = set()
         most = self.shape.extent - 1 if period is None else period.reached + period.length
         for turns in _short_first(most + 1):
-            if budget <= 0:
+            if budget <= 0 and turns > _FEW:
                 break
             one = self.counted(turns, tiles)
             budget -= one.machine.steps
@@ -354,6 +395,7 @@ class _Study:
         """Whether the roles agreed on the trip counts of a short run: they need not agree on which has no iteration."""
         mine, other = short.machine.coverage, long.machine.coverage
         missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
+        missing |= mine.passed_by and not other.passed_by
         return mine.complete and not short.hangs and not missing
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:

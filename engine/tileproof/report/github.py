@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileproof.report.text import clause
 from tileproof.report.values import Report
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report) -> Iterator[str]:
-    """One command a diagnostic, and one for each input that could not be checked."""
+    """One command a diagnostic, one for each input that could not be checked, and what was verified of the kernels."""
     for diagnostic in report.diagnostics:
         start = diagnostic.source.position(diagnostic.span.start)
         end = diagnostic.source.position(diagnostic.span.end)
@@ -26,6 +27,8 @@ def render(report: Report) -> Iterator[str]:
         yield f"::{_COMMANDS[diagnostic.severity.value]} {listed}::{_data(text)}"
     for unread in report.unread:
         yield f"::error file={_property(unread.name)}::{_data(unread.reason)}"
+    if verified := clause(report.coverage):
+        yield f"::notice title=tileproof::{_data(verified)}"
 
 
 def _data(text: str) -> str:

@@ -7,15 +7,23 @@ from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.source import Source
+from tileproof.judge.coverage import KernelCoverage
+from tileproof.report.coverage import Coverage
+from tileproof.report.statistics import statistics
 from tileproof.report.values import Report
 
 
 def render(report: Report) -> str:
     """The report as JSON text. Lines and columns count from 1; the end column is one past the last character."""
+    counted = {"statistics": statistics(report)} if report.options.statistics else {}
     return json.dumps(
         {
             "version": 1,
             "diagnostics": [_diagnostic(diagnostic, report) for diagnostic in report.diagnostics],
+            "files": [
+                {"file": file.source.name, "kernels": [kernel_json(file.source, one) for one in file.kernels]}
+                for file in report.files
+            ],
             "summary": {
                 "files": len(report.files),
                 "errors": report.count(Severity.ERROR),
@@ -31,10 +39,43 @@ def render(report: Report) -> str:
                     for file in report.files
                 ],
                 "unread": [{"file": unread.name, "reason": unread.reason} for unread in report.unread],
+                "coverage": coverage_json(report.coverage),
             },
+            **counted,
         },
         indent=2,
     )
+
+
+def kernel_json(source: Source, kernel: KernelCoverage) -> dict[str, Any]:
+    """What was verified of a kernel. ``trip_counts``: ``all``, or the most iterations of loops of unknown length."""
+    return {
+        "name": kernel.name,
+        "line": source.position(kernel.span.start).line,
+        "status": kernel.status,
+        "steps": kernel.steps,
+        "executed": kernel.executed,
+        "trip_counts": "all" if kernel.trip_counts is None else kernel.trip_counts,
+        "reasons": [
+            {
+                "case": reason.case,
+                "message": reason.message,
+                "line": source.position(reason.span.start).line if reason.span is not None else None,
+            }
+            for reason in kernel.reasons
+        ],
+    }
+
+
+def coverage_json(coverage: Coverage) -> dict[str, int]:
+    """How much was verified in all."""
+    return {
+        "kernels": coverage.kernels,
+        "followed": coverage.followed,
+        "steps": coverage.steps,
+        "executed": coverage.executed,
+        "unjudged": coverage.unjudged,
+    }
 
 
 def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from tileproof import __version__
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source, Span
+from tileproof.report.json import coverage_json, kernel_json
 from tileproof.report.values import Report
 from tileproof.rulebase.declarations import Finding, Rule
 
@@ -44,6 +45,14 @@ def render(report: Report) -> str:
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "results": [_result(diagnostic, index) for diagnostic in report.diagnostics],
+        "properties": {
+            "coverage": coverage_json(report.coverage),
+            "kernels": [
+                {"uri": _uri(file.source.name), **kernel_json(file.source, kernel)}
+                for file in report.files
+                for kernel in file.kernels
+            ],
+        },
     }
     return json.dumps(
         {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}, indent=2

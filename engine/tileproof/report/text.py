@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.judge.outcome import FileReport
+from tileproof.report.coverage import Coverage
 from tileproof.report.values import Report
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
@@ -32,6 +33,11 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
         yield from _diagnostic(diagnostic, style)
         if report.options.explain_path:
             yield from _path(diagnostic, style)
+        yield ""
+    if report.options.statistics:
+        from tileproof.report.statistics import table  # noqa: PLC0415
+
+        yield from table(report)
         yield ""
     if report.files:
         yield _summary(report, style)
@@ -87,7 +93,30 @@ def _summary(report: Report, style: Style) -> str:
         style(_plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"
     )
     files = _plural(len(report.files), "file")
-    return f"{found} in {files}; target {_targets(report.files)}; contract {report.options.contract}"
+    verified = clause(report.coverage)
+    parts = [f"{found} in {files}", *([verified] if verified else []), f"target {_targets(report.files)}"]
+    return "; ".join((*parts, f"contract {report.options.contract}"))
+
+
+def clause(coverage: Coverage) -> str:
+    """What was verified of the kernels that use a protocol; empty where none does.
+
+    A kernel that was followed is not called verified where its file has an error.
+    """
+    if not coverage.kernels:
+        return ""
+    counts = [
+        (coverage.verified, "verified"),
+        (coverage.followed - coverage.verified, "followed"),
+        (coverage.partly, "verified in part"),
+        (coverage.unfollowed, "not verified"),
+    ]
+    (first, word), *others = [(count, word) for count, word in counts if count]
+    kernels = ", ".join((f"{_plural(first, 'kernel')} {word}", *(f"{count} {word}" for count, word in others)))
+    bound = coverage.trip_counts
+    up_to = f" for up to {_plural(bound, 'iteration')}" if bound is not None else ""
+    steps = f"{coverage.executed} of {_plural(coverage.steps, 'protocol step')}"
+    return f"{kernels}{up_to}: {steps}, {_plural(coverage.multiplies, 'MMA')}"
 
 
 def _targets(files: Sequence[FileReport]) -> str:

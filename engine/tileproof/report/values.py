@@ -7,6 +7,7 @@ from functools import cached_property
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.judge.outcome import FileReport, Options
+from tileproof.report.coverage import Coverage, total
 from tileproof.rulebase.book import Rulebook
 
 
@@ -36,8 +37,24 @@ class Report:
         """How many diagnostics have that severity."""
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
 
-    def exit_status(self, fail_on: Severity = Severity.ERROR) -> int:
-        """2 where an input could not be checked, 1 where something as bad as ``fail_on`` was found, else 0."""
+    @cached_property
+    def coverage(self) -> Coverage:
+        """How much of the kernels that use a protocol was verified."""
+        return total(self.files)
+
+    @property
+    def verified(self) -> bool:
+        """Whether every input was checked, nothing is wrong, and every kernel that uses a protocol was followed."""
+        return self.exit_status(require_verified=True) == 0
+
+    def exit_status(self, fail_on: Severity = Severity.ERROR, require_verified: bool = False) -> int:
+        """2 where an input could not be checked, 1 where something as bad as ``fail_on`` was found, else 0.
+
+        Args:
+            require_verified: whether a kernel that is not wholly followed gives 1 too.
+        """
         if self.unread:
             return 2
+        if require_verified and not self.coverage.complete:
+            return 1
         return int(any(diagnostic.severity.rank >= fail_on.rank for diagnostic in self.diagnostics))

@@ -174,6 +174,8 @@ class Scheduler:
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             for left in outcome.doubts:
+                if left.assumed:
+                    continue  # no insertion changes how the kernel is launched
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
@@ -197,7 +199,7 @@ class Scheduler:
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
-        return not outcome.doubts and Severity.ERROR not in severities
+        return all(doubt.assumed for doubt in outcome.doubts) and Severity.ERROR not in severities
 
     def best(self, plan: Plan) -> Plan:
         """The fewest operations, with the waits that leave the most groups in flight.

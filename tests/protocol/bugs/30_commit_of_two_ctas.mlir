@@ -9,7 +9,7 @@
 !part = !cute.memref<f32, tmem, align<16>, "(((64,32),1),(1)):(((1,65536),0),(0))">
 !regs = !cute.memref<f32, rmem, align<32>, "((64,1),(1)):((1,0),(0))">
 gpu.module @kernels {
-  cuda.kernel @k(%mma: !mma) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+  cuda.kernel @k(%mma: !mma) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c10000000 = arith.constant 10000000 : i32
@@ -87,7 +87,7 @@ gpu.module @kernels {
 !part = !cute.memref<f32, tmem, align<16>, "(((64,32),1),(1)):(((1,65536),0),(0))">
 !regs = !cute.memref<f32, rmem, align<32>, "((64,1),(1)):((1,0),(0))">
 gpu.module @kernels {
-  cuda.kernel @k(%mma: !mma) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+  cuda.kernel @k(%mma: !mma) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c10000000 = arith.constant 10000000 : i32
