@@ -414,7 +414,7 @@ class Machine:
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = self.uniform(thread_set, instruction.inputs[0])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
-        limit = self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * self.shape.extent
+        limit = self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         inside = (value is None or value != 0) and turns <= limit
         if turns == 1:
             chosen = self.choice(thread_set.place, value)

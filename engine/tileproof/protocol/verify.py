@@ -265,14 +265,19 @@ class _Study:
     def outcome(self) -> Outcome:
         """What the runs say together."""
         turns, tiles = self.shape.extent, self.limit("long_tiles")
-        watch = Watch(self.compiled, self.limit("watched_states"))
-        first = long = self.counted(turns, tiles, watch)
+        first = long = self.counted(turns, tiles)
         self.reached.add(first.machine)
+        period = None
+        while period is None and first.calm and self.open_loops() and self.affords(first):
+            watch = Watch(self.compiled, self.limit("watched_states"))
+            self.shape = replace(self.shape, extent=2 * self.shape.extent)
+            first = long = self.counted(self.shape.extent, tiles, watch)
+            self.reached.add(first.machine)
+            period = watch.found
         if not first.calm or first.machine.coverage.skipped:
             long = self.better(first)
             self.reached.add(long.machine)
         faults = [*self.certain(first, long)]
-        period = watch.found if first.calm else None
         bound = self.short_runs(long, faults, period) if self.open_loops() else None
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
@@ -285,6 +290,10 @@ class _Study:
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
         return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+
+    def affords(self, long: Run) -> bool:
+        """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
+        return 2 * long.machine.steps * self.shape.extent <= self.share("short", long)
 
     def better(self, first: Run) -> Run:
         """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
@@ -357,7 +366,7 @@ class _Study:
         The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
         loops over as many tiles show as well does not depend on the length.
         """
-        tiles, budget = self.limit("short_tiles"), self.short_budget(long)
+        tiles, budget = self.limit("short_tiles"), self.share("short", long)
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
@@ -385,17 +394,16 @@ class _Study:
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
-    def short_budget(self, long: Run) -> int:
-        """How many instructions short runs may take."""
-        share = long.machine.steps * self.limit("short_share") // 100
-        return max(share, self.limit("short_steps"))
+    def share(self, what: str, long: Run) -> int:
+        """How many instructions runs of a kind may take together."""
+        return max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
 
     @staticmethod
     def comparable(short: Run, long: Run) -> bool:
         """Whether the roles agreed on the trip counts of a short run: they need not agree on which has no iteration."""
         mine, other = short.machine.coverage, long.machine.coverage
         missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
-        missing |= mine.passed_by and not other.passed_by
+        missing |= (mine.passed_by and not other.passed_by) or (bool(mine.guessed) and not other.guessed)
         return mine.complete and not short.hangs and not missing
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
@@ -407,7 +415,7 @@ class _Study:
             return Sought(forced, one.machine, one.calm)
 
         smooth: set[int] = set(natural)
-        runs, steps = self.limit("kernel_runs"), self.limit("kernel_steps")
+        runs, steps = self.limit("seek_runs"), self.share("seek", long)
         for trial in seek(self.compiled.code, self.reached, told, runs, steps):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
