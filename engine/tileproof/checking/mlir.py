@@ -396,8 +396,8 @@ class _Check:
         if not relevant(self.book, self.source.text):
             return
         if self.scan.faults:
-            for one in kernels(self.scan.module.operations):
-                self.cover(malformed_kernel(self.book, self.source, one))
+            unread = [malformed_kernel(self.book, self.source, one) for one in kernels(self.scan.module.operations)]
+            self.kernels += [one for one in unread if one is not None]  # without a note: the error says it
             return
         explain = self.options.explain_path
         for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):
@@ -408,13 +408,10 @@ class _Check:
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
                 places += [Related(step.operation.name_span, str(step)) for step in fault.path]
                 self.diagnostics.append(replace(found, related=tuple(places)))
-            self.cover(covered(self.book, self.source, outcome))
-
-    def cover(self, kernel: KernelCoverage | None) -> None:
-        """Keep what was verified of a kernel, and report it where that is not all; None for one without a protocol."""
-        if kernel is not None:
-            self.kernels.append(kernel)
-            self.diagnostics += filter(None, [note(self.book, self.source, kernel)])
+            kernel = covered(self.book, self.source, outcome)
+            if kernel is not None:
+                self.kernels.append(kernel)
+                self.diagnostics += filter(None, [note(self.book, self.source, kernel)])
 
     def judge_four_ops(self) -> None:
         """The operations around ``nvvm.wgmma.mma_async``, as the reference pages require them."""
