@@ -1,0 +1,140 @@
+"""What the text does not decide is taken both ways; what cannot be followed is in doubt, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from protocol.rings import ARRIVAL, ring
+
+import tileproof
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.explore import guards_of
+from tileproof.protocol.verify import Outcome, verify
+
+BOOK = tileproof.load_rules()
+
+
+def outcome(text: str, thorough: bool = False) -> Outcome:
+    (found,) = verify(BOOK, scan(Source("ring.mlir", text)).module.operations, {}, thorough=thorough)
+    return found
+
+
+def codes(text: str) -> set[str]:
+    return {fault.code for fault in outcome(text).faults}
+
+
+WGMMA = "%a = llvm.load %data : !llvm.ptr<1> -> i32\n%on = arith.cmpi CONDITION\nscf.if %on {\nBODY\n} else {\nOTHER\n}"
+UNCOMMITTED = "nvvm.wgmma.fence.aligned\nnvvm.wgmma.wait.group.sync.aligned 0"
+
+
+def branching(condition: str, body: str = "", other: str = "") -> str:
+    text = WGMMA.replace("CONDITION", condition).replace("BODY", body).replace("OTHER", other)
+    return ring(2, after=text)
+
+
+@pytest.mark.parametrize("condition", ["slt, %n, %c0 : i32", "sgt, %a, %c0 : i32", "eq, %n, %stages : i32"])
+def test_both_sides_of_an_unknown_branch_are_executed(condition):
+    found = outcome(branching(condition, "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned"))
+    assert len(found.executed) == len(found.steps)
+    assert not found.doubts
+
+
+def test_a_known_branch_is_not_taken_the_other_way():
+    found = outcome(branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned"))
+    missing = [step.name for step in found.steps if id(step) not in found.executed]
+    assert missing == ["nvvm.wgmma.fence.aligned"]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_fault_on_either_side_is_found(side):
+    sides = ["", ""]
+    sides[side] = "nvvm.barrier id = %stages number_of_threads = %stages"
+    assert "PR131" in codes(branching("sgt, %n, %c32 : i32", *sides))
+
+
+def test_a_condition_that_is_computed_alike_is_decided_alike():
+    """One role skips what the other does not wait for, under the same condition of the same argument."""
+    skips = "%odd{0} = arith.remsi %n, %stages : i32\n%on{0} = arith.cmpi eq, %odd{0}, %c32 : i32\nscf.if %on{0} {{\n{1}\n}}\n"
+    more = "%more = llvm.getelementptr %full[60] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
+    init = "nvvm.mbarrier.init %x, %c32 : !llvm.ptr<3>, i32"
+    text = ring(2, before=more + skips.format(1, "nvvm.mbarrier.try_wait.parity.shared %more, %c0, %c32 : !llvm.ptr<3>, i32, i32"))
+    arrives = more.replace("%more", "%other") + skips.format(
+        2, "%y = nvvm.mbarrier.arrive.shared %other, %c1 : !llvm.ptr<3>, i32 -> i64"
+    )
+    text = text.replace("    scf.if %fills {\n", "    scf.if %fills {\n" + arrives, 1)
+    text = text.replace("    nvvm.fence.mbarrier.init\n", "    scf.if %first {\n" + more.replace("%more", "%x") + init + "\n}\n    nvvm.fence.mbarrier.init\n", 1)
+    found = outcome(text)
+    assert not found.faults
+    assert not found.doubts
+    assert len(found.executed) == len(found.steps)
+
+
+def test_forty_independent_branches_stay_within_the_budget():
+    parts = []
+    for i in range(40):
+        parts.append(
+            f"%v{i} = arith.constant {i} : i32\n%b{i} = arith.cmpi eq, %n, %v{i} : i32\n"
+            f"scf.if %b{i} {{\nnvvm.wgmma.fence.aligned\n}} else {{\nnvvm.barrier\n}}"
+        )
+    text = ring(2, after="\n".join(parts)).replace("nvvm.barrier\n}", "nvvm.wgmma.commit.group.sync.aligned\n}")
+    found = outcome(text)
+    assert len(found.executed) == len(found.steps)
+    nested = "nvvm.wgmma.fence.aligned"
+    for i in reversed(range(40)):
+        nested = f"%n{i} = arith.constant {i} : i32\n%d{i} = arith.cmpi eq, %n, %n{i} : i32\nscf.if %d{i} {{\n{nested}\n}}"
+    deep = outcome(ring(2, after=nested))
+    assert len(deep.executed) in (len(deep.steps), len(deep.steps) - 1)  # where the budget ends PR190 names the step
+    assert not deep.faults
+
+
+UNKNOWN = {
+    "the count of a barrier": ("nvvm.mbarrier.init %at2, %a : !llvm.ptr<3>, i32", "barrier_count"),
+    "the bytes of a copy": ("nvvm.mbarrier.expect_tx %at2, %a : !llvm.ptr<3>, i32", "expected_bytes"),
+    "a parity": ("nvvm.mbarrier.try_wait.parity.shared %at2, %a, %c32 : !llvm.ptr<3>, i32, i32", "parity"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_operand_that_only_data_know_is_a_doubt_of_its_own(name):
+    """The other barriers are verified all the same: a missing arrival there is found."""
+    operation, case = UNKNOWN[name]
+    before = (
+        "%q = llvm.load %data : !llvm.ptr<1> -> f32\n%a = arith.fptosi %q : f32 to i32\n"
+        f"%at2 = llvm.getelementptr %full[60] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n{operation}"
+    )
+    clean = outcome(ring(2, before=before))
+    assert not clean.faults
+    assert [doubt.case for doubt in clean.doubts] == [case]
+    broken = outcome(ring(2, fill="", before=before))
+    assert {fault.code for fault in broken.faults} & {"PR125", "PR126"}
+
+
+def test_a_hang_that_every_run_shows_is_an_error():
+    assert codes(ring(2, drain="")) & {"PR125", "PR126"}
+    assert not codes(ring(2))
+
+
+def test_a_report_names_what_was_not_executed():
+    text = branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned")
+    report = tileproof.check(text=text)
+    (note,) = [d for d in report.diagnostics if d.code == "PR190"]
+    assert "1 of" in note.message
+    assert f"line {text.splitlines().index('nvvm.wgmma.fence.aligned') + 1}" in note.message
+
+
+def test_guards_are_the_innermost_branches_around_a_place():
+    """Against a walk of the flat program: every place inside the range of a branch or loop, and no other."""
+    from tileproof.protocol.program import compile_kernel
+    from tileproof.protocol.steps import effects
+    from tileproof.protocol.verify import kernels
+
+    operations = scan(Source("ring.mlir", branching("sgt, %n, %c0 : i32", UNCOMMITTED, ARRIVAL.replace("%to", "%full")))).module.operations
+    (kernel,) = kernels(operations)
+    code = compile_kernel(kernel, {}, effects(BOOK, {}), BOOK).code
+    guards = guards_of(code)
+    for place, guard in enumerate(guards):
+        around = [i for i, one in enumerate(code) if one.kind in ("branch", "test", "check") and i < place < one.target]
+        assert guard == max(around, default=-1)
+    assert any(a != b for a, b in itertools.pairwise(guards))
