@@ -12,6 +12,7 @@ from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type
 from tileproof.mlir.ir import Alias, Block, Operation
 from tileproof.mlir.signature import parameters, result_count, signature
+from tileproof.protocol.assembly_nodes import expand
 from tileproof.protocol.folding import Extents, by_extents, function_of
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
@@ -54,8 +55,24 @@ class Builder:
                     for region in operation.regions:
                         for inner in region.blocks:
                             nodes += self.block(inner, dict(scope))[0]
-                nodes.append(self.leaf(operation, scope))
+                leaf = self.leaf(operation, scope)
+                if leaf.effect is not None and leaf.effect.name == "opaque":
+                    nodes += self.assembly(leaf, scope)
+                else:
+                    nodes.append(leaf)
         return nodes, last
+
+    def assembly(self, leaf: Leaf, scope: dict[str, int]) -> list[Node]:
+        """The instructions of inline assembly."""
+        return expand(
+            self.book,
+            leaf.operation,
+            leaf.inputs,
+            leaf.outputs,
+            lambda: self.slot("", {}),
+            self.effects,
+            scope.__setitem__,
+        )
 
     def operands(self, operation: Operation | None, scope: Mapping[str, int]) -> tuple[int, ...]:
         return () if operation is None else tuple(scope.get(name, 0) for name in operation.operands)

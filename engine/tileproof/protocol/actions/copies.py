@@ -338,6 +338,13 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     return thread_set.place + 1
 
 
+@action("raw_tmem_copy")
+def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """``tcgen05.cp``: which shared memory its descriptor is of is not followed."""
+    _copy_by_tcgen05(machine, thread_set, instruction, None, address(thread_set, instruction, 0))
+    return thread_set.place + 1
+
+
 @action("cancel")
 def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """clusterlaunchcontrol.try_cancel: the response completes on a barrier, in all CTAs of the cluster if multicast."""
