@@ -65,8 +65,8 @@ class Machine:
         barriers: the valid mbarrier objects.
         accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
-        mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
-            then by their place.
+        mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
+            allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
         history: what was done, in order, where the path to a finding is wanted.
     """
@@ -85,7 +85,7 @@ class Machine:
     named: NamedBarriers = field(default_factory=NamedBarriers)
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
-    mailboxes: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
+    mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)

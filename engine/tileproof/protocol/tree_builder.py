@@ -165,8 +165,9 @@ _LOOKS = ("peek", "block")
 
 
 def _spin(nodes: list[Node]) -> None:
-    """A loop that only tests a barrier is a wait."""
-    looks = [leaf for leaf in leaves(nodes) if pinned(leaf)]
+    """A loop that only tests a barrier is a wait; it may read the parity from memory."""
+    steps = [leaf for leaf in leaves(nodes) if pinned(leaf)]
+    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name != "read"]
     if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
         for leaf in looks:
             assert leaf.effect is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.base import Action, address, operand, registrar
 from tileproof.protocol.actions.copies import bulk_load
-from tileproof.protocol.actions.elements import post
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
@@ -36,8 +36,8 @@ def _remote_store(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     bulk_load(machine, thread_set, instruction.operation, target, barrier, count * bits // 8)
     for i in range(count):
         if target is not None:
-            where = replace(replace(target, unit=8).moved(i * bits // 8), extent=bits // 8)
-            post(machine, thread_set, where, operand(thread_set, instruction, 2 + i))
+            value = operand(thread_set, instruction, 2 + i)
+            contents.store(machine, thread_set, replace(target, unit=8), i * bits // 8, bits // 8, value)
     return thread_set.place + 1
 
 
