@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import pytest
 
+import tileproof
 from protocol.test_practices import found
+from protocol.test_protocol_bugs import parts
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.verify import verify
+
+BOOK = tileproof.load_rules()
 
 # The lanes of a warp initialise the two barriers at `mbar`, each its own, and arrive there; others wait for both.
 LANES = """
@@ -114,3 +121,37 @@ TOGGLED = (
 def test_integers_in_registers_keep_their_value(body, expected):
     got, told = found(body)
     assert got == expected, told
+
+
+BOTH = '!cute.memref<f32, rmem, align<32>, "((2,2,8),1,2):((1,2,4),0,32)">'
+
+
+@pytest.mark.parametrize(("half", "expected"), [(0, {"PR103"}), (1, set())])
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_a_scalar_access_to_registers_touches_its_element(half, expected, access):
+    """One half of an accumulator is in flight; an element of one of the halves is accessed."""
+    text = parts("BUGS 19")[0].text
+    store = "      cute.memref.store_vec(%converted, %afrag) : (vector<32xf16>, !afrag) -> ()\n"
+    issue = "      nvvm.wgmma.commit.group.sync.aligned\n"
+    assert text.count(store) == text.count(issue) == 1
+    given = ", %value" if access == "store" else ""
+    kinds = ", f32" if access == "store" else ""
+    name = "%loaded = cute.memref.load" if access == "load" else "cute.memref.store"
+    result = "f32" if access == "load" else "()"
+    touch = f'      {name}(%both, %element{given}) : ({BOTH}, !cute.coord<"((0,?,1),0,{half})">{kinds}) -> {result}\n'
+    text = (
+        text.replace(store, "")
+        .replace(issue, issue + touch)
+        .replace(
+            "    %acc = cute.memref.alloca() : !acc\n",
+            f"    %both = cute.memref.alloca() : {BOTH}\n"
+            '    %zeroth = cute.make_coord() : () -> !cute.coord<"(_,_,0)">\n'
+            f'    %acc = cute.slice(%both, %zeroth) : {BOTH}, !cute.coord<"(_,_,0)">\n'
+            "    %value = arith.constant 0.0 : f32\n"
+            f'    %element = cute.make_coord(%c1) : (i32) -> !cute.coord<"((0,?,1),0,{half})">\n',
+        )
+        .replace("((2,2,8),1,1):((1,2,4),0,0)", "((2,2,8),1):((1,2,4),0)")
+    )
+    module = scan(Source("both", text)).module
+    codes = {fault.code for outcome in verify(BOOK, module.operations, module.aliases) for fault in outcome.faults}
+    assert codes == expected

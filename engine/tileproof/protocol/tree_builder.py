@@ -12,7 +12,6 @@ from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type
 from tileproof.mlir.ir import Alias, Block, Operation
 from tileproof.mlir.signature import parameters, result_count, signature
-from tileproof.protocol.assembly_nodes import expand
 from tileproof.protocol.folding import Extents, by_extents, function_of
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
@@ -64,6 +63,8 @@ class Builder:
 
     def assembly(self, leaf: Leaf, scope: dict[str, int]) -> list[Node]:
         """The instructions of inline assembly."""
+        from tileproof.protocol.assembly_nodes import expand  # noqa: PLC0415  most kernels have none
+
         return expand(
             self.book,
             leaf.operation,

@@ -35,8 +35,12 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     shape = memory_word(instruction, place)
     if where is None or where.memory.space not in ("smem", "rmem") or not isinstance(coord, tuple):
         return where, shape, 0 if shape.startswith("!llvm.ptr") else None
-    index = _indexing(*instruction.types[place : place + 2])
-    found = None if index is None else index(coord)
+    view, kind = instruction.types[place : place + 2]
+    if all(type(leaf) is int for leaf in coord):
+        found = _index(view, kind, coord)
+    else:
+        index = _indexing(view, kind)
+        found = None if index is None else index(coord)
     if isinstance(found, Lanes):
         each = [one for thread in thread_set.threads if (one := found.each[thread]) is not None]
         if len(each) < len(thread_set.threads):
@@ -59,6 +63,13 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
 def _indexing(view: str, coord: str) -> Callable[[Value], Value] | None:
     kind = read_type(view)
     return index_of(kind.layout, read_type(coord)) if isinstance(kind, Tensor) else None
+
+
+@lru_cache(maxsize=4096)
+def _index(view: str, kind: str, coord: tuple[int, ...]) -> Value:
+    """The index of an element that all threads access."""
+    index = _indexing(view, kind)
+    return None if index is None else index(coord)
 
 
 @action("read")
