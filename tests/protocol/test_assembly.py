@@ -228,3 +228,45 @@ def test_statements_are_read_as_ptx():
         ("bra", "", False, ()),
     ]
     assert found[1].jumps_to == "L"
+
+
+FLAG = """
+    %word_at = llvm.getelementptr %full[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+    %word_int = llvm.ptrtoint %word_at : !llvm.ptr<3> to i32
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        llvm.inline_asm has_side_effects asm_dialect = att "st.shared.b32 [$0], $1;", "r,r" %word_int, %c128 : (i32, i32) -> ()
+      }
+    }
+    nvvm.barrier
+    MORE
+    %threads = llvm.inline_asm has_side_effects asm_dialect = att "ld.shared.b32 $0, [$1];", "=r,r" %word_int : (i32) -> i32
+    nvvm.barrier id = %c1 number_of_threads = %threads
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (FLAG.replace("MORE", ""), set()),
+        (FLAG.replace("MORE", "").replace("%c128 :", "%c160 :"), {"PR131"}),
+        (FLAG.replace("MORE", "").replace("[$1];", "[$1+4];"), {"PR190"}),
+        (
+            FLAG.replace(
+                "MORE",
+                'llvm.inline_asm has_side_effects asm_dialect = att "st.shared.v2.b32 [$0], {$1, $1};", "r,r" %word_int, %c32 : (i32, i32) -> ()',
+            ),
+            {"PR190"},
+        ),
+        (
+            FLAG.replace("MORE", "").replace(
+                '"ld.shared.b32 $0, [$1];"', '"{ .reg .b32 a, b; ld.shared.v2.b32 {a, b}, [$1]; mov.b32 $0, b; }"'
+            ),
+            {"PR190"},
+        ),
+    ],
+)
+def test_integers_go_through_shared_memory(body, expected):
+    got, told = found_in_body(body)
+    assert got == expected, told

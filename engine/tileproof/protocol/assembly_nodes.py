@@ -26,6 +26,7 @@ from tileproof.rulebase.book import Rulebook
 _REGISTER = "nvvm.read.ptx.sreg."  # of a special register, whose name follows
 _NO_EXTENTS = Extents(0, 0)
 _SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
+_STORE = "llvm.store"
 _VECTOR = "xyzw"
 _INTEGER = re.compile(r"\.[usb](8|16|32|64)$")
 
@@ -306,7 +307,18 @@ class _Writer:
         if one.same is None or (one.operands is None and one.same.operands):
             text = "llvm.inline_asm"
         held, places = list(one.operands or ()), one.same.operands if one.same is not None else ()
-        inputs = [slot for place in places if place < len(held) for slot in self.operand(held[place])]
+        stored = _INTEGER.search(one.opcode)
+        kind = f"i{stored[1]}" if stored is not None else "f32"
+        memory = _CLUSTER if "shared::cluster" in one.opcode else _SHARED
+        inputs: list[int] = []
+        types: list[str] = []
+        for place in places:
+            slots = self.operand(held[place]) if place < len(held) else []
+            word = memory if slots and held[place].address else kind
+            if len(slots) > 1 and text == _STORE:
+                word, slots = f"vector<{len(slots)}x{kind}>", [self.unknown]
+            inputs += slots
+            types += [word] * len(slots)
         named = []
         for name, place in one.same.named if one.same is not None else ():
             offsets = place < len(held) and not held[place].address and bool(held[place].parts[0].registers)
@@ -317,20 +329,15 @@ class _Writer:
         to = tuple(name for name in (self.destination(one) if writes else ()) if not name.startswith((".", "_")))
         if one.second:
             to = (one.second,)
-        stored = _INTEGER.search(one.opcode)
-        kind = f"i{stored[1]}" if stored is not None else "f32"
         called = [f"%{i}" for i in range(len(inputs))]
         written = " ".join((text, ", ".join(called), *named, said(self.book, one.opcode)))
         operation = _operation(self.operation, written, called, kind)
-        cluster = "shared::cluster" in one.opcode
-        types = tuple(
-            (_CLUSTER if cluster else _SHARED) if place < len(held) and held[place].address else kind
-            for place in places
-        )
-        types += ("",) * (len(inputs) - len(types))
-        effect = self.effects(operation, types[: len(inputs)])
-        if effect is None:
+        types += [""] * (len(inputs) - len(types))
+        effect = self.effects(operation, types)
+        if effect is None or (effect.name == "read" and len(to) > 1):
             self.forget(one, to, guard)
+            to = ()
+        if effect is None:
             return
         if one.waits:
             effect = replace(effect, name="wait")
@@ -339,7 +346,7 @@ class _Writer:
             self.made.update(outputs)
         else:
             outputs = tuple(self.new() for _ in to)
-        self.put(Leaf(operation, tuple(inputs), outputs, None, effect, types[: len(inputs)]), to, outputs, guard)
+        self.put(Leaf(operation, tuple(inputs), outputs, None, effect, tuple(types)), to, outputs, guard)
 
     def put(self, leaf: Leaf, to: Sequence[str], outputs: Sequence[int], guard: int) -> None:
         """A step, together with others under the same guard."""

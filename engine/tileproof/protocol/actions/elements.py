@@ -129,6 +129,15 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         machine.report("PR159", "here", operation, at=(("write", over),))
 
 
+_VECTOR = re.compile(r"vector<(\d+)x[a-z]+(\d+)>")
+
+
+def _reach(text: str) -> int | None:
+    """The bytes of a vector."""
+    found = _VECTOR.fullmatch(text)
+    return int(found[1]) * int(found[2]) // 8 if found is not None else None
+
+
 @action("write")
 def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
@@ -144,8 +153,9 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     value = values[-1] if values else None
     length = _length(instruction.types[value], held) if value is not None else None
     if value is None or index is None or length is None:
-        if where.memory.space == "rmem":
-            contents.forget(machine, thread_set, where, where.offset, where.extent or 1 << 40)
+        reach = where.extent or (_reach(instruction.types[value]) if value is not None else None)
+        if where.memory.space == "rmem" or (where.offset is not None and reach):
+            contents.forget(machine, thread_set, where, where.offset, reach or 1 << 40)
     else:
         contents.store(machine, thread_set, held, index, length, operand(thread_set, instruction, value))
     return thread_set.place + 1
