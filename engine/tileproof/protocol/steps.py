@@ -102,3 +102,9 @@ def number(operation: Operation, *names: str) -> int | None:
 def words(operation: Operation) -> str:
     """All that an operation writes besides its operands: what attributes say in either form."""
     return " ".join((*operation.pieces, *(f"{a.name} {a.text}" for a in operation.attributes)))
+
+
+def of_wgmma(operation: Operation) -> bool:
+    """Whether an operation is of wgmma, perhaps in inline assembly: then accesses to registers matter."""
+    assembly = operation.name in ("llvm.inline_asm", "nvvm.inline_ptx")
+    return operation.name.startswith("nvvm.wgmma") or (assembly and "wgmma." in words(operation))

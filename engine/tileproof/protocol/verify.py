@@ -19,7 +19,7 @@ from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import Step, effects, words
+from tileproof.protocol.steps import Step, effects, of_wgmma, words
 from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
@@ -111,7 +111,7 @@ def verify(
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
         shape = launch(book, kernel, inside)
-        step = effects(book, aliases, any(map(_of_wgmma, inside)))
+        step = effects(book, aliases, any(map(of_wgmma, inside)))
 
         compiled = compile_kernel(kernel, aliases, step, book)
         if not any(instruction.kind == "effect" for instruction in compiled.code):
@@ -133,12 +133,6 @@ def verify(
         if found.calm and outcome.faults == found.faults:
             outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
         yield outcome
-
-
-def _of_wgmma(operation: Operation) -> bool:
-    """Whether an operation is of wgmma, perhaps in inline assembly: then accesses to registers matter."""
-    assembly = operation.name in ("llvm.inline_asm", "nvvm.inline_ptx")
-    return operation.name.startswith("nvvm.wgmma") or (assembly and "wgmma." in words(operation))
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
