@@ -67,7 +67,7 @@ def test_warps_that_write_rows_meet_warps_that_read_columns():
     assert rows.clashes(rows) == {warp: {warp} for warp in range(4)}
 
 
-def test_a_part_outside_the_tensor_is_not_known():
+def test_threads_whose_part_is_outside_the_tensor_drop_out_alone():
     copy = read_type(
         '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f32, 32 b>, layout_copy_tv = <"(64,1):(1,0)">, '
         'tiler_mn = <"[64:1;1:0]">>'
@@ -76,7 +76,9 @@ def test_a_part_outside_the_tensor_is_not_known():
     parts = distances(copy, "D", tensor, tuple(range(64)))
     assert parts[:32] == tuple(range(0, 128, 4))
     assert set(parts[32:]) == {None}
-    assert access_set(part_of(copy, "D", tensor), parts, tuple(range(64)), 32) is None
+    one = access_set(part_of(copy, "D", tensor), parts, tuple(range(64)), 32)
+    assert one == AccessSet(0, {0: (1 << 128) - 1}, None)
+    assert access_set(part_of(copy, "D", tensor), parts, tuple(range(32, 64)), 32) is None
 
 
 @pytest.mark.parametrize("name", ["rows of four", "columns"])

@@ -132,7 +132,10 @@ def test_a_step_without_an_action_is_a_fault() -> None:
             'extend enum protocol_copy { .beam "vendor.beam"; }',
             "own.rule:1:29: the copy '.beam' has no action; known actions: .async, ",
         ),
-        ("extend enum assembly_step { .beam; }", "own.rule:1:29: the step '.beam' has no action; known actions: "),
+        (
+            'extend enum assembly_opcode { .beam "beam.sync"; } extend table assembly { .beam "vendor.beam" "0"; }',
+            "'vendor.beam' in column 'operation' of table 'assembly' is no protocol_operation",
+        ),
         ("extend enum schedule_role { .beam; }", "own.rule:1:29: the role '.beam' has no meaning; known meanings: "),
         (
             'extend enum protocol_operation { .beam "vendor.beam"; }extend table protocol { .beam .nothing 0 0 0; }',

@@ -38,15 +38,12 @@ class ActedOn:
 
 def acted_on() -> tuple[ActedOn, ...]:
     """The enums that Python acts on, with what it has for each member."""
-    from tileproof.protocol.actions import ACTIONS, assembly, copies  # noqa: PLC0415  not to list rules
+    from tileproof.protocol.actions import ACTIONS, copies  # noqa: PLC0415  not to list rules
     from tileproof.scheduling.synthesis import ROLES  # noqa: PLC0415
 
     return (
         ActedOn("protocol_step", "step", "action", frozenset(f".{name}" for name in ACTIONS), "protocol", "step"),
         ActedOn("protocol_copy", "copy", "action", frozenset(f".{name}" for name in copies.COPIES)),
-        ActedOn(
-            "assembly_step", "step", "action", frozenset(f".{name}" for name in assembly.STEPS), "assembly", "step"
-        ),
         ActedOn("schedule_role", "role", "meaning", ROLES, "schedule", "role"),
     )
 
@@ -66,6 +63,19 @@ def unimplemented(book: Rulebook) -> Iterator[RuleFault]:
             cell = row[table.column(one.column) or 0] if table is not None else ""
             if table is not None and cell not in members:
                 message = f"'{cell}' is no {one.enum}, so it has no {one.has}; known {one.has}s: {known}"
+                yield RuleFault(table.places[key], message)
+    yield from _unnamed(book)
+
+
+def _unnamed(book: Rulebook) -> Iterator[RuleFault]:
+    """Operations that instructions in inline assembly are said to be the same as, and that no table knows."""
+    table, operations = book.tables.get(("assembly", CONTRACTS[0])), book.enums.get("protocol_operation")
+    known = {} if operations is None else operations.by_spelling
+    for key, row in table.rows.items() if table is not None else ():
+        for one in filter(None, str(row[0]).split(";")):
+            name = one.split()[0]
+            if table is not None and not name.startswith("arith.") and name not in known:
+                message = f"'{name}' in column 'operation' of table 'assembly' is no protocol_operation"
                 yield RuleFault(table.places[key], message)
 
 

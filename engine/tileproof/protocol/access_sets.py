@@ -151,13 +151,17 @@ def element_of(shape: str) -> str:
 def _warps(
     part: int, parts: tuple[int | None, ...], threads: tuple[int, ...], lanes: int
 ) -> tuple[int, dict[int, int]] | None:
-    """The least byte of all, and the bytes of each warp from there."""
+    """The least byte of all, and the bytes of each warp from there; None where none is known.
+
+    A thread without a part drops out alone: what it would have lies outside the tile, and a condition keeps it from it.
+    """
     starts: set[tuple[int, int]] = set()
     for thread in threads:
         start = parts[thread] if thread < len(parts) else None
-        if start is None:
-            return None
-        starts.add((thread // lanes, start))
+        if start is not None:
+            starts.add((thread // lanes, start))
+    if not starts:
+        return None
     least = min(start for _, start in starts)
     warps: dict[int, int] = {}
     for warp, start in sorted(starts):

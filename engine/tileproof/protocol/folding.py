@@ -140,6 +140,8 @@ def _function(
         return _loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
+    if name == "llvm.extractvalue":
+        return _member(operation)
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
 
 
@@ -777,6 +779,19 @@ def _set_field(operation: Operation) -> Function:
         if masks and isinstance(value, int | Lanes):
             return (replace(held, mask=value),)
         return (held,)
+
+    return function
+
+
+def _member(operation: Operation) -> Function:
+    """A member of a structure."""
+    position = operation.attribute("position")
+    text = position.text.partition(":")[2] if position is not None else operation.pieces[0].partition("[")[2]
+    place = [int(n) for n in re.findall(r"\d+", text.partition("]")[0])]
+
+    def function(held: Value) -> Sequence[Value]:
+        members = held if isinstance(held, tuple) else ()
+        return (members[place[0]] if len(place) == 1 and place[0] < len(members) else None,)
 
     return function
 

@@ -66,8 +66,8 @@ class Machine:
         barriers: the valid mbarrier objects.
         accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
-        mailboxes: integers that threads wrote to shared memory for others, with their bytes, by CTA and allocation,
-            then by their place.
+        mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
+            allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
@@ -93,7 +93,7 @@ class Machine:
     named: NamedBarriers = field(default_factory=NamedBarriers)
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
-    mailboxes: dict[tuple[int, int], dict[int, tuple[int, int]]] = field(default_factory=dict)
+    mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
@@ -414,7 +414,9 @@ class Machine:
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = self.uniform(thread_set, instruction.inputs[0])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
-        limit = self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
+        limit = (
+            self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
+        )
         inside = (value is None or value != 0) and turns <= limit
         if turns == 1:
             chosen = self.choice(thread_set.place, value)

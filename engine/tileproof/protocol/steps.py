@@ -32,7 +32,7 @@ class Step:
     @property
     def pure(self) -> bool:
         """Whether it only has a result."""
-        return self.name in ("elect", "index", "peer", "allocate", "tmem_address")
+        return self.name in ("elect", "index", "peer", "allocate", "tmem_address", "register_read")
 
 
 @lru_cache(maxsize=8)
@@ -41,6 +41,7 @@ def _copies(book: Rulebook) -> tuple[tuple[str, str], ...]:
     return tuple((spelling, member[1:]) for spelling, member in book.enums["protocol_copy"].by_spelling.items())
 
 
+_INTEGERS = re.compile(r"!cute\.memref<[su]?i\d+, rmem\b")
 _ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
 
 
@@ -50,7 +51,7 @@ def effects(
     """The step of each operation of a module.
 
     Args:
-        registers: whether accesses to registers matter, which they do beside wgmma.
+        registers: whether accesses to all registers matter, which they do beside wgmma: else to integers alone.
     """
     operations, copies = Operations.of(book), _copies(book)
     atoms: dict[str, str] = {}
@@ -69,10 +70,13 @@ def effects(
         if known.step in ("read", "write"):
             at = known.first
             text = types[at] if at < len(types) else ""
-            if operation.name.startswith("cute.") and (
-                "gmem" in text or not text or (not registers and "rmem" in text)
-            ):
+            if operation.name.startswith("cute.") and ("gmem" in text or not text):
                 return None
+            if operation.name.startswith("cute.") and not registers and "rmem" in text:
+                if _INTEGERS.match(text) is None:
+                    return None
+                name = "register_read" if known.step == "read" else "write"  # what is kept there may matter
+                return Step(name, known.first, known.second, known.third)
             if not operation.name.startswith("cute.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
         copy = atom_of(types[0]) if known.step == "copy" and types else ""
@@ -98,3 +102,9 @@ def number(operation: Operation, *names: str) -> int | None:
 def words(operation: Operation) -> str:
     """All that an operation writes besides its operands: what attributes say in either form."""
     return " ".join((*operation.pieces, *(f"{a.name} {a.text}" for a in operation.attributes)))
+
+
+def of_wgmma(operation: Operation) -> bool:
+    """Whether an operation is of wgmma, perhaps in inline assembly: then accesses to registers matter."""
+    assembly = operation.name in ("llvm.inline_asm", "nvvm.inline_ptx")
+    return operation.name.startswith("nvvm.wgmma") or (assembly and "wgmma." in words(operation))

@@ -54,8 +54,26 @@ class Builder:
                     for region in operation.regions:
                         for inner in region.blocks:
                             nodes += self.block(inner, dict(scope))[0]
-                nodes.append(self.leaf(operation, scope))
+                leaf = self.leaf(operation, scope)
+                if leaf.effect is not None and leaf.effect.name == "opaque":
+                    nodes += self.assembly(leaf, scope)
+                else:
+                    nodes.append(leaf)
         return nodes, last
+
+    def assembly(self, leaf: Leaf, scope: dict[str, int]) -> list[Node]:
+        """The instructions of inline assembly."""
+        from tileproof.protocol.assembly_nodes import expand  # noqa: PLC0415  most kernels have none
+
+        return expand(
+            self.book,
+            leaf.operation,
+            leaf.inputs,
+            leaf.outputs,
+            lambda: self.slot("", {}),
+            self.effects,
+            scope.__setitem__,
+        )
 
     def operands(self, operation: Operation | None, scope: Mapping[str, int]) -> tuple[int, ...]:
         return () if operation is None else tuple(scope.get(name, 0) for name in operation.operands)
@@ -148,8 +166,9 @@ _LOOKS = ("peek", "block")
 
 
 def _spin(nodes: list[Node]) -> None:
-    """A loop that only tests a barrier is a wait."""
-    looks = [leaf for leaf in leaves(nodes) if pinned(leaf)]
+    """A loop that only tests a barrier is a wait; it may read the parity from memory."""
+    steps = [leaf for leaf in leaves(nodes) if pinned(leaf)]
+    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name != "read"]
     if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
         for leaf in looks:
             assert leaf.effect is not None

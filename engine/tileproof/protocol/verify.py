@@ -35,7 +35,7 @@ from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import effects
+from tileproof.protocol.steps import effects, of_wgmma
 from tileproof.protocol.warps import OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -143,7 +143,7 @@ def verify(
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
-        step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
+        step = effects(book, aliases, any(map(of_wgmma, inside)))
         compiled = compile_kernel(kernel, aliases, step, book)
         if any(instruction.kind == "effect" for instruction in compiled.code):
             module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))

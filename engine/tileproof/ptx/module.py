@@ -49,12 +49,14 @@ class Module:
     Attributes:
         version, target: as written in the header, with their places; None where they do not.
         comments: offsets and texts.
+        labels: offsets and names.
     """
 
     version: tuple[str, Span] | None = None
     target: tuple[str, Span] | None = None
     instructions: list[Statement] = field(default_factory=list)
     comments: list[tuple[int, str]] = field(default_factory=list)
+    labels: list[tuple[int, str]] = field(default_factory=list)
 
 
 def is_ptx(source: Source) -> bool:
@@ -122,6 +124,7 @@ class _Cutter:
             elif self.text[at] in "};":
                 self.scope, at = (self.scope.outer or self.scope if self.text[at] == "}" else self.scope), at + 1
             elif label := _LABEL.match(self.text, at):
+                self.module.labels.append((at, label[0][:-1].rstrip()))
                 at = label.end()
             elif self.text[at] == ".":
                 at = self.directive(at)

@@ -24,7 +24,19 @@ from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 
 Step = Callable[[Machine, ThreadSet, Instruction], int]
-_QUIET = ("index", "allocate", "peer", "elect", "finish", "registers", "tmem_address", "read", "write", "opaque")
+_QUIET = (
+    "index",
+    "allocate",
+    "peer",
+    "elect",
+    "finish",
+    "registers",
+    "tmem_address",
+    "read",
+    "register_read",
+    "write",
+    "opaque",
+)
 _QUEUES = ("wgmma", "bulk", "async")
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.actions.base import WAITS, Action, address, integer, registrar, result
+from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Barrier
 from tileproof.protocol.steps import words
+from tileproof.protocol.values import Address, Lanes
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
@@ -23,11 +26,26 @@ def barrier_keys(
 ) -> dict[BarrierKey, int]:
     """The barriers that an operand names, and how many threads name each."""
     where = address(thread_set, instruction, place)
+    if where is not None and where.parts:
+        return Counter(_each(machine, thread_set, instruction, where).values())
     if where is None or where.offset is None:
         raise Unfollowed(instruction.operation, "barrier_address")
     return {
         (cta, where.memory.serial, where.offset): count for cta, count in machine.targets(thread_set, where).items()
     }
+
+
+def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, where: Address) -> dict[int, BarrierKey]:
+    """The barrier that each thread names: its own, or one that all share."""
+    found: dict[int, BarrierKey] = {}
+    for thread in thread_set.threads:
+        offset = where.parts[thread] if where.parts else where.offset
+        cta = where.cta.each[thread] if isinstance(where.cta, Lanes) else where.cta
+        home = thread_set.cta if where.cta is None else cta
+        if offset is None or home is None:
+            raise Unfollowed(instruction.operation, "barrier_address")
+        found[thread] = (machine.leader(home) if where.leader else home, where.memory.serial, offset)
+    return found
 
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
@@ -215,18 +233,43 @@ _ROUND = 2  # phases after which a parity repeats
 
 def _waits(
     machine: Machine, thread_set: ThreadSet, instruction: Instruction
-) -> tuple[BarrierKey, Barrier, bool] | None:
-    keys = barrier_keys(machine, thread_set, instruction, 0)
-    if len(keys) != 1:
-        raise Unfollowed(instruction.operation, "different_barriers")
-    key = next(iter(keys))
-    parity = integer(machine, thread_set, instruction, 1)
-    if parity is None:
-        raise Unfollowed(instruction.operation, "parity")
-    barrier = barrier_at(machine, thread_set, instruction, key)
-    if barrier is None:
-        return None
-    return key, barrier, (barrier.phase & 1) != (parity & 1)
+) -> Iterator[tuple[BarrierKey, Barrier, bool]]:
+    """The barriers that threads wait at, and whether the phase that they wait for is complete.
+
+    Warps that wait at different ones go separate ways; a warp whose lanes do waits until the phases of all are over.
+    """
+    where = address(thread_set, instruction, 0)
+    asked: dict[BarrierKey, int | None] = {}
+    if where is not None and (where.parts or isinstance(where.cta, Lanes)):
+        each = _each(machine, thread_set, instruction, where)
+        _part_warps(machine, thread_set, each)
+        parity = operand(thread_set, instruction, 1)
+        for thread in thread_set.threads:
+            asked.setdefault(each[thread], parity.each[thread] if isinstance(parity, Lanes) else None)
+        if not isinstance(parity, Lanes):
+            asked = dict.fromkeys(asked, integer(machine, thread_set, instruction, 1))
+    else:
+        parity = integer(machine, thread_set, instruction, 1)
+        asked = dict.fromkeys(barrier_keys(machine, thread_set, instruction, 0), parity)
+    for key, wanted in sorted(asked.items(), key=lambda one: one[0]):
+        if wanted is None:
+            raise Unfollowed(instruction.operation, "parity")
+        barrier = barrier_at(machine, thread_set, instruction, key)
+        if barrier is not None:
+            yield key, barrier, (barrier.phase & 1) != (wanted & 1)
+
+
+def _part_warps(machine: Machine, thread_set: ThreadSet, each: dict[int, BarrierKey]) -> None:
+    """Split a thread set by the barriers of its warps."""
+    warps: dict[int, set[BarrierKey]] = {}
+    for thread, key in each.items():
+        warps.setdefault(thread // thread_set.warp, set()).add(key)
+    kinds = sorted({tuple(sorted(keys)) for keys in warps.values()})
+    if len(kinds) > 1:
+        kind = {warp: kinds.index(tuple(sorted(keys))) for warp, keys in warps.items()}
+        machine.split_by_value(
+            thread_set, Lanes(tuple(kind.get(t // thread_set.warp) for t in range(machine.shape.threads)))
+        )
 
 
 def _passes(machine: Machine, thread_set: ThreadSet, key: BarrierKey, barrier: Barrier) -> None:
@@ -247,12 +290,12 @@ def excused(thread_set: ThreadSet) -> bool:
 
 @action("wait")
 def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    found = _waits(machine, thread_set, instruction)
-    if found is not None:
-        key, barrier, over = found
-        if not over and not excused(thread_set):
-            thread_set.blocked = OnMbarrier(key)
-            return WAITS
+    found = list(_waits(machine, thread_set, instruction))
+    waiting = [key for key, _, over in found if not over]
+    if waiting and not excused(thread_set):
+        thread_set.blocked = OnMbarrier(waiting[0])
+        return WAITS
+    for key, barrier, _ in found:
         _passes(machine, thread_set, key, barrier)
     result(thread_set, instruction, 1)
     return thread_set.place + 1
@@ -269,6 +312,6 @@ def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 @action("block")
 def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A try_wait, which may time out: it always fails here, so that the wait which follows is verified."""
-    if _waits(machine, thread_set, instruction) is not None:
+    if list(_waits(machine, thread_set, instruction)):
         result(thread_set, instruction, 0)  # false: the code that follows has to wait
     return thread_set.place + 1

@@ -14,6 +14,7 @@ from tileproof.layout.coordinates import crd2idx
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
@@ -56,6 +57,7 @@ def _copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     else:
         generic(machine, thread_set, operation, source, False, memory_word(instruction, 1))
         generic(machine, thread_set, operation, target, True, memory_word(instruction, 2))
+        contents.move(machine, thread_set, source, target, [memory_word(instruction, place) for place in (1, 2)])
     return thread_set.place + 1
 
 
@@ -84,8 +86,12 @@ def _copy_by_cp_async(
     _async_load(machine, thread_set, instruction.operation, target, memory_word(instruction, 2))
 
 
-def _copy_from_tmem(machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, _: Place) -> None:
+def _copy_from_tmem(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
+) -> None:
     tmem_load(machine, thread_set, instruction.operation, source)
+    if target is not None and target.memory.space == "rmem":
+        contents.forget(machine, thread_set, target, target.offset, target.extent or 1 << 40)
 
 
 def _copy_to_tmem(
@@ -337,6 +343,13 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
             complete_on(machine, thread_set, operation, key, size_, replace(target, extent=target.extent or size_), cta)
+    return thread_set.place + 1
+
+
+@action("raw_tmem_copy")
+def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """``tcgen05.cp``: which shared memory its descriptor is of is not followed."""
+    _copy_by_tcgen05(machine, thread_set, instruction, None, address(thread_set, instruction, 0))
     return thread_set.place + 1
 
 

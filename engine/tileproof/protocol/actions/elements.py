@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-from tileproof.dialects.values import Tensor, read_type
+from tileproof.dialects.values import Tensor, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import element_of
+from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import generic
 from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import index_of
@@ -24,29 +25,38 @@ action = registrar(ACTIONS)
 _SCALAR = re.compile(r"i\d+|index")
 
 
-def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tuple[Address | None, str]:
-    """What an access with a coordinate touches, from the lowest element of the threads to the highest, and its type."""
+def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tuple[Address | None, str, Value]:
+    """What an access with a coordinate touches, from the lowest element of the threads to the highest, and its type.
+
+    Last is the index of the element of each thread in what the operand is; None where it is not known.
+    """
     where = address(thread_set, instruction, place)
     coord = operand(thread_set, instruction, place + 1)
     shape = memory_word(instruction, place)
-    if where is None or where.memory.space != "smem" or not isinstance(coord, tuple):
-        return where, shape
-    index = _indexing(*instruction.types[place : place + 2])
-    found = None if index is None else index(coord)
+    if where is None or where.memory.space not in ("smem", "rmem") or not isinstance(coord, tuple):
+        return where, shape, 0 if shape.startswith("!llvm.ptr") else None
+    view, kind = instruction.types[place : place + 2]
+    if all(type(leaf) is int for leaf in coord):
+        found = _index(view, kind, coord)
+    else:
+        index = _indexing(view, kind)
+        found = None if index is None else index(coord)
     if isinstance(found, Lanes):
         each = [one for thread in thread_set.threads if (one := found.each[thread]) is not None]
         if len(each) < len(thread_set.threads):
-            return replace(where, loose=True), shape
+            return replace(where, loose=True), shape, None
         first, last = min(each), max(each)
     elif isinstance(found, int):
         first = last = found
     else:
-        return replace(where, loose=True), shape
+        return replace(where, loose=True), shape, None
+    if where.memory.space == "rmem":
+        return replace(where.moved(first), extent=(last - first + 1) * where.unit), shape, found
     moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
     parts = where.moved(found).parts
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
         parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads access one element
-    return (replace(moved, parts=parts), element_of(shape)) if parts else (moved, shape)
+    return (replace(moved, parts=parts), element_of(shape), found) if parts else (moved, shape, found)
 
 
 @lru_cache(maxsize=4096)
@@ -55,26 +65,54 @@ def _indexing(view: str, coord: str) -> Callable[[Value], Value] | None:
     return index_of(kind.layout, read_type(coord)) if isinstance(kind, Tensor) else None
 
 
+@lru_cache(maxsize=4096)
+def _index(view: str, kind: str, coord: tuple[int, ...]) -> Value:
+    """The index of an element that all threads access."""
+    index = _indexing(view, kind)
+    return None if index is None else index(coord)
+
+
 @action("read")
 def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
-    where, shape = _element(thread_set, instruction, place)
+    where, shape, index = _element(thread_set, instruction, place)
     generic(machine, thread_set, instruction.operation, where, False, shape)
-    result(thread_set, instruction, _loaded_value(machine, thread_set, instruction.operation, where))
+    result(thread_set, instruction, _loaded_value(machine, thread_set, instruction, where, index))
     return thread_set.place + 1
 
 
-def _loaded_value(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None) -> Value:
-    """The value of a load: the address of tensor memory, or the integer in a shared-memory mailbox."""
-    if where is None or where.memory.space != "smem":
+@action("register_read")
+def _register_read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A read of integers in registers, which matters for what it reads alone."""
+    return _read(machine, thread_set, instruction)
+
+
+def _loaded_value(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, where: Address | None, index: Value
+) -> Value:
+    """The value of a load: the address of tensor memory, or an integer that was stored there."""
+    operation = instruction.operation
+    place = instruction.effect.first if instruction.effect is not None else 0
+    held = operand(thread_set, instruction, place)
+    if where is None or not isinstance(held, Address) or where.memory.space not in ("smem", "rmem"):
         return None
-    slot_read(machine, thread_set, operation, where)
-    held = machine.tensor.addresses.get((thread_set.cta, where.memory.serial, where.offset))
-    if held is not None or where.offset is None or not _SCALAR.fullmatch(type_of_result(machine, operation)):
-        return held
-    home = thread_set.cta if where.cta is None else where.cta
-    found = machine.mailboxes.get((home, where.memory.serial), {}).get(where.offset) if isinstance(home, int) else None
-    return found[0] if found is not None else None
+    if where.memory.space == "smem":
+        slot_read(machine, thread_set, operation, where)
+        slot = machine.tensor.addresses.get((thread_set.cta, where.memory.serial, where.offset))
+        if slot is not None:
+            return slot
+    length = _length(type_of_result(machine, operation), held)
+    if index is None or length is None:
+        return None
+    return contents.load(machine, thread_set, held, index, length)
+
+
+def _length(text: str, where: Address) -> int | None:
+    """The length of an integer in memory: bytes, or bits of registers; None of what is no integer."""
+    if _SCALAR.fullmatch(text) is None:
+        return None
+    bits = element_bits(text) or 32
+    return bits if where.memory.space == "rmem" else max(bits // 8, 1)
 
 
 def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
@@ -91,27 +129,33 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         machine.report("PR159", "here", operation, at=(("write", over),))
 
 
+_VECTOR = re.compile(r"vector<(\d+)x[a-z]+(\d+)>")
+
+
+def _reach(text: str) -> int | None:
+    """The bytes of a vector."""
+    found = _VECTOR.fullmatch(text)
+    return int(found[1]) * int(found[2]) // 8 if found is not None else None
+
+
 @action("write")
 def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
     candidates = [i for i in range(len(instruction.inputs)) if isinstance(operand(thread_set, instruction, i), Address)]
     if candidates and place not in candidates:
         place = candidates[-1]
-    where, shape = _element(thread_set, instruction, place)
+    where, shape, index = _element(thread_set, instruction, place)
     generic(machine, thread_set, instruction.operation, where, True, shape)
-    values = [
-        i for i in range(len(instruction.inputs)) if i not in candidates and _SCALAR.fullmatch(instruction.types[i])
-    ]
-    if where is not None and where.extent is not None and values:
-        post(machine, thread_set, where, operand(thread_set, instruction, values[-1]))
+    held = operand(thread_set, instruction, place)
+    if where is None or not isinstance(held, Address) or where.memory.space not in ("smem", "rmem"):
+        return thread_set.place + 1
+    values = [i for i in range(len(instruction.inputs)) if i not in candidates]
+    value = values[-1] if values else None
+    length = _length(instruction.types[value], held) if value is not None else None
+    if value is None or index is None or length is None:
+        reach = where.extent or (_reach(instruction.types[value]) if value is not None else None)
+        if where.memory.space == "rmem" or (where.offset is not None and reach):
+            contents.forget(machine, thread_set, where, where.offset, reach or 1 << 40)
+    else:
+        contents.store(machine, thread_set, held, index, length, operand(thread_set, instruction, value))
     return thread_set.place + 1
-
-
-def post(machine: Machine, thread_set: ThreadSet, where: Address, value: Value) -> None:
-    """Write to a shared-memory mailbox: the stage, the tile, or whether there is another tile."""
-    if isinstance(value, Lanes):
-        value = value.on(thread_set.threads)
-    if where.memory.space != "smem" or where.offset is None or not isinstance(value, int):
-        return
-    for cta in machine.targets(thread_set, where):
-        machine.mailboxes.setdefault((cta, where.memory.serial), {})[where.offset] = (value, where.extent or 4)

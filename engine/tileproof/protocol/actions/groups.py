@@ -27,13 +27,20 @@ def _wgmma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     return thread_set.place + 1
 
 
-@action("wgmma_wait")
-def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    pending = (
-        integer(machine, thread_set, instruction, 0) if instruction.inputs else number(instruction.operation, "group")
-    )
+def _pending(machine: Machine, thread_set: ThreadSet, instruction: Instruction, *names: str) -> int:
+    """How many groups a wait leaves in flight: its operand, or the attribute of one of these names."""
+    if instruction.inputs:
+        pending = integer(machine, thread_set, instruction, 0)
+    else:
+        pending = number(instruction.operation, *names)
     if pending is None:
         raise Unfollowed(instruction.operation, "pending_groups")
+    return pending
+
+
+@action("wgmma_wait")
+def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    pending = _pending(machine, thread_set, instruction, "group")
     queue = thread_set.queue("wgmma")
     if queue.open.operations:
         uncommitted(machine, queue.open.operations[-1], instruction.operation)
@@ -60,9 +67,9 @@ def _bulk_commit(machine: Machine, thread_set: ThreadSet, instruction: Instructi
 
 @action("bulk_wait")
 def _bulk_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    pending = number(instruction.operation, "group")
+    pending = _pending(machine, thread_set, instruction, "group")
     queue = thread_set.queue("bulk")
-    for group in queue.complete(pending or 0):
+    for group in queue.complete(pending):
         retire(thread_set, [("bulk", thread_set.cta, warp) for warp in thread_set.warps], group.moment)
     return thread_set.place + 1
 
@@ -75,9 +82,9 @@ def _async_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 @action("async_wait")
 def _async_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    pending = number(instruction.operation, "n", "group")
+    pending = _pending(machine, thread_set, instruction, "n", "group")
     queue = thread_set.queue("async")
-    for group in queue.complete(pending or 0):
+    for group in queue.complete(pending):
         retire(thread_set, [("async", thread_set.cta, warp) for warp in thread_set.warps], group.moment)
     return thread_set.place + 1
 

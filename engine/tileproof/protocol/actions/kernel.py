@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileproof.protocol.actions.base import Action, limit, registrar
+from tileproof.protocol.actions.base import Action, integer, limit, registrar
 from tileproof.protocol.actions.groups import uncommitted
 from tileproof.protocol.actions.rendezvous import unwaited
 from tileproof.protocol.machine import Machine
@@ -16,7 +16,8 @@ action = registrar(ACTIONS)
 
 @action("registers")
 def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    count = number(instruction.operation, "regCount")
+    given = integer(machine, thread_set, instruction, 0) if instruction.inputs else None
+    count = number(instruction.operation, "regCount") if given is None else given
     if count is not None:
         low, high, step = (limit(machine, name) for name in ("least_registers", "most_registers", "step_registers"))
         if not low <= count <= high or count % step:

@@ -117,6 +117,7 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     for place in (0, 1):
         where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "tmem":
+            live(machine, thread_set, instruction.operation, where)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
     return thread_set.place + 1
 

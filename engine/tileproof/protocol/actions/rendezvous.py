@@ -11,6 +11,7 @@ from tileproof.protocol.actions.base import WAITS, Action, integer, limit, regis
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Use
+from tileproof.protocol.steps import words
 from tileproof.protocol.vector_clock import Clock
 from tileproof.protocol.warps import BarrierName, OnBarrier, OnCluster, ThreadSet
 
@@ -152,7 +153,7 @@ def _cluster_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruc
 
 @action("cluster_arrive")
 def _cluster_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    if not instruction.operation.name.endswith("relaxed"):
+    if "relaxed" not in words(instruction.operation):
         machine.releases.cluster_scope[thread_set.cta] = machine.tick()
     held = machine.cluster
     held.used = True

@@ -1,0 +1,184 @@
+"""Integers that threads keep in memory: what was stored at a place is what is loaded there.
+
+Shared memory holds one value at a place, registers one for each thread. Only integers that the machine knows are kept:
+the stage, the parity, the tile, or whether there is another. A store of anything else makes what it overlaps unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tileproof.dialects.values import Tensor, read_type
+from tileproof.layout.basics import flat_modes, is_static_layout, outer
+from tileproof.layout.values import ComposedLayout
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.warps import ThreadSet
+
+_MOST_ELEMENTS = 64  # that one copy moves and that are followed
+_UNKNOWN = 1 << 40
+
+
+def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int] | None:
+    """The place of an element for each thread, in bytes of shared memory or bits of registers; None where unknown.
+
+    Args:
+        where: what the element is in, before it was moved there.
+        index: of the element from there.
+    """
+    unit = where.unit if where.memory.space == "rmem" else where.unit // 8
+    found = {}
+    for thread in thread_set.threads:
+        start = where.parts[thread] if where.parts else where.offset
+        step = index.each[thread] if isinstance(index, Lanes) else index
+        if start is None or not isinstance(step, int):
+            return None
+        found[thread] = start + step * unit
+    return found
+
+
+def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int) -> int | Lanes | None:
+    """The integers that the threads find in an element.
+
+    Args:
+        length: of the element, in bytes of shared memory or bits of registers.
+    """
+    at = places(thread_set, where, index)
+    if at is None:
+        return None
+    homes = _homes(machine, thread_set, where)
+    cells = machine.mailboxes.get((homes[0], where.memory.serial)) if len(homes) == 1 else None
+    if not cells:
+        return None
+    each: list[int | None] = [None] * machine.shape.threads
+    for thread, place in at.items():
+        value, size = cells.get(place, (None, length))
+        if size == length:
+            each[thread] = value.each[thread] if isinstance(value, Lanes) else value
+    return Lanes(tuple(each)).on(thread_set.threads)
+
+
+def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
+    """The threads store a value in an element."""
+    at = places(thread_set, where, index)
+    if at is None:
+        forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
+        return
+    known = [_of(value, thread) for thread in at]
+    for home in _homes(machine, thread_set, where):
+        key = (home, where.memory.serial)
+        if all(one is None for one in known) and key not in machine.mailboxes:
+            continue
+        for place in sorted(set(at.values())):
+            threads = [thread for thread, mine in at.items() if mine == place]
+            _forget_in(machine, key, where, threads, place, length)
+            _put(machine, key, where, threads, place, length, value)
+
+
+def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int | None, length: int) -> None:
+    """The threads store what is not known somewhere from a place on; anywhere where that is None."""
+    for home in _homes(machine, thread_set, where):
+        key = (home, where.memory.serial)
+        if key in machine.mailboxes:
+            low, reach = (0, _UNKNOWN) if start is None else (start, length)
+            _forget_in(machine, key, where, thread_set.threads, low, reach)
+
+
+def move(
+    machine: Machine, thread_set: ThreadSet, source: Address | None, target: Address | None, types: Sequence[str]
+) -> None:
+    """A copy by threads, element by element.
+
+    Args:
+        types: of the source and the target.
+    """
+    if target is None or target.memory.space not in ("smem", "rmem"):
+        return
+    homes = {home for where in (source, target) if where is not None for home in _homes(machine, thread_set, where)}
+    serials = {where.memory.serial for where in (source, target) if where is not None}
+    if not any((home, serial) in machine.mailboxes for home in homes for serial in serials):
+        return
+    steps = [_steps(text) for text in types]
+    if source is None or not all(steps) or len(steps[0]) != len(steps[1]) or source.unit != target.unit:
+        forget(machine, thread_set, target, target.offset, target.extent or _UNKNOWN)
+        return
+    values = [load(machine, thread_set, source, step, _length(source)) for step in steps[0]]
+    for step, value in zip(steps[1], values, strict=True):
+        store(machine, thread_set, target, step, _length(target), value)
+
+
+def _length(where: Address) -> int:
+    return where.unit if where.memory.space == "rmem" else where.unit // 8
+
+
+@lru_cache(maxsize=1024)
+def _steps(text: str) -> tuple[int, ...]:
+    """Where the elements of a tensor are, in elements from its beginning; empty where not known or too many."""
+    kind = read_type(text)
+    if (
+        not isinstance(kind, Tensor)
+        or isinstance(kind.layout, ComposedLayout)
+        or not is_static_layout(outer(kind.layout))
+    ):
+        return ()
+    found = [0]
+    for extent, stride in flat_modes(outer(kind.layout)):
+        if not isinstance(extent, int) or not isinstance(stride, int) or len(found) * extent > _MOST_ELEMENTS:
+            return ()
+        found = [one + i * stride for i in range(extent) for one in found]
+    return tuple(found)
+
+
+def _homes(machine: Machine, thread_set: ThreadSet, where: Address) -> list[int]:
+    """The CTAs whose memory is accessed."""
+    return [thread_set.cta] if where.memory.space == "rmem" else list(machine.targets(thread_set, where))
+
+
+def _of(value: Value, thread: int) -> int | None:
+    return value.each[thread] if isinstance(value, Lanes) else value if isinstance(value, int) else None
+
+
+def _forget_in(
+    machine: Machine, key: tuple[int, int], where: Address, threads: Sequence[int], low: int, length: int
+) -> None:
+    """What some threads overwrite; in registers the others keep what they have."""
+    cells = machine.mailboxes.get(key)
+    if not cells:
+        return
+    for place in [at for at, (_, size) in cells.items() if low - size < at < low + length]:
+        held, size = cells[place]
+        if where.memory.space != "rmem" or not isinstance(held, Lanes):
+            del cells[place]
+            continue
+        each: list[int | None] = list(held.each)
+        for thread in threads:
+            each[thread] = None
+        cells[place] = (Lanes(tuple(each)), size)
+
+
+def _put(
+    machine: Machine,
+    key: tuple[int, int],
+    where: Address,
+    threads: Sequence[int],
+    place: int,
+    length: int,
+    value: Value,
+) -> None:
+    """Some threads store a value at one place."""
+    if where.memory.space == "rmem":
+        cells = machine.mailboxes.setdefault(key, {})
+        held = cells.get(place, (None, length))[0]
+        each: list[int | None] = [*held.each] if isinstance(held, Lanes) else [None] * machine.shape.threads
+        for thread in threads:
+            each[thread] = _of(value, thread)
+        cells[place] = (Lanes(tuple(each)), length)
+        return
+    stored = {_of(value, thread) for thread in threads}
+    one = stored.pop()
+    if not stored and one is not None:
+        machine.mailboxes.setdefault(key, {})[place] = (one, length)
+
+
+__all__ = ["forget", "load", "move", "places", "store"]

@@ -1,0 +1,264 @@
+"""Inline assembly as text: its instructions with their guards and labels, and what its operands are called.
+
+LLVM writes ``$0`` for operands, results first, tied to constraints; the NVVM dialect ``{$r0}``, ``{$w0}``, ``{$rw0}``.
+What is between the quotes is PTX, and is read as PTX. What an instruction does is said by the operation of the IR that
+it is the same as, by the table ``assembly`` of rules/protocol: nothing here knows a step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.steps import words
+from tileproof.ptx.module import read_module
+from tileproof.ptx.text import Operand, cut
+from tileproof.rulebase.book import Rulebook
+from tileproof.syntax import SyntaxFault
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+_UNIQUE = re.compile(r"\$\{:uid\}")
+_BRACED = re.compile(r"\{\$(r?w?\d+)\}|\$\{(\d+)(?::\w+)?\}")
+_GROUP = re.compile(r"\b(ro|rw)\s*\(([^:)]*)")
+_PAIR = re.compile(r"\|\s*([%$_a-zA-Z][\w$]*)")
+_OPCODE = re.compile(r"(?:@\s*!?\s*[\w$%]+\s+)?([a-z][\w.:]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """Operations of the IR that an instruction is the same as, one after the other.
+
+    Attributes:
+        operations: names, with what the operation writes after its name.
+        operands: the operands of the instruction that are theirs, in their order.
+        named: those that the operation writes by a name.
+    """
+
+    operations: tuple[str, ...]
+    operands: tuple[int, ...]
+    named: tuple[tuple[str, int], ...]
+
+    @property
+    def computes(self) -> bool:
+        """Whether it only computes."""
+        return self.operations[0].startswith("arith.")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An instruction of an assembly text.
+
+    Attributes:
+        text: the instruction as written; ``operands`` is None where it is not one of PTX.
+        guard: the predicate that it is executed under, empty for none; ``negated``: where that is false.
+        second: the second destination of ``d|p``, empty for none.
+        labels: the labels before it.
+        same: what it is the same as; None where it takes no part in the protocol and nothing of it is computed.
+        waits: whether it is the test of a loop that only waits.
+    """
+
+    opcode: str
+    text: str
+    operands: tuple[Operand, ...] | None
+    guard: str
+    negated: bool
+    second: str
+    labels: tuple[str, ...]
+    same: Counterpart | None
+    waits: bool = False
+
+    @property
+    def jumps_to(self) -> str:
+        """The label that it branches to; empty for another instruction."""
+        branches = self.opcode == "bra" or self.opcode.startswith("bra.")
+        return self.operands[0].parts[0].names[0] if branches and self.operands and self.operands[0].parts else ""
+
+    @property
+    def acts(self) -> bool:
+        """Whether it takes part in the protocol."""
+        return self.same is not None and not self.same.computes
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What an assembly text calls operands and results.
+
+    Attributes:
+        text: the PTX.
+        operands: for each operand of the operation its names.
+        results: for each result its name; ``changed`` the operands that the text may write, with their names.
+        predicate: the name of what guards all of it; empty for nothing.
+    """
+
+    text: str
+    operands: tuple[tuple[str, ...], ...]
+    results: tuple[str, ...]
+    changed: tuple[tuple[int, str], ...] = ()
+    predicate: str = ""
+
+
+def names(operation: Operation) -> Names:
+    """How an operation with inline assembly calls its operands and results."""
+    count = len(operation.operands)
+    if operation.name == "llvm.inline_asm":
+        text, constraints = _asm_text(operation)
+        return _by_constraints(text, constraints, count)
+    written = words(operation)
+    quoted = _QUOTED.findall(written)
+    segments = operation.attribute("operandSegmentSizes")
+    if segments is not None:
+        sizes = [int(n) for n in re.findall(r"\d+", segments.text.partition(":")[2])]
+    else:
+        groups = {kind: inside.count("%") for kind, inside in _GROUP.findall(_QUOTED.sub("", written))}
+        sizes = [groups.get("ro", 0), groups.get("rw", 0)]
+    read, changed = [*sizes, 0, 0][:2]
+    results = sum(result.count for result in operation.results)
+    called: list[tuple[str, ...]] = [(f"$r{i}", f"${results + i}") for i in range(read)]
+    called += [(f"$rw{i}", f"${results + read + i}") for i in range(changed)]
+    guarded = count > read + changed
+    called += [("$guard",)] * (count - read - changed)
+    return Names(
+        _plain(max(quoted, key=len, default="")),
+        tuple(called),
+        tuple(f"$w{i}" for i in range(results)),
+        tuple((read + i, f"$rw{i}") for i in range(changed)),
+        "$guard" if guarded else "",
+    )
+
+
+def _asm_text(operation: Operation) -> tuple[str, str]:
+    string, constraints = operation.attribute("asm_string"), operation.attribute("constraints")
+    if string is not None:
+        return string.text.strip('"'), constraints.text.strip('"') if constraints is not None else ""
+    quoted = [*_QUOTED.findall(operation.pieces[0]), "", ""]
+    return quoted[0], quoted[1]
+
+
+def _by_constraints(text: str, constraints: str, count: int) -> Names:
+    """Results first, then operands; a digit ties an operand to the result of that number."""
+    parts = [part for part in constraints.split(",") if part and not part.startswith("~")]
+    outputs = [part for part in parts if part.startswith("=")]
+    inputs = parts[len(outputs) :]
+    called = []
+    for i in range(count):
+        tied = inputs[i] if i < len(inputs) else ""
+        mine = f"${len(outputs) + i}"
+        called.append((mine, f"${tied}") if tied.isdecimal() else (mine,))
+    return Names(_plain(text), tuple(called), tuple(f"${i}" for i in range(len(outputs))))
+
+
+def _plain(written: str) -> str:
+    """The PTX in a string of the IR."""
+    text = _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if len(one[1]) == 2 else one[1], written)
+    return _BRACED.sub(lambda one: f"${one[1] or one[2]}", _UNIQUE.sub("_uid", text)).replace("$$", "$")
+
+
+@lru_cache(maxsize=1024)
+def statements(book: Rulebook, text: str) -> tuple[Statement, ...]:
+    """The instructions of an assembly text, loops that only wait for a barrier made one wait."""
+    source = text if text.rstrip().endswith((";", "}")) else text + ";"
+    module = read_module(book, Source("inline assembly", source))
+    labels = list(module.labels)
+    found = []
+    for one in module.instructions:
+        mine = [name for at, name in labels if at <= one.start]
+        del labels[: len(mine)]
+        found.append(_statement(book, source[one.start : one.end], tuple(mine)))
+    if labels:
+        found.append(Statement("", "", (), "", False, "", tuple(name for _, name in labels), None))
+    return _waits(found)
+
+
+def _statement(book: Rulebook, text: str, labels: tuple[str, ...]) -> Statement:
+    pair = _PAIR.search(text)
+    try:
+        one = cut(text)
+    except SyntaxFault:
+        begins = _OPCODE.match(text.strip())
+        opcode = begins[1] if begins is not None else ""
+        return Statement(opcode, text, None, "", False, "", labels, counterpart(book, opcode))
+    guard = one.guard or ""
+    negated = bool(guard) and "!" in text[: one.opcode_start]
+    return Statement(
+        one.opcode,
+        text,
+        one.operands,
+        guard.lstrip("! "),
+        negated,
+        pair[1] if pair is not None else "",
+        labels,
+        counterpart(book, one.opcode),
+    )
+
+
+def _waits(found: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Replace each loop whose only steps test barriers by the tests, which wait; their branches go."""
+    kept = list(found)
+    for end in range(len(kept)):
+        start = next((i for i in range(end + 1) if kept[end].jumps_to in kept[i].labels), None)
+        if start is None or not kept[end].jumps_to:
+            continue
+        body = kept[start : end + 1]
+        steps = [one for one in body if one.acts]
+        after = kept[end + 1].labels if end + 1 < len(kept) else ()
+        leaves = {one.jumps_to for one in body if one.jumps_to} - {kept[end].jumps_to}
+        if not steps or not all(map(_tests, steps)) or not leaves <= set(after):
+            continue
+        for i in range(start, end + 1):
+            one = kept[i]
+            if one.jumps_to:
+                kept[i] = Statement("", "", (), "", False, "", one.labels, None)
+            elif one.acts:
+                kept[i] = replace(one, waits=True)
+    return tuple(kept)
+
+
+def _tests(one: Statement) -> bool:
+    """Whether a statement is a test of a phase of a barrier."""
+    return one.same is not None and "_wait.parity" in one.same.operations[0]
+
+
+@lru_cache(maxsize=4096)
+def counterpart(book: Rulebook, opcode: str) -> Counterpart | None:
+    """What an opcode is the same as, by the table ``assembly``; None where it takes no part in the protocol."""
+    pieces = opcode.split(".")
+    found = [one for one in _rows(book) if one[0][0] == pieces[0] and _in_order(one[0], pieces)]
+    return max(found, key=lambda one: (len(one[0]), sum(map(len, one[0]))))[1] if found else None
+
+
+def _in_order(wanted: Sequence[str], pieces: Sequence[str]) -> bool:
+    rest = iter(pieces)
+    return all(one in rest for one in wanted)
+
+
+@lru_cache(maxsize=8)
+def _rows(book: Rulebook) -> tuple[tuple[tuple[str, ...], Counterpart | None], ...]:
+    rows = book.shared_table("assembly").rows
+    found = []
+    for spelling, member in book.enums["assembly_opcode"].by_spelling.items():
+        operation, operands = map(str, rows[member,])
+        places = operands.split()
+        held = Counterpart(
+            tuple(one.strip() for one in operation.split(";")),
+            tuple(int(one) for one in places if one.isdecimal()),
+            tuple((one.partition("=")[0], int(one.partition("=")[2])) for one in places if "=" in one),
+        )
+        found.append((tuple(spelling.split(".")), held if operation else None))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def said(book: Rulebook, opcode: str) -> str:
+    """What an operation of the IR would write for the modifiers of an opcode, and the opcode itself."""
+    known, rows = book.enums["assembly_modifier"].by_spelling, book.shared_table("assembly_word").rows
+    written = [str(rows[known[piece],][0]) for piece in opcode.split(".") if piece in known]
+    return " ".join((*written, opcode))
+
+
+__all__ = ["Counterpart", "Names", "Statement", "counterpart", "names", "said", "statements"]

@@ -1,0 +1,383 @@
+"""Inline assembly as nodes of the tree: each instruction becomes the step or the computation that it is the same as.
+
+A register gets a new slot at each assignment. A predicate becomes a branch around the steps that it guards; a branch
+forward is a predicate of all that it passes over. What is left out is what the text does with data. A branch back that
+is no wait, and a step that is not modelled, become one step that cannot be followed.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import field, replace
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation, TypeUse
+from tileproof.protocol.assembly import Names, Statement, names, said, statements
+from tileproof.protocol.folding import Extents, Function, function_of
+from tileproof.protocol.steps import Step
+from tileproof.protocol.tree import Branch, Leaf, Node, pinned
+from tileproof.protocol.values import Lanes, Value, lift
+from tileproof.ptx.text import Operand, Part
+from tileproof.rulebase.book import Rulebook
+
+_REGISTER = "nvvm.read.ptx.sreg."  # of a special register, whose name follows
+_NO_EXTENTS = Extents(0, 0)
+_SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
+_STORE = "llvm.store"
+_VECTOR = "xyzw"
+_INTEGER = re.compile(r"\.[usb](8|16|32|64)$")
+
+
+def _operation(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:
+    """An operation at the place of another one."""
+    outputs = (TypeUse(result),) if result else ()
+    name = text.partition(" ")[0]
+    return replace(
+        like, name=name, results=(), operands=tuple(operands), attributes=(), inputs=(), outputs=outputs, pieces=(text,)
+    )
+
+
+@lru_cache(maxsize=256)
+def _computation(book: Rulebook, text: str, count: int) -> Function | None:
+    """The function of an operation of the dialect ``arith``, as it writes itself."""
+    name = text.partition(" ")[0]
+    one = Operation(name, (), ("%a",) * count, (), (), (), (), (), False, (text,))
+    return function_of(book, one, (None,) * count, (None,), _NO_EXTENTS)
+
+
+def _selected_bytes(a: int, b: int, selector: int) -> int | None:
+    """``prmt``: four bytes of two words, without the replication of signs."""
+    if selector & 0x8888:
+        return None
+    whole = (b & 0xFFFFFFFF) << 32 | a & 0xFFFFFFFF
+    return sum((whole >> 8 * (selector >> 4 * i & 7) & 0xFF) << 8 * i for i in range(4))
+
+
+def _looked_up(a: int, b: int, c: int, table: int) -> int:
+    """``lop3``: each bit by a table of three bits."""
+    rows = [i for i in range(8) if table >> i & 1]
+    chosen = [(a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c) for i in rows]
+    found = 0
+    for one in chosen:
+        found |= one
+    return found & 0xFFFFFFFF
+
+
+# What no operation of the IR computes: of integers alone.
+_COMPUTED: dict[str, tuple[int, Callable[..., int | None]]] = {
+    "mul.hi.u32": (2, lambda a, b: a * b >> 32 if a >= 0 and b >= 0 else None),
+    "mad.lo": (3, lambda a, b, c: a * b + c),
+    "not.pred": (1, operator.not_),
+    "not.b32": (1, lambda a: ~a & 0xFFFFFFFF),
+    "bfe.u32": (3, lambda a, at, width: a >> at & (1 << width) - 1 if 0 <= at < 32 and 0 <= width <= 32 else None),
+    "prmt.b32": (3, _selected_bytes),
+    "lop3.b32": (4, _looked_up),
+}
+
+
+def expand(
+    book: Rulebook,
+    operation: Operation,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    new: Callable[[], int],
+    effects: Callable[[Operation, Sequence[str]], Step | None],
+    rebind: Callable[[str, int], None],
+) -> list[Node]:
+    """The nodes of an operation with inline assembly.
+
+    Args:
+        inputs, outputs: the slots of its operands and results.
+        new: makes a slot.
+        effects: the step that an operation is.
+        rebind: gives an operand of the operation, which the text writes to, another slot.
+    """
+    called = names(operation)
+    writer = _Writer(book, operation, new, effects, outputs, new())
+    for slot, mine in zip(inputs, called.operands, strict=False):
+        writer.slots.update(dict.fromkeys(mine, slot))
+    writer.write(statements(book, called.text), called)
+    if len(outputs) == len(called.results):
+        for slot, name in zip(outputs, called.results, strict=True):
+            if slot not in writer.made:
+                writer.give((slot,), (writer.slots.get(name, writer.unknown),), lambda value: (value,))
+    elif len(outputs) == 1 and called.results:
+        held = tuple(writer.slots.get(name, writer.unknown) for name in called.results)
+        writer.give(tuple(outputs), held, lambda *values: (tuple(_leaf(one) for one in values),))
+    for place, name in called.changed:
+        if place < len(operation.operands) and place < len(inputs) and writer.slots.get(name) != inputs[place]:
+            rebind(operation.operands[place], writer.slots[name])
+    writer.close()
+    return writer.nodes
+
+
+def _leaf(value: Value) -> int | Lanes | None:
+    return value if isinstance(value, int | Lanes) else None
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes the nodes of one text.
+
+    Attributes:
+        unknown: the slot of what is not known.
+        slots: the slot of each register, by name.
+        made: the slots of results that a step writes itself.
+        pending: of the branches forward that may have been taken, the label and the slot that says whether.
+        constants, results: the slots of numbers, and of what was computed of slots.
+        guarded: the slot of a predicate, the steps under it and what they assign, not yet written.
+        before: of what they assign the slots before.
+    """
+
+    book: Rulebook
+    operation: Operation
+    new: Callable[[], int]
+    effects: Callable[[Operation, Sequence[str]], Step | None]
+    outputs: Sequence[int]
+    unknown: int
+    slots: dict[str, int] = field(default_factory=dict)
+    made: set[int] = field(default_factory=set)
+    nodes: list[Node] = field(default_factory=list)
+    pending: list[tuple[str, int]] = field(default_factory=list)
+    constants: dict[int, int] = field(default_factory=dict)
+    results: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+    guarded: tuple[int, list[Node], dict[int, int]] | None = None
+    before: dict[int, int] = field(default_factory=dict)
+
+    def write(self, found: Sequence[Statement], called: Names) -> None:
+        """Write all statements."""
+        behind = {label for one in found for label in one.labels}
+        single = sum(bool(one.opcode) for one in found) == 1
+        for one in found:
+            if one.labels:
+                self.pending = [(label, slot) for label, slot in self.pending if label not in one.labels]
+                behind -= set(one.labels)
+            if one.jumps_to:
+                guard = self.guard(one, called)
+                if one.jumps_to in behind:
+                    self.pending.append((one.jumps_to, guard or self.constant(1)))
+                elif any(other.acts for other in found):
+                    self.step(replace(one, same=None), guard, "llvm.inline_asm", single)
+            elif one.opcode:
+                self.statement(one, self.guard(one, called), single)
+
+    def guard(self, one: Statement, called: Names) -> int:
+        """The slot that says whether a statement is executed; 0 where it always is."""
+        parts = [self.computed("arith.cmpi eq", (slot, self.constant(0))) for _, slot in self.pending]
+        if one.guard:
+            held = self.slots.get(one.guard, self.unknown)
+            parts.append(self.computed("arith.cmpi eq", (held, self.constant(0))) if one.negated else held)
+        if called.predicate:
+            parts.append(self.slots.get(called.predicate, self.unknown))
+        while len(parts) > 1:
+            parts[-2:] = [self.computed("arith.andi", (parts[-2], parts[-1]))]
+        return parts[0] if parts else 0
+
+    def statement(self, one: Statement, guard: int, single: bool) -> None:
+        if one.same is not None and one.same.computes:
+            self.compute(one, guard)
+        elif one.same is not None:
+            for text in one.same.operations:
+                self.step(one, guard, text, single)
+        else:
+            self.own(one, guard)
+
+    # -- values
+
+    def give(self, outputs: tuple[int, ...], inputs: tuple[int, ...], function: Function | None) -> None:
+        """A computation; it stays before the guarded steps that it does not depend on."""
+        if self.guarded is not None and not self.guarded[2].keys().isdisjoint(inputs):
+            self.close()
+        self.nodes.append(Leaf(self.operation, inputs, outputs, function))
+
+    def constant(self, value: int) -> int:
+        if value not in self.constants:
+            self.constants[value] = self.new()
+            self.give((self.constants[value],), (), lambda: (value,))
+        return self.constants[value]
+
+    def computed(self, text: str, inputs: tuple[int, ...]) -> int:
+        key = (text, inputs)
+        if key not in self.results:
+            self.results[key] = self.new()
+            self.give((self.results[key],), inputs, _computation(self.book, text, len(inputs)))
+        return self.results[key]
+
+    def assign(self, name: str, slot: int, guard: int) -> None:
+        """A register has another value, where the guard holds."""
+        if name.startswith(".") or name == "_":
+            return
+        if guard:
+            slot = self.computed("arith.select", (guard, slot, self.slots.get(name, self.unknown)))
+        self.slots[name] = slot
+
+    def part(self, part: Part) -> list[int]:
+        """The slots of a register, a constant or each member of a tuple."""
+        if part.registers:
+            return [slot for member in part.members for slot in self.part(member)]
+        name = part.names[0] if part.names else ""
+        if part.value is not None:
+            return [self.constant(part.value)]
+        if name not in self.slots and f"{name}.x" in self.slots:
+            return [self.slots[f"{name}.{one}"] for one in _VECTOR if f"{name}.{one}" in self.slots]
+        slot = (
+            self.special(name)
+            if name.startswith("%") and name not in self.slots
+            else self.slots.get(name, self.unknown)
+        )
+        if part.offset:
+            slot = self.computed("arith.addi", (slot, self.constant(part.offset)))
+        if part.negated:
+            slot = self.computed("arith.cmpi eq", (slot, self.constant(0)))
+        return [slot]
+
+    def special(self, name: str) -> int:
+        """A special register."""
+        slot = self.new()
+        known = _operation(self.operation, _REGISTER + name[1:].replace("cluster_", "cluster."))
+        self.nodes.append(Leaf(known, (), (slot,), None, self.effects(known, ())))
+        return slot
+
+    def operand(self, one: Operand) -> list[int]:
+        return self.part(one.parts[0]) if one.parts else [self.unknown]
+
+    def destination(self, one: Statement) -> tuple[str, ...]:
+        """The registers that a computation writes."""
+        first = one.operands[0] if one.operands else None
+        return first.parts[0].names if first is not None and first.parts and not first.address else ()
+
+    def compute(self, one: Statement, guard: int) -> None:
+        """An instruction that is the same as an operation of the dialect ``arith``."""
+        assert one.same is not None
+        to, places = self.destination(one), one.same.operands
+        held = list(one.operands or ())
+        sources = [self.operand(held[place]) for place in places if place < len(held)]
+        exact = len(held) == max(places) + 1 and len(sources) == len(places)
+        if exact and len(to) == 1 and all(len(source) == 1 for source in sources):
+            function = _computation(self.book, one.same.operations[0], len(places))
+            slot = self.new()
+            self.give((slot,), tuple(source[0] for source in sources), function)
+            self.assign(to[0], slot, guard)
+        elif exact and len(sources) == 1 and _INTEGER.search(one.opcode):
+            self.packed(one, to, sources[0], guard)
+        else:
+            self.forget(one, to, guard)
+
+    def packed(self, one: Statement, to: tuple[str, ...], source: list[int], guard: int) -> None:
+        """``mov`` between a register and a tuple of its parts."""
+        bits = int(_INTEGER.search(one.opcode)[1]) // max(len(to), len(source))  # type: ignore[index]
+        if len(to) == 1:
+            slot = self.new()
+            joined = lift(lambda *parts: sum((part & (1 << bits) - 1) << i * bits for i, part in enumerate(parts)))
+            self.give((slot,), tuple(source), lambda *parts: (joined(*parts),))
+            self.assign(to[0], slot, guard)
+            return
+        for i, name in enumerate(to):
+            slot = self.new()
+            cut_out = lift(lambda whole, low=i * bits: whole >> low & (1 << bits) - 1)
+            self.give((slot,), tuple(source[:1]), lambda whole, cut_out=cut_out: (cut_out(whole),))
+            self.assign(name, slot, guard)
+
+    def own(self, one: Statement, guard: int) -> None:
+        """An instruction that no operation of the IR is the same as."""
+        to = self.destination(one)
+        begins = next((name for name in _COMPUTED if one.opcode.startswith(name)), None)
+        sources = [self.operand(operand) for operand in (one.operands or ())[1:]]
+        if begins is None or len(to) != 1 or [len(source) for source in sources] != [1] * _COMPUTED[begins][0]:
+            self.forget(one, to, guard)
+            return
+        slot = self.new()
+        function = lift(_COMPUTED[begins][1])
+        self.give((slot,), tuple(source[0] for source in sources), lambda *values: (function(*values),))
+        self.assign(to[0], slot, guard)
+
+    def forget(self, one: Statement, to: Sequence[str], guard: int) -> None:
+        """What the registers hold that an instruction may write is not known."""
+        for name in (*to, one.second):
+            if name in self.slots:
+                self.assign(name, self.unknown, guard)
+
+    # -- steps
+
+    def step(self, one: Statement, guard: int, text: str, single: bool) -> None:
+        """An instruction that takes part in the protocol, as the operation that it is the same as."""
+        if one.same is None or (one.operands is None and one.same.operands):
+            text = "llvm.inline_asm"
+        held, places = list(one.operands or ()), one.same.operands if one.same is not None else ()
+        stored = _INTEGER.search(one.opcode)
+        kind = f"i{stored[1]}" if stored is not None else "f32"
+        memory = _CLUSTER if "shared::cluster" in one.opcode else _SHARED
+        inputs: list[int] = []
+        types: list[str] = []
+        for place in places:
+            slots = self.operand(held[place]) if place < len(held) else []
+            word = memory if slots and held[place].address else kind
+            if len(slots) > 1 and text == _STORE:
+                word, slots = f"vector<{len(slots)}x{kind}>", [self.unknown]
+            inputs += slots
+            types += [word] * len(slots)
+        named = []
+        for name, place in one.same.named if one.same is not None else ():
+            offsets = place < len(held) and not held[place].address and bool(held[place].parts[0].registers)
+            if place + offsets < len(held):  # offsets of an image come before
+                named.append(f"{name} = %{len(inputs)}")
+                inputs += self.operand(held[place + offsets])
+        writes = 0 not in places
+        to = tuple(name for name in (self.destination(one) if writes else ()) if not name.startswith((".", "_")))
+        if one.second:
+            to = (one.second,)
+        called = [f"%{i}" for i in range(len(inputs))]
+        written = " ".join((text, ", ".join(called), *named, said(self.book, one.opcode)))
+        operation = _operation(self.operation, written, called, kind)
+        types += [""] * (len(inputs) - len(types))
+        effect = self.effects(operation, types)
+        if effect is None or (effect.name == "read" and len(to) > 1):
+            self.forget(one, to, guard)
+            to = ()
+        if effect is None:
+            return
+        if one.waits:
+            effect = replace(effect, name="wait")
+        if single and not guard and len(self.outputs) == 1 and to and effect.name == "tmem_load":
+            outputs = tuple(self.outputs)  # the registers are followed from here
+            self.made.update(outputs)
+        else:
+            outputs = tuple(self.new() for _ in to)
+        self.put(Leaf(operation, tuple(inputs), outputs, None, effect, tuple(types)), to, outputs, guard)
+
+    def put(self, leaf: Leaf, to: Sequence[str], outputs: Sequence[int], guard: int) -> None:
+        """A step, together with others under the same guard."""
+        if not guard or not pinned(leaf):
+            self.close()
+            self.nodes.append(leaf)
+            for name, slot in zip(to, outputs, strict=False):
+                self.assign(name, slot, guard)
+            return
+        if self.guarded is not None and (
+            self.guarded[0] != guard or not self.guarded[2].keys().isdisjoint(leaf.inputs)
+        ):
+            self.close()
+        if self.guarded is None:
+            self.guarded = (guard, [], {})
+        _, body, results = self.guarded
+        body.append(leaf)
+        for name, slot in zip(to, outputs, strict=False):
+            after = self.new()
+            results[after] = slot
+            self.before[after] = self.slots.get(name, self.unknown)
+            self.slots[name] = after
+
+    def close(self) -> None:
+        """Write the guarded steps."""
+        if self.guarded is None:
+            return
+        guard, body, results = self.guarded
+        self.guarded = None
+        yields = (tuple(results.values()), tuple(self.before[slot] for slot in results))
+        self.nodes.append(Branch(self.operation, guard, (body, []), yields, tuple(results)))
+
+
+__all__ = ["expand"]
