@@ -17,6 +17,7 @@ from tileproof.base.source import Span
 from tileproof.dialects.infer import Refusal, infer
 from tileproof.dialects.infer.call import BY_INDEX, INDEX
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.releases import Releases, releases_of, spelled_alike
 from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.dialects.versions import is_published, refuses, tolerates
 from tileproof.layout import LayoutError, equivalent
@@ -65,6 +66,7 @@ class _Flow:
         self.aliases = module.aliases
         self.published = is_published(module)
         self.types: dict[str, str] = {}
+        self.releases: Releases | None = None
         self.constants: dict[str, Operation] = {}
         self.resolved: dict[str, str] = {}
 
@@ -128,14 +130,18 @@ class _Flow:
         texts = tuple(map(self.text, written.operands))
         if not (operation.generic or operation.name.startswith("cute")):
             return texts
-        agreed = True
-        for name, use, text, definition in zip(operation.operands, written.operands, texts, defined, strict=True):
+        agreed, meant = True, list(texts)
+        for i, (name, use, text) in enumerate(zip(operation.operands, written.operands, texts, strict=True)):
+            definition = defined[i]
             if definition is not None and not same_type(text, definition):
+                if self.former(definition, text):
+                    meant[i] = definition
+                    continue
                 agreed = False
                 self.types.pop(name, None)
                 if self.legal((text, definition)):
                     yield _misuse(self.book, operation, use.span, name, text, definition)
-        return texts if agreed else None
+        return tuple(meant) if agreed else None
 
     def legal(self, *types: Sequence[str]) -> bool:
         """Is no atom in these types one that is reported already?"""
@@ -145,7 +151,18 @@ class _Flow:
         """Do the declared results say what was inferred, as far as this generation of the dialect tells?"""
         if len(inferred) == len(declared) and all(map(same_type, inferred, declared)):
             return True
-        return self.published and tolerates(name, operands, inferred, declared)
+        if self.published:
+            return tolerates(name, operands, inferred, declared)
+        return len(inferred) == len(declared) and all(
+            same_type(a, b) or self.former(a, b) for a, b in zip(inferred, declared, strict=True)
+        )
+
+    def former(self, newest: str, written: str) -> bool:
+        """Whether a type is what an older release, which may have written this module, has for this one."""
+        if self.releases is None:
+            source = self.module.source
+            self.releases = releases_of(self.book, "" if source is None else source.text)
+        return spelled_alike(self.book, self.releases, newest, written)
 
     def define(self, operation: Operation, types: Sequence[str] | None) -> None:
         """Give the operation's results their types."""
