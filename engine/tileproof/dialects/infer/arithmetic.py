@@ -117,7 +117,9 @@ def coordinate_of(call: Call) -> Results:
     """The coordinate of an offset: of one that is not known, where the layout does not move there is only one."""
     hierarchical = call.name == "cute.get_hier_coord"
     match operand(call, 0), operand(call, 1):
-        case Scalar(assumed=False), Algebraic("layout", Layout() as layout) if (offset := known_index(call)) is not None:
+        case Scalar(assumed=False), Algebraic("layout", Layout() as layout) if (
+            offset := known_index(call)
+        ) is not None:
             if not hierarchical and isinstance(layout.shape, tuple):
                 return (Algebraic("coord", tuple(_position(mode, offset) for mode in modes(layout))),)
             return (Algebraic("coord", _coordinate(layout, offset) if hierarchical else _position(layout, offset)),)
