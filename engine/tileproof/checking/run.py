@@ -142,7 +142,7 @@ def _python(program: str) -> str | None:
     if Path(path).name.startswith(("python", "pypy")):
         return path
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             found = _INTERPRETER.match(file.readline(512))
     except OSError:
         return None

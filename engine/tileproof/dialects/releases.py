@@ -1,7 +1,8 @@
 """The releases of CuTe DSL whose IR a text may be, and the types that older ones spell in another way.
 
-All is judged by the newest release. Where a text has another type than that gives, it is right all the same if a release
-that may have written the text gives it: rules/versions.rule says which do, the functions here what the other type is.
+All is judged by the newest release. Where a text has another type than that gives, it is right all the same if a
+release that may have written the text gives it: rules/versions.rule says which do, the functions here what the other
+type is.
 """
 
 from __future__ import annotations

@@ -16,14 +16,18 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizz
 from tileproof.mlir.ir import Module
 
 _ALGEBRA = re.compile(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
+_OURS = re.compile(r"[!#](?:cute|cute_nvgpu|cuda)\.")
 _FAMILY = re.compile(
     r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$"
 )
 
 
 def is_published(module: Module) -> bool:
-    """Whether nothing in the module is beyond the published generation: memory, divisors, widths."""
-    return all(map(_ALGEBRA.match, module.types))
+    """Whether nothing in the module is beyond the published generation: memory, divisors, widths, launches.
+
+    Types of the dialects around it, such as ``!llvm.ptr``, say nothing of the generation.
+    """
+    return all(_ALGEBRA.match(text) is not None for text in module.types if _OURS.match(text))
 
 
 def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
