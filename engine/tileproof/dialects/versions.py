@@ -35,15 +35,15 @@ def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], decla
     family = _FAMILY.match(name) is not None
     if family and any("?" in text or "@" in text for text in operands):
         return True
-    erase = _without_idle_strides if family else _without_divisors
+    erase = _without_idle_strides if family or name == "cute.coalesce" else _without_divisors
     return len(inferred) == len(declared) and all(
         _alike(read_type(a), read_type(b), erase) for a, b in zip(inferred, declared, strict=True)
     )
 
 
 def refuses(name: str, operands: Sequence[str]) -> str | None:
-    """Why the published generation refuses what the wheel takes: complements of layouts with scaled-basis strides."""
-    if name != "cute.complement" or not operands:
+    """Why the published generation refuses what the wheel takes: complements in a cotarget of scaled-basis strides."""
+    if name != "cute.complement" or len(operands) < 2:
         return None
     given = read_type(operands[0])
     if isinstance(given, Algebraic) and isinstance(given.value, Layout) and has_scaled_basis(given.value):
