@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from conftest import EXAMPLES, tileproof
-from tileproof.checking.run import environment
+from tileproof.checking.run import PREFIXES, environment, requests_of
+from tileproof.rulebase.load import default_files, load
 
 GOOD = EXAMPLES / "hopper_gemm.mlir"
 BROKEN = EXAMPLES / "hopper_gemm_broken.mlir"
@@ -20,6 +22,7 @@ SUMMARY = (
     "0 errors in 1 file; 1 kernel verified: 30 of 30 protocol steps, 4 MMAs;"
     " target sm_90a (named in the IR); contract ptx\n"
 )
+BOOK = load(default_files())
 
 # What CuTe DSL does with a compiled module, without CuTe DSL: it writes a file of its own and moves it into place.
 FAKE = """
@@ -69,7 +72,9 @@ def test_the_exit_status_is_the_worse_of_program_and_check(program, child: int, 
 def test_the_output_of_the_program_passes_through_before_the_report(program):
     done = run("--", *program, "0", f"gemm_clean={BROKEN}")
     assert done.stdout.startswith("the kernel ran\ncute_dsl_gemm_clean.mlir:19:70: error: Invalid N = 100")
-    assert done.stderr == "and warned\n"
+    assert re.fullmatch(
+        r"and warned\ntileproof: the IR is of nvidia-cutlass-dsl (of an unknown release|[\d.]+)\n", done.stderr
+    )
 
 
 def test_arguments_after_the_dashes_are_the_programs_own():
@@ -79,7 +84,8 @@ def test_arguments_after_the_dashes_are_the_programs_own():
 
 def test_a_program_that_compiles_nothing_is_told_so():
     done = run("--", sys.executable, "-c", "")
-    assert done.stderr == "tileproof: the command compiled no CuTe DSL kernel: nothing was checked\n"
+    assert done.stderr.startswith("tileproof: the command compiled no CuTe DSL kernel: nothing was checked (nvidia-")
+    assert done.stderr.count("\n") == 1
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -152,11 +158,112 @@ def test_raw_ir_beside_the_clean_one_is_not_checked_again(program):
     ("before", "after"), [("", "ir"), ("ptx", "ir,ptx"), ("ir", "ir"), (" ir-debug , cubin,", "cubin,ir,ir-debug")]
 )
 def test_what_the_user_asks_of_cute_dsl_is_kept(before: str, after: str, tmp_path: Path):
-    asked = environment({"CUTE_DSL_KEEP": before, "HOME": "/"}, tmp_path)
+    asked = environment({"CUTE_DSL_KEEP": before, "HOME": "/"}, tmp_path, requests_of(BOOK, "4.8.1"))
     assert asked["CUTE_DSL_KEEP"] == after
     assert asked["CUTE_EXPERIMENTAL_DSL_KEEP"] == "ir"
     assert asked["CUTE_DSL_DUMP_DIR"] == asked["CUTE_EXPERIMENTAL_DSL_DUMP_DIR"] == str(tmp_path)
     assert asked["HOME"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("release", "variables"),
+    [
+        ("4.2.1", {"KEEP_IR": "1"}),
+        ("4.3.5", {"KEEP_IR": "1"}),
+        ("4.4.2", {"KEEP_IR": "1"}),
+        ("4.5.0", {"KEEP": "ir"}),
+        ("4.8.1", {"KEEP": "ir"}),
+        ("4.9.0.dev1", {"KEEP": "ir"}),
+        ("5.0", {"KEEP": "ir"}),
+        ("3.9", {"KEEP_IR": "1"}),
+        (None, {"KEEP_IR": "1", "KEEP": "ir"}),
+    ],
+)
+def test_each_release_is_asked_in_its_own_way(release: str | None, variables: dict[str, str], tmp_path: Path):
+    asked = environment({}, tmp_path, requests_of(BOOK, release))
+    expected = {f"{prefix}_{name}": value for prefix in PREFIXES for name, value in variables.items()}
+    assert asked == expected | {f"{prefix}_DUMP_DIR": str(tmp_path) for prefix in PREFIXES}
+
+
+# A release that knows no folder, as 4.2 is: its IR goes to the working directory.
+OLD = """
+import os, pathlib, sys
+
+assert os.environ["CUTE_DSL_KEEP_IR"] == "1"
+pathlib.Path("cute_dsl_gemm.mlir").write_bytes(pathlib.Path(sys.argv[1]).read_bytes())
+"""
+
+
+def old_release(folder: Path) -> dict[str, str]:
+    """Variables with which Python believes that it has 4.2.1."""
+    metadata = folder / "site" / "nvidia_cutlass_dsl-4.2.1.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: nvidia-cutlass-dsl\nVersion: 4.2.1\n")
+    (folder / "old.py").write_text(OLD)
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder / "site"), os.environ.get("PYTHONPATH", ""))))}
+
+
+def test_ir_in_the_working_directory_is_found_and_does_not_stay(tmp_path: Path):
+    variables = old_release(tmp_path)
+    done = run("--", sys.executable, "old.py", str(BROKEN), cwd=tmp_path, **variables)
+    assert "tileproof: the IR is of nvidia-cutlass-dsl 4.2.1\n" in done.stderr
+    assert done.stdout.startswith("cute_dsl_gemm.mlir:19:70: error: Invalid N = 100")
+    assert not (tmp_path / "cute_dsl_gemm.mlir").exists()
+
+
+def test_ir_in_the_working_directory_is_kept_where_the_user_says(tmp_path: Path):
+    variables = old_release(tmp_path)
+    (tmp_path / "cute_dsl_gemm.mlir").write_text("an earlier dump, of the user")
+    done = run("--keep", "dumps", "--", sys.executable, "old.py", str(GOOD), cwd=tmp_path, **variables)
+    assert (done.returncode, (tmp_path / "dumps" / "cute_dsl_gemm.mlir").read_bytes()) == (0, GOOD.read_bytes())
+    assert (tmp_path / "cute_dsl_gemm.mlir").exists(), "it was there before"
+
+
+TINY = """
+import cutlass
+from cutlass import cute
+
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    tidx, _, _ = cute.arch.thread_idx()
+    if tidx < n:
+        cute.printf("%d", tidx)
+
+@cute.jit
+def tiny(n: cutlass.Int32):
+    kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+cute.compile(tiny, cutlass.Int32(4))
+"""
+# Packages of a release, and the folder in them that holds the module `cutlass`.
+RELEASES = {
+    "4.2.1": (("nvidia-cutlass-dsl",), "python_packages"),
+    "4.3.5": (("nvidia-cutlass-dsl",), "python_packages"),
+    "4.5.3": (("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base"), "python_packages"),
+}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("release", RELEASES)
+def test_real_releases_are_run_and_named(release: str, tmp_path: Path):
+    packages, inside = RELEASES[release]
+    pins = [f"{name}=={release}" for name in packages]
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path / "site"), *pins]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"nvidia-cutlass-dsl {release} cannot be installed here: {done.stderr.strip()[-200:]}")
+    site = (tmp_path / "site", tmp_path / "site" / "nvidia_cutlass_dsl" / inside, os.environ.get("PYTHONPATH", ""))
+    variables = {"PYTHONPATH": os.pathsep.join(filter(None, map(str, site))), "CUTE_DSL_ARCH": "sm_90a"}
+    tried = [sys.executable, "-c", "import cutlass.cute"]
+    if subprocess.run(tried, env={**os.environ, **variables}, capture_output=True, check=False).returncode:
+        pytest.skip(f"nvidia-cutlass-dsl {release} cannot be imported here")
+    (tmp_path / "tiny.py").write_text(TINY)
+    ran = run("--keep", "dumps", "--", sys.executable, "tiny.py", cwd=tmp_path, **variables)
+    assert f"tileproof: the IR is of nvidia-cutlass-dsl {release}\n" in ran.stderr
+    assert "0 errors in 1 file;" in ran.stdout
+    [dumped] = (tmp_path / "dumps").glob("*.mlir")
+    assert "cuda.kernel @kernel" in dumped.read_text() or "@kernel_cutlass_kernel" in dumped.read_text()
+    assert list(tmp_path.glob("*.mlir")) == []
 
 
 def wheel(test):

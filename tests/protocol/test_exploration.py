@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from protocol.rings import ARRIVAL, ring
 
 import tileproof
+from protocol.rings import ARRIVAL, ring
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.explore import guards_of
@@ -42,7 +42,9 @@ def test_both_sides_of_an_unknown_branch_are_executed(condition):
 
 
 def test_a_known_branch_is_not_taken_the_other_way():
-    found = outcome(branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned"))
+    found = outcome(
+        branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned")
+    )
     missing = [step.name for step in found.steps if id(step) not in found.executed]
     assert missing == ["nvvm.wgmma.fence.aligned"]
 
@@ -59,12 +61,19 @@ def test_a_condition_that_is_computed_alike_is_decided_alike():
     skips = "%odd{0} = arith.remsi %n, %stages : i32\n%on{0} = arith.cmpi eq, %odd{0}, %c32 : i32\nscf.if %on{0} {{\n{1}\n}}\n"
     more = "%more = llvm.getelementptr %full[60] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
     init = "nvvm.mbarrier.init %x, %c32 : !llvm.ptr<3>, i32"
-    text = ring(2, before=more + skips.format(1, "nvvm.mbarrier.try_wait.parity.shared %more, %c0, %c32 : !llvm.ptr<3>, i32, i32"))
+    text = ring(
+        2,
+        before=more + skips.format(1, "nvvm.mbarrier.try_wait.parity.shared %more, %c0, %c32 : !llvm.ptr<3>, i32, i32"),
+    )
     arrives = more.replace("%more", "%other") + skips.format(
         2, "%y = nvvm.mbarrier.arrive.shared %other, %c1 : !llvm.ptr<3>, i32 -> i64"
     )
     text = text.replace("    scf.if %fills {\n", "    scf.if %fills {\n" + arrives, 1)
-    text = text.replace("    nvvm.fence.mbarrier.init\n", "    scf.if %first {\n" + more.replace("%more", "%x") + init + "\n}\n    nvvm.fence.mbarrier.init\n", 1)
+    text = text.replace(
+        "    nvvm.fence.mbarrier.init\n",
+        "    scf.if %first {\n" + more.replace("%more", "%x") + init + "\n}\n    nvvm.fence.mbarrier.init\n",
+        1,
+    )
     found = outcome(text)
     assert not found.faults
     assert not found.doubts
@@ -83,7 +92,9 @@ def test_forty_independent_branches_stay_within_the_budget():
     assert len(found.executed) == len(found.steps)
     nested = "nvvm.wgmma.fence.aligned"
     for i in reversed(range(40)):
-        nested = f"%n{i} = arith.constant {i} : i32\n%d{i} = arith.cmpi eq, %n, %n{i} : i32\nscf.if %d{i} {{\n{nested}\n}}"
+        nested = (
+            f"%n{i} = arith.constant {i} : i32\n%d{i} = arith.cmpi eq, %n, %n{i} : i32\nscf.if %d{i} {{\n{nested}\n}}"
+        )
     deep = outcome(ring(2, after=nested))
     assert len(deep.executed) in (len(deep.steps), len(deep.steps) - 1)  # where the budget ends PR190 names the step
     assert not deep.faults
@@ -130,7 +141,9 @@ def test_guards_are_the_innermost_branches_around_a_place():
     from tileproof.protocol.steps import effects
     from tileproof.protocol.verify import kernels
 
-    operations = scan(Source("ring.mlir", branching("sgt, %n, %c0 : i32", UNCOMMITTED, ARRIVAL.replace("%to", "%full")))).module.operations
+    operations = scan(
+        Source("ring.mlir", branching("sgt, %n, %c0 : i32", UNCOMMITTED, ARRIVAL.replace("%to", "%full")))
+    ).module.operations
     (kernel,) = kernels(operations)
     code = compile_kernel(kernel, {}, effects(BOOK, {}), BOOK).code
     guards = guards_of(code)

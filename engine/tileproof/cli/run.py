@@ -24,19 +24,22 @@ def run(command: tuple[str, ...], form: str, target: str | None, keep: Path | No
     status is the worse of the two, and 2 where nothing was compiled.
     """
     from tileproof import api  # noqa: PLC0415
-    from tileproof.checking.run import CannotRun, dump  # noqa: PLC0415
+    from tileproof.checking.run import DISTRIBUTION, CannotRun, dump  # noqa: PLC0415
     from tileproof.judge.outcome import Options  # noqa: PLC0415
 
     book, rules = load_rules(())
     options = Options("ptx", target)
     try:
         api.validate(book, options)
-        with dump(command, keep) as (status, files):
-            if not files:
-                click.echo("tileproof: the command compiled no CuTe DSL kernel: nothing was checked", err=True)
-                sys.exit(max(status, 2))
-            report = api.check_all(book, files, options, 1, rules)
+        with dump(book, command, keep) as done:
+            release = f"{DISTRIBUTION} {done.release or 'of an unknown release'}"
+            if not done.files:
+                said = f"tileproof: the command compiled no CuTe DSL kernel: nothing was checked ({release})"
+                click.echo(said, err=True)
+                sys.exit(max(done.status, 2))
+            click.echo(f"tileproof: the IR is of {release}", err=True)
+            report = api.check_all(book, done.files, options, 1, rules)
             write(report, form, colourless=False)
-            sys.exit(max(status, report.exit_status()))
+            sys.exit(max(done.status, report.exit_status()))
     except (CannotRun, ValueError) as error:
         fail(str(error))

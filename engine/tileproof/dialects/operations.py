@@ -51,10 +51,12 @@ class Operations:
     Attributes:
         aliasing: by name.
         steps: by name; ``beginnings`` by the beginning of the name, which ends with a dot.
+        kinds: by the name of an operation that is one step or another: an attribute, its value and the step then.
     """
 
     aliasing: Mapping[str, Aliasing]
     steps: Mapping[str, StepOperands]
+    kinds: Mapping[str, tuple[tuple[str, str, StepOperands], ...]]
     beginnings: tuple[tuple[str, StepOperands], ...]
 
     @staticmethod
@@ -82,6 +84,14 @@ class Operations:
             found = next((one for beginning, one in self.beginnings if name.startswith(beginning)), None)
         return found
 
+    def step_of(self, operation: Operation) -> StepOperands | None:
+        """The step that an operation is: by its name, or by the attribute that says it."""
+        for name, value, step in self.kinds.get(operation.name, ()):
+            attribute = operation.attribute(name)
+            if attribute is not None and (attribute.text == value or attribute.text.endswith(f"<{value}>")):
+                return step
+        return self.step_operands(operation.name)
+
     def step(self, name: str) -> str:
         """The step that an operation of a name is; empty where it takes no part in the protocol."""
         found = self.step_operands(name)
@@ -96,14 +106,20 @@ def _read(book: Rulebook) -> Operations:
         operand, moves, by = rows[member,]
         assert isinstance(operand, int) and isinstance(moves, str) and isinstance(by, int)
         aliasing[spelling] = Aliasing(operand, moves[1:], by or None)
-    steps, beginnings = {}, []
+    steps: dict[str, StepOperands] = {}
+    kinds: dict[str, tuple[tuple[str, str, StepOperands], ...]] = {}
+    beginnings: list[tuple[str, StepOperands]] = []
     rows = book.shared_table("protocol").rows
     for spelling, member in book.enums["protocol_operation"].by_spelling.items():
         name, first, second, third = rows[member,]
         assert isinstance(name, str) and isinstance(first, int) and isinstance(second, int) and isinstance(third, int)
         step = StepOperands(name[1:], first, second, third)
-        if spelling.endswith("."):
+        operation, _, kind = spelling.partition(" ")
+        if kind:
+            attribute, _, value = kind.partition("=")
+            kinds[operation] = (*kinds.get(operation, ()), (attribute, value, step))
+        elif spelling.endswith("."):
             beginnings.append((spelling, step))
         else:
             steps[spelling] = step
-    return Operations(aliasing, steps, tuple(beginnings))
+    return Operations(aliasing, steps, kinds, tuple(beginnings))

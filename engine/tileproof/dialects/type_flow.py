@@ -8,13 +8,16 @@ from there on, so that one cause gives one conflict.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.infer import Refusal, infer
+from tileproof.dialects.infer.call import BY_INDEX, INDEX
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.releases import Releases, releases_of, spelled_alike
 from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.dialects.versions import is_published, refuses, tolerates
 from tileproof.layout import LayoutError, equivalent
@@ -52,7 +55,9 @@ def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | No
 
 
 class _Flow:
-    """One walk. ``types`` holds the values in scope with their types, free of aliases."""
+    """One walk. ``types`` holds the values in scope with their types, free of aliases; ``constants`` the operations
+    that define constants.
+    """
 
     def __init__(self, module: Module, illegal: Collection[str], book: Rulebook) -> None:
         self.module = module
@@ -61,6 +66,8 @@ class _Flow:
         self.aliases = module.aliases
         self.published = is_published(module)
         self.types: dict[str, str] = {}
+        self.releases: Releases | None = None
+        self.constants: dict[str, Operation] = {}
         self.resolved: dict[str, str] = {}
 
     def run(self) -> Iterator[TypeConflict]:
@@ -80,7 +87,7 @@ class _Flow:
         results = None if written.results is None else tuple(map(self.text, written.results))
         judged = operation.name.startswith(("cute.", "cute_nvgpu.")) and self.legal(operands or (), results or ())
         if operands is not None and judged:
-            outcome = infer(operation.name, operands, parameters(operation), results or (), self.book)
+            outcome = infer(operation.name, operands, self.parameters(operation), results or (), self.book)
             if self.published and (complaint := refuses(operation.name, operands)):
                 outcome = Refusal(complaint, complaint)
             if isinstance(outcome, Refusal):
@@ -94,12 +101,22 @@ class _Flow:
                     results = None
         for index, region in enumerate(operation.regions):
             around, self.types = self.types, dict(self.types)
+            constants, self.constants = self.constants, dict(self.constants)
             for block in region.blocks:
                 self.define_arguments(operation, index, block)
                 for inner in block.operations:
                     yield from self.operation(inner)
-            self.types = around
+            self.types, self.constants = around, constants
         self.define(operation, results)
+
+    def parameters(self, operation: Operation) -> tuple[tuple[str, str], ...]:
+        """The attributes, and the value of an index where the dialect looks at that as well."""
+        written = parameters(operation)
+        if operation.name in BY_INDEX and operation.operands:
+            constant = self.constants.get(operation.operands[0])
+            if constant is not None and (value := _integer(constant)) is not None:
+                return (*written, (INDEX, value))
+        return written
 
     def uses(self, operation: Operation, written: Signature) -> Generator[TypeConflict, None, tuple[str, ...] | None]:
         """The types of the operands as the operation writes them, or else as they are defined; None if one is unknown.
@@ -113,14 +130,18 @@ class _Flow:
         texts = tuple(map(self.text, written.operands))
         if not (operation.generic or operation.name.startswith("cute")):
             return texts
-        agreed = True
-        for name, use, text, definition in zip(operation.operands, written.operands, texts, defined, strict=True):
+        agreed, meant = True, list(texts)
+        for i, (name, use, text) in enumerate(zip(operation.operands, written.operands, texts, strict=True)):
+            definition = defined[i]
             if definition is not None and not same_type(text, definition):
+                if self.former(definition, text):
+                    meant[i] = definition
+                    continue
                 agreed = False
                 self.types.pop(name, None)
                 if self.legal((text, definition)):
                     yield _misuse(self.book, operation, use.span, name, text, definition)
-        return texts if agreed else None
+        return tuple(meant) if agreed else None
 
     def legal(self, *types: Sequence[str]) -> bool:
         """Is no atom in these types one that is reported already?"""
@@ -130,10 +151,23 @@ class _Flow:
         """Do the declared results say what was inferred, as far as this generation of the dialect tells?"""
         if len(inferred) == len(declared) and all(map(same_type, inferred, declared)):
             return True
-        return self.published and tolerates(name, operands, inferred, declared)
+        if self.published:
+            return tolerates(name, operands, inferred, declared)
+        return len(inferred) == len(declared) and all(
+            same_type(a, b) or self.former(a, b) for a, b in zip(inferred, declared, strict=True)
+        )
+
+    def former(self, newest: str, written: str) -> bool:
+        """Whether a type is what an older release, which may have written this module, has for this one."""
+        if self.releases is None:
+            source = self.module.source
+            self.releases = releases_of(self.book, "" if source is None else source.text)
+        return spelled_alike(self.book, self.releases, newest, written)
 
     def define(self, operation: Operation, types: Sequence[str] | None) -> None:
         """Give the operation's results their types."""
+        if operation.name == "arith.constant" and operation.results:
+            self.constants[operation.results[0].name] = operation
         names: list[str] = []
         for result in operation.results:
             names += [result.name] if result.count == 1 else [f"{result.name}#{i}" for i in range(result.count)]
@@ -168,6 +202,17 @@ def same_type(a: str, b: str) -> bool:
         # An alias inside the parameters of a type is not resolved, and a type not understood is not compared.
         return type(one) is type(other)
     return one == other
+
+
+_INTEGER = re.compile(r"-?\d+(?=\s*:\s*i\d)")
+
+
+def _integer(constant: Operation) -> str | None:
+    """The value of an integer constant as text, in either form; None for one of another type."""
+    value = constant.attribute("value") if constant.generic else None
+    text = value.text if value is not None else constant.pieces[0].partition(constant.name)[2].strip()
+    found = _INTEGER.match(text)
+    return None if found is None else found[0]
 
 
 # ------------------------------------------------------------------------------------------------------- conflicts

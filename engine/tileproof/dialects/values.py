@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.wellformed import malformed
-from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, show, show_value
+from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, Wildcard, show, show_value
 from tileproof.mlir.types import Kind, Node
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
@@ -23,6 +23,8 @@ from tileproof.syntax.types import type_tree
 TUPLES = ("shape", "stride", "coord", "int_tuple")
 LAYOUTS = ("layout", "composed_layout")
 ALGEBRA = (*TUPLES, *LAYOUTS, "tile", "swizzle")
+
+_UNPERMUTED = Tile((Wildcard.ALL,) * 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +122,24 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class TiledMma:
-    """``!cute.tiled_mma``: atoms side by side along M, N and K, and how their tile is permuted in each."""
+    """``!cute.tiled_mma``: atoms side by side along M, N and K, and how their tile is permuted in each.
+
+    Attributes:
+        stated: the permutation that the type states; None for one that leaves it out, which is another type.
+    """
 
     atom: Atom
     atoms: Layout
-    permutation: Tile
+    stated: Tile | None
+
+    @property
+    def permutation(self) -> Tile:
+        """How the tile is permuted along M, N and K: not at all where the type says nothing."""
+        return _UNPERMUTED if self.stated is None else self.stated
 
     def __str__(self) -> str:
-        return (
-            f'!cute.tiled_mma<{self.atom}, atom_layout_MNK = <"{self.atoms}">, '
-            f'permutation_MNK = <"{self.permutation}">>'
-        )
+        permutation = "" if self.stated is None else f', permutation_MNK = <"{self.stated}">'
+        return f'!cute.tiled_mma<{self.atom}, atom_layout_MNK = <"{self.atoms}">{permutation}>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +251,8 @@ def _read(text: str) -> Type:
         numbers = [int(child.text) for child in node.walk() if child.kind is Kind.NUMBER]
         return Scalar(int(kind[1:]), numbers[0] if numbers else 1, assumed=True)
     if kind == "tiled_mma":
-        return TiledMma(
-            _atom(_first(node), text), _layout_of(node, "atom_layout_MNK"), _tile_of(node, "permutation_MNK")
-        )
+        stated = None if node.parameter("permutation_MNK") is None else _tile_of(node, "permutation_MNK")
+        return TiledMma(_atom(_first(node), text), _layout_of(node, "atom_layout_MNK"), stated)
     if kind == "tiled_copy":
         return TiledCopy(_atom(_first(node), text), _layout_of(node, "layout_copy_tv"), _tile_of(node, "tiler_mn"))
     if kind == "fast_divmod_divisor":

@@ -16,14 +16,18 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizz
 from tileproof.mlir.ir import Module
 
 _ALGEBRA = re.compile(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
+_OURS = re.compile(r"[!#](?:cute|cute_nvgpu|cuda)\.")
 _FAMILY = re.compile(
     r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$"
 )
 
 
 def is_published(module: Module) -> bool:
-    """Whether nothing in the module is beyond the published generation: memory, divisors, widths."""
-    return all(map(_ALGEBRA.match, module.types))
+    """Whether nothing in the module is beyond the published generation: memory, divisors, widths, launches.
+
+    Types of the dialects around it, such as ``!llvm.ptr``, say nothing of the generation.
+    """
+    return all(_ALGEBRA.match(text) is not None for text in module.types if _OURS.match(text))
 
 
 def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
@@ -31,15 +35,15 @@ def tolerates(name: str, operands: Sequence[str], inferred: Sequence[str], decla
     family = _FAMILY.match(name) is not None
     if family and any("?" in text or "@" in text for text in operands):
         return True
-    erase = _without_idle_strides if family else _without_divisors
+    erase = _without_idle_strides if family or name == "cute.coalesce" else _without_divisors
     return len(inferred) == len(declared) and all(
         _alike(read_type(a), read_type(b), erase) for a, b in zip(inferred, declared, strict=True)
     )
 
 
 def refuses(name: str, operands: Sequence[str]) -> str | None:
-    """Why the published generation refuses what the wheel takes: complements of layouts with scaled-basis strides."""
-    if name != "cute.complement" or not operands:
+    """Why the published generation refuses what the wheel takes: complements in a cotarget of scaled-basis strides."""
+    if name != "cute.complement" or len(operands) < 2:
         return None
     given = read_type(operands[0])
     if isinstance(given, Algebraic) and isinstance(given.value, Layout) and has_scaled_basis(given.value):

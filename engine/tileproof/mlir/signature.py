@@ -19,6 +19,7 @@ _RESULTS_ONLY = {
     "cute.make_identity_tensor",
     "cute.make_tiled_copy",
     "cute.make_tiled_mma",
+    "cute.memref.alloca",
     "cute_nvgpu.arch.make_warp_uniform",
 }
 # Integers in angle brackets, by the attribute that they are in the generic form.

@@ -64,7 +64,7 @@ def effects(
         return found
 
     def step(operation: Operation, types: Sequence[str]) -> Step | None:
-        known = operations.step_operands(operation.name)
+        known = operations.step_of(operation)
         if known is None:
             return None
         if known.step in ("read", "write"):

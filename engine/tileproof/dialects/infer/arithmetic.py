@@ -11,6 +11,7 @@ from tileproof.dialects.infer.call import (
     Unknown,
     infers,
     int_tuple,
+    known_index,
     layout_operand,
     operand,
     tuple_operand,
@@ -18,7 +19,7 @@ from tileproof.dialects.infer.call import (
 from tileproof.dialects.values import TUPLES, Algebraic, Scalar
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import flat_modes, modes
-from tileproof.layout.leaves import divisor
+from tileproof.layout.leaves import Integer, divisor, integer, multiply_integers
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Dynamic, Layout, Tile, Tuple
 
@@ -113,13 +114,19 @@ def crd2idx(call: Call) -> Results:
 
 @infers("get_flat_coord", "get_hier_coord")
 def coordinate_of(call: Call) -> Results:
-    """The coordinate of an index that is not known: where the layout does not move there is only one."""
+    """The coordinate of an offset: of one that is not known, where the layout does not move there is only one."""
+    hierarchical = call.name == "cute.get_hier_coord"
     match operand(call, 0), operand(call, 1):
+        case Scalar(assumed=False), Algebraic("layout", Layout() as layout) if (
+            offset := known_index(call)
+        ) is not None:
+            if not hierarchical and isinstance(layout.shape, tuple):
+                return (Algebraic("coord", tuple(_position(mode, offset) for mode in modes(layout))),)
+            return (Algebraic("coord", _coordinate(layout, offset) if hierarchical else _position(layout, offset)),)
         case Scalar(32, 1), Algebraic("layout", Layout(tuple() as shape, stride)):
             parts = modes(Layout(shape, stride))
             if any(isinstance(leaf, Dynamic) and leaf.width != 32 for leaf in (*leaves(shape), *leaves(stride))):
                 raise Unknown
-            hierarchical = call.name == "cute.get_hier_coord"
             return (Algebraic("coord", tuple(_digits(part) if hierarchical else _digit(part) for part in parts)),)
     raise Unknown
 
@@ -129,6 +136,11 @@ def get_integral_coord(call: Call) -> Results:
     """An index within the layout as one integer: it counts past what the layout repeats before it first moves."""
     match operand(call, 0), operand(call, 1):
         case Scalar(assumed=False), Algebraic("layout", Layout() as layout):
+            if (offset := known_index(call)) is not None:
+                position = _position(layout, offset)
+                if isinstance(position, Dynamic):
+                    raise Unknown
+                return (Algebraic("coord", position),)
             digit = _digit(layout)
             counted = [(extent, stride) for extent, stride in flat_modes(layout) if extent != 1]
             while counted and counted[-1][1] == 0:
@@ -146,6 +158,47 @@ def _still(layout: Layout) -> int:
             break
         count *= divisor(extent)
     return count
+
+
+def _coordinate(layout: Layout, offset: int) -> Tuple:
+    """The coordinate at which a layout has an offset, as the dialect folds it: each mode for itself."""
+    if isinstance(layout.shape, tuple):
+        return tuple(_coordinate(mode, offset) for mode in modes(layout))
+    ((extent, stride),) = flat_modes(layout)
+    if extent == 1 or stride == 0:
+        return 0
+    if not isinstance(stride, int | Dynamic):
+        raise LayoutError(f"failed to get coordinate with '{Algebraic('layout', layout)}'")
+    if isinstance(stride, Dynamic):
+        return 0 if offset == 0 else Dynamic()
+    whole = _quotient(offset, stride)
+    if isinstance(extent, Dynamic):
+        return 0 if whole == 0 else Dynamic()
+    return _remainder(whole, extent)
+
+
+def _position(layout: Layout, offset: int) -> Integer:
+    """The same as one number, which counts the elements of the layout."""
+    if not isinstance(layout.shape, tuple):
+        return integer(_coordinate(layout, offset))
+    found = 0
+    before: Integer = 1
+    for digit, (extent, _) in zip(leaves(_coordinate(layout, offset)), flat_modes(layout), strict=True):
+        if digit != 0:
+            if not isinstance(digit, int) or not isinstance(before, int):
+                raise Unknown
+            found += digit * before
+        before = multiply_integers(before, extent)
+    return found
+
+
+def _quotient(a: int, b: int) -> int:
+    """Division of signed integers by the machine: towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - b * _quotient(a, b)
 
 
 def _digits(mode: Layout) -> Tuple:

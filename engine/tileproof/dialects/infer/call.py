@@ -68,6 +68,16 @@ class Call:
         return value
 
 
+INDEX = "index"  # the parameter that type_flow adds: the value of an operand that is a constant
+BY_INDEX = frozenset({"cute.get_flat_coord", "cute.get_hier_coord", "cute.get_integral_coord"})
+
+
+def known_index(call: Call) -> int | None:
+    """The first operand's value where it is a constant; only the operations of ``BY_INDEX`` are told."""
+    found = call.integers(INDEX)
+    return None if found is None else found[0]
+
+
 class Unknown(Exception):
     """The inference function cannot say: an operand or a parameter is not of the form that it understands."""
 

@@ -32,7 +32,8 @@ def _tiled(what: str) -> None:
         _multicast(call)
         _same_tile(call, shared, tile)
         element = remote.iterator.element
-        bits, format_ = element_bits(element), _word(call, "tma_format") or default_format(element)
+        moved = call.parameters.get("internal_type", element)  # up to 4.3; a format says it since then
+        bits, format_ = element_bits(element), _word(call, "tma_format") or default_format(moved)
         if bits is None or element == "i1" or not isinstance(shared.shape, tuple) or not isinstance(tile.shape, tuple):
             raise Unknown
         wide = format_bits(format_)
