@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
@@ -20,6 +21,7 @@ from tileproof.protocol.machine import Machine, ProtocolFault, Unfollowed
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, words
+from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
@@ -113,7 +115,13 @@ def verify(
         shape = launch(book, kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
-        compiled = compile_kernel(kernel, aliases, step, book)
+        try:
+            compiled = compile_kernel(kernel, aliases, step, book)
+        except Unstructured as reason:
+            if takes_part(book, inside):
+                said = state(book, "PR190", reason.case)
+                yield Outcome(kernel, (), ProtocolFault(said.code, reason.operation, said.message, said.hint), 0)
+            continue
         if not any(instruction.kind == "effect" for instruction in compiled.code):
             continue
         boxes = _boxes(kernel, compiled, maps)
@@ -133,6 +141,13 @@ def verify(
         if found.calm and outcome.faults == found.faults:
             outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
         yield outcome
+
+
+def takes_part(book: Rulebook, inside: Sequence[Operation]) -> bool:
+    """Whether an operation is a step of the protocol that does more than access memory."""
+    steps = Operations.of(book)
+    names = {steps.step(operation.name) for operation in inside} - {"", "read", "write"}
+    return any(not Step(name, 0, 0, 0).pure for name in names)
 
 
 def _larger(shape: Shape, counts: bool, run: Callable[[Shape, int], Run]) -> Iterator[Run]:
