@@ -1,7 +1,7 @@
 """Kernels whose control flow is blocks: sound ones, the same with a fault, and what is refused.
 
-The first line of a text says which of these it is. Real kernels are converted by NVIDIA's own passes: what is found must
-be the same before and after.
+The first line of a text says which of these it is. Real kernels are converted by NVIDIA's own passes: what is found
+must be the same before and after.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def converted(text: str, form: str = "custom") -> str:
 
 
 def kernels() -> list[object]:
-    """The shipped kernel, and real ones of every architecture that lie beside the checkout: two that are small first."""
+    """The shipped kernel, and real ones of every architecture that lie beside the checkout."""
     shipped = [pytest.param(EXAMPLES / "hopper_gemm.mlir", id="hopper_gemm")]
     small = ("sm_90a/cta_norm__default", "sm_100a/prim_tcgen05_1cta_mma_basic__default")
     for path in sorted(SHARED.glob("corpus/*/*__default.mlir")):
