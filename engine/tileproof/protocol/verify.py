@@ -115,6 +115,11 @@ def verify(
         shape = launch(book, kernel, inside)
         step = effects(book, aliases, any(operation.name.startswith("nvvm.wgmma") for operation in inside))
 
+        if foreign := [one for one in inside if one is not kernel and dialect_unfollowed(book, one.name)]:
+            first = min(foreign, key=lambda one: one.span.start)
+            said = state(book, "PR190", "dialect", dialect=first.name.partition(".")[0])
+            yield Outcome(kernel, (), ProtocolFault(said.code, first, said.message, said.hint), 0)
+            continue
         try:
             compiled = compile_kernel(kernel, aliases, step, book)
         except Unstructured as reason:
@@ -141,6 +146,16 @@ def verify(
         if found.calm and outcome.faults == found.faults:
             outcome = replace(outcome, faults=(*outcome.faults, *_in_short_loops(shape, found, run)))
         yield outcome
+
+
+def dialect_unfollowed(book: Rulebook, name: str) -> bool:
+    """Whether an operation may be a step of the protocol under a name of its own, which is not followed."""
+    return any(name.startswith(one) for one in _unfollowed_dialects(book)) and not name.endswith((".func", ".return"))
+
+
+@lru_cache(maxsize=8)
+def _unfollowed_dialects(book: Rulebook) -> tuple[str, ...]:
+    return tuple(book.enums["unfollowed_dialect"].by_spelling)
 
 
 def takes_part(book: Rulebook, inside: Sequence[Operation]) -> bool:
