@@ -7,7 +7,6 @@ those that no IR has at the beginning of a line.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 from tileproof.base.source import Source
@@ -106,6 +105,8 @@ def _printed(data: bytes) -> str | None:
 
     In a process of its own: the native library may die of a malformed module.
     """
+    import subprocess  # noqa: PLC0415  only for bytecode
+
     try:
         done = subprocess.run(
             [sys.executable, "-c", _CONVERT], input=data, capture_output=True, timeout=_SECONDS, check=False
