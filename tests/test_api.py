@@ -133,13 +133,28 @@ def test_emit_takes_ir_and_atoms():
         ({"atom": "wgmma.fence.sync.aligned", "target": "sm_90a", "form": "poem"}, "unknown form"),
         ({"item": "module {\n}\n", "form": "llvm"}, "require an atom"),
         ({"item": "what is this\n"}, "holds no IR|nothing to emit"),
-        ({"item": Path("nowhere.mlir")}, "nowhere.mlir: No such file"),
         ({"item": "module {\n}\n", "target": "sm_9"}, "unknown target"),
     ],
 )
 def test_what_cannot_be_emitted_is_a_value_error(arguments: dict, message: str):
     with pytest.raises(ValueError, match=message):
         tileproof.emit(**arguments)
+
+
+@pytest.mark.parametrize("verb", [tileproof.check, tileproof.schedule, tileproof.emit])
+@pytest.mark.parametrize("name", ["nowhere.mlir", Path("nowhere.mlir"), "dialect.operation"])
+def test_a_path_that_there_is_not_raises(verb, name):
+    with pytest.raises(FileNotFoundError):
+        verb(name)
+
+
+def test_text_is_given_by_its_name():
+    text = (EXAMPLES / "hopper_gemm.mlir").read_text(encoding="utf-8")
+    assert [file.source.text for file in tileproof.check(text=text).files] == [text]
+    assert tileproof.check(text=[text, "what is this"]).exit_status() == 2
+    assert tileproof.schedule(text=text).verified
+    with pytest.raises(ValueError, match="requires a file or a text"):
+        tileproof.schedule()
 
 
 def test_what_has_errors_is_not_emitted():

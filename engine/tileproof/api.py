@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
+from tileproof.checking.contents import NOTHING, refusal, text_of
 from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
 from tileproof.judge.outcome import FileReport, Options
@@ -49,6 +52,7 @@ def load_rules(folders: Iterable[Path] = ()) -> Rulebook:
 
 def check(
     *inputs: str | Path,
+    text: str | Sequence[str] = (),
     contract: str = "ptx",
     target: str | None = None,
     select: Sequence[str] = (),
@@ -56,11 +60,12 @@ def check(
     rules: Iterable[Path] = (),
     explain_path: bool = False,
 ) -> Report:
-    """Check IR.
+    """Check IR and PTX.
 
     Args:
-        inputs: paths (files, or directories searched for ``*.mlir``) or MLIR text. A string is text where it has a
-            line break or no file of that name exists.
+        inputs: paths: files, or directories searched for ``*.mlir`` and ``*.ptx``. A string that no path can be, since
+            it has a line break, a quotation mark, braces or angle brackets, is text.
+        text: a text of IR or PTX, or several; they come after the paths.
         contract: ``ptx``, rules of the hardware and ptxas, or ``tileiras``, rules of the reference pages.
         target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms.
         select, ignore: codes, prefixes of codes or names of rules to report, or not to.
@@ -68,6 +73,7 @@ def check(
         explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
 
     Raises:
+        FileNotFoundError: no such file.
         RuleError: a rule file is wrong.
         ValueError: no such contract or target.
     """
@@ -76,11 +82,11 @@ def check(
     validate(book, options)
     jobs: list[str | Source] = []
     for item in inputs:
-        # Not Path.exists(), which raises where a text is too long for a path.
-        if isinstance(item, str) and ("\n" in item or not os.path.exists(item)):  # noqa: PTH110
+        if isinstance(item, str) and _NO_PATH.search(item):
             jobs.append(Source("<text>", item))
         else:
-            jobs += expand(str(item))
+            jobs += expand(_existing(item))
+    jobs += [Source("<text>", one) for one in ([text] if isinstance(text, str) else text)]
     return check_all(book, jobs, options)
 
 
@@ -236,6 +242,7 @@ def emit(
     item: str | Path | None = None,
     target: str | None = None,
     *,
+    text: str | None = None,
     atom: str | None = None,
     ptx: tuple[int, int] | None = None,
     form: str = "ptx",
@@ -245,7 +252,8 @@ def emit(
     """The PTX of a module of IR, or of one atom: text that ptxas assembles.
 
     Args:
-        item: IR, as a path or as text; a string is text where it has a line break or no file of that name exists.
+        item: a file of IR; a string that no path can be is text.
+        text: instead of ``item``, IR as text.
         target: such as ``sm_90a``; without it that of the IR, else the lowest target that supports its atoms. An atom
             needs one.
         atom: instead of ``item``, an atom's type, ``!cute_nvgpu.sm90.mma<64x128x16, ...>``, or a PTX opcode or
@@ -257,6 +265,7 @@ def emit(
     Raises:
         Refused: the IR has errors, or the atom is not legal on the target; ``report`` says what is wrong.
         NotLegal: an opcode without operands, and none would make it legal.
+        FileNotFoundError: no such file.
         BadAtom: the text is none of these, cannot be read, or there is nothing to emit.
         BadRequest: no such target or version.
         ValueError: arguments that do not go together.
@@ -266,7 +275,7 @@ def emit(
     from tileproof.emitting.file import emit_file  # noqa: PLC0415
 
     book = load_rules(rules)
-    if (item is None) == (atom is None):
+    if (item is not None) + (text is not None) + (atom is not None) != 1:
         raise ValueError("emit requires IR or an atom")
     if form not in EMITTED_FORMS:
         raise ValueError(f"unknown form '{form}'; use {', '.join(EMITTED_FORMS)}")
@@ -279,30 +288,52 @@ def emit(
         raise ValueError("form, contract and ptx require an atom")
     if target is not None:
         context(book, target)
-    source = _source(item or "")
+    source = _source(item, text)
     if isinstance(source, Unread):
         raise BadAtom(f"{source.name}: {source.reason}")
     return emit_file(book, source, target)
 
 
-def _source(item: str | Path) -> Source | Unread:
-    """A text, or the text of a file: a string is one where it has a line break or no file of that name exists."""
-    is_text = isinstance(item, str) and ("\n" in item or not os.path.exists(item))  # noqa: PTH110
-    return Source("<text>", str(item)) if is_text else read(str(item))
+# Some of these are legal in a file name; none is in one that is given as an input.
+_NO_PATH = re.compile(r'[\n\r"<>{}\0]')
 
 
-def schedule(item: str | Path, rules: Iterable[Path] = ()) -> Scheduled:
+def _existing(item: str | Path) -> str:
+    """The name of a file or directory that there is.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    name = str(item)
+    if not os.path.lexists(name):  # Path.exists() raises where a name is too long
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return name
+
+
+def _source(item: str | Path | None, text: str | None) -> Source | Unread:
+    """A text, or the text of a file; a string that no path can be is a text."""
+    if text is None and isinstance(item, str) and _NO_PATH.search(item):
+        text = item
+    return read(Source("<text>", text) if text is not None else _existing(item or ""))
+
+
+def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text: str | None = None) -> Scheduled:
     """IR with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
 
     Args:
-        item: a path, or MLIR text; a string is text where it has a line break or no file of that name exists.
+        item: a file; a string that no path can be is text.
+        text: instead of ``item``, IR as text.
 
     Raises:
+        FileNotFoundError: no such file.
         NotScheduled: the file cannot be read, holds no IR, or is malformed.
+        ValueError: both a file and a text, or neither.
     """
     from tileproof.scheduling.text import NotScheduled, schedule  # noqa: PLC0415
 
-    source = _source(item)
+    if (item is None) == (text is None):
+        raise ValueError("schedule requires a file or a text")
+    source = _source(item, text)
     if isinstance(source, Unread):
         raise NotScheduled(f"{source.name}: {source.reason}")
     return schedule(load_rules(rules), source)
@@ -347,22 +378,43 @@ def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> 
     if isinstance(source, Unread):
         return source
     report = check_source(book, source, options)
-    return Unread(source.name, "holds no IR") if report.empty else report
+    return Unread(source.name, NOTHING) if report.empty else report
 
 
 def read(item: str | Source | Unread) -> Source | Unread:
-    """The text of a file by its name, or why it cannot be read."""
-    if not isinstance(item, str):
-        return item
-    name = item
+    """The text of a file by its name, or of a text itself; or why it cannot be read: it may be neither IR nor PTX."""
+    source = _loaded(item) if isinstance(item, str) else item
+    if isinstance(source, Unread):
+        return source
+    reason = refusal(source)
+    return source if reason is None else Unread(source.name, reason)
+
+
+def _loaded(name: str) -> Source | Unread:
     try:
-        return Source(name, Path(name).read_bytes().decode("utf-8"))
-    except UnicodeDecodeError:
-        return Unread(name, "not UTF-8 text")
+        return text_of(name, Path(name).read_bytes())
     except IsADirectoryError:
         return Unread(name, f"no {' or '.join(IR_SUFFIXES)} file in this directory")
     except OSError as error:
         return Unread(name, error.strerror or str(error))
+    except ValueError as error:  # a name with a zero byte
+        return Unread(name, str(error))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it ends, in whichever way: also when that was killed."""
+    from multiprocessing import parent_process  # noqa: PLC0415
+    from threading import Thread  # noqa: PLC0415
+
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    if parent is not None:
+        Thread(target=wait, daemon=True).start()
 
 
 def check_all(
@@ -384,7 +436,7 @@ def check_all(
     if jobs > 1 and len(names) == len(items) > 1:
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
-        with ProcessPoolExecutor(min(jobs, len(names))) as pool:
+        with ProcessPoolExecutor(min(jobs, len(names)), initializer=_end_with_parent) as pool:
             for outcome in pool.map(_Job(files, options), names):
                 outcomes.append(outcome)
                 progress()

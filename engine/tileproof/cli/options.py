@@ -95,14 +95,10 @@ def listed(values: Iterable[str]) -> tuple[str, ...]:
 def inputs(name: str) -> list[str | Source | Unread]:
     """The inputs of an argument: standard input, a file, the IR below a directory, or the matches of a glob."""
     from tileproof import api  # noqa: PLC0415
-    from tileproof.base.source import Source  # noqa: PLC0415
-    from tileproof.report.values import Unread  # noqa: PLC0415
+    from tileproof.checking.contents import text_of  # noqa: PLC0415
 
     if name == "-":
-        try:
-            return [Source("-", sys.stdin.buffer.read().decode("utf-8"))]
-        except UnicodeDecodeError:
-            return [Unread("-", "not UTF-8 text")]
+        return [text_of("-", sys.stdin.buffer.read())]
     if any(mark in name for mark in "*?[") and not os.path.lexists(name):
         from glob import glob  # noqa: PLC0415
 

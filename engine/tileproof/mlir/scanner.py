@@ -394,7 +394,7 @@ class _Reader:
                     elif word == "<" and words[i + 1] == "{" and words[close - 1] == "}":
                         attributes += self.attributes(i + 2, self.close(i + 1))
                     else:
-                        self.uses(i + 1, close, operands, arguments)
+                        self.uses(i + 1, close, operands, arguments, successors)
                 elif self.is_region(i, close, op):
                     pieces.append(self.slice(begin, i) + " ")
                     regions.append(self.region(i + 1, close, depth + 1, op, tuple(arguments)))
@@ -461,14 +461,16 @@ class _Reader:
     def is_argument_list(self, i: int, close: int) -> bool:
         return self.kinds[i] == VALUE and i + 1 < close and self.words[i + 1] == ":"
 
-    def uses(self, i: int, stop: int, operands: list[str], arguments: list[Argument]) -> None:
-        """Values inside brackets: ``%a = %b`` defines a loop argument and uses its initial value."""
+    def uses(self, i: int, stop: int, operands: list[str], arguments: list[Argument], successors: list[str]) -> None:
+        """What is inside brackets: values, cases of a switch; ``%a = %b`` is a loop argument and its initial value."""
         for j in range(i, stop):
             if self.kinds[j] == VALUE:
                 if j + 1 < stop and self.words[j + 1] == "=":
                     arguments.append(Argument(self.words[j]))
                 else:
                     operands.append(self.words[j])
+            elif self.kinds[j] == LABEL:
+                successors.append(self.words[j])
 
     def is_region(self, i: int, close: int, op: str) -> bool:
         """Whether the braces at token ``i`` of a custom form hold operations or attributes."""

@@ -34,6 +34,7 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import (
     Address,
     Allocation,
@@ -174,7 +175,9 @@ def _aliased(
         case "same" | "integer":
             return lambda *operands: (operands[at] if at < len(operands) else None,)
         case "shuffled":
-            return lambda *operands: (_shuffled(operands[at]) if at < len(operands) else None,)
+            lane = aliasing.by or 0
+            warp = limit(book, "warp_threads") if _FROM_LANE.search(words(operation)) else 0
+            return lambda *operands: (_shuffled(operands[at], operands[lane], warp) if len(operands) > lane else None,)
         case "atom":
             return _set_field(operation)
         case "retyped":
@@ -195,8 +198,19 @@ def _aliased(
     return None
 
 
-def _shuffled(value: Value) -> Value:
-    """What another lane has: the same, where all threads have one value."""
+_FROM_LANE = re.compile(r"shfl\.sync\s+idx\b|shfl_kind\s*<?\s*idx\b")
+
+
+def _shuffled(value: Value, lane: Value, warp: int) -> Value:
+    """What another lane has: the same, where all threads have one value.
+
+    Args:
+        warp: how many threads a warp has, where all its threads get what one lane has; else 0.
+    """
+    if isinstance(value, Lanes) and warp and isinstance(lane, int) and 0 <= lane < warp:
+        each = value.each
+        sources = (thread // warp * warp + lane for thread in range(len(each)))
+        return Lanes(tuple(each[one] if one < len(each) else None for one in sources))
     return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
 
 
@@ -241,7 +255,8 @@ _BINARY: dict[str, Callable[[int, int], int | None]] = {
     **{"ceildivui": lambda a, b: None if b == 0 else -(-a // b)},
     **{"andi": operator.and_, "ori": operator.or_, "xori": operator.xor},
     **{"and": operator.and_, "or": operator.or_, "xor": operator.xor},
-    **{"shli": _shifted, "shl": _shifted, "shrsi": operator.rshift, "shrui": operator.rshift, "lshr": operator.rshift},
+    **{"shli": _shifted, "shl": _shifted, "shrsi": operator.rshift, "shrui": operator.rshift},
+    **{"lshr": operator.rshift, "ashr": operator.rshift},
     **{"minsi": min, "minui": min, "maxsi": max, "maxui": max},
 }
 _UNARY = {"extui", "extsi", "trunci", "index_cast", "index_castui", "zext", "sext", "trunc"}
@@ -266,9 +281,8 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
         if name in _SUMS:
             return lambda a, b: (_with_address(lifted, a, b),)
         if name in _SHIFTS:
-            return lambda a, b: (
-                0 if _in_tensor_memory(a) and b == a.memory.lane else lifted(a, b),
-            )  # allocations start at lane 0
+            unit = descriptor_unit(book)
+            return lambda a, b: (_shifted_right(lifted, unit, a, b),)
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
         return lambda a: (a,)
@@ -310,8 +324,17 @@ def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value
     return lifted(a, b)
 
 
+def _shifted_right(lifted: Callable[..., Value], unit: int, a: Value, b: Value) -> Value:
+    """A shift to the right; ``unit``: the bytes that a shared-memory descriptor counts addresses in."""
+    if _in_tensor_memory(a) and isinstance(a, Address) and b == a.memory.lane:
+        return 0  # allocations start at lane 0
+    if isinstance(a, Address) and a.memory.space == "smem" and isinstance(b, int) and 1 << b == unit:
+        return _described(a, 8 * unit)
+    return lifted(a, b)
+
+
 _SUMS = {"addi", "add", "ori", "or"}
-_SHIFTS = {"shrsi", "shrui", "lshr"}
+_SHIFTS = {"shrsi", "shrui", "lshr", "ashr"}
 
 
 def _in_tensor_memory(value: Value) -> bool:

@@ -80,6 +80,9 @@ def compile_kernel(
 
     Args:
         effects: what an operation with operands of these types does in the protocol; None for nothing.
+
+    Raises:
+        Unstructured: its blocks jump to each other in a way that is not followed.
     """
     builder = Builder(aliases, effects, book)
     entry = kernel.regions[0].blocks[0]
@@ -88,7 +91,7 @@ def compile_kernel(
     for argument in entry.arguments:
         text = resolve(argument.type.text, aliases) if argument.type is not None else ""
         arguments.append((builder.slot(argument.name, scope, text), text))
-    nodes = builder.block(entry, scope)[0]
+    nodes = builder.region(kernel.regions[0], scope)
     mark(nodes, builder.types)
     live = _live(nodes)
     layout = _Layout(live, kernel)

@@ -10,10 +10,11 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.infer import Refusal, infer
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type
-from tileproof.mlir.ir import Alias, Block, Operation
+from tileproof.mlir.ir import Alias, Block, Operation, Region
 from tileproof.mlir.signature import parameters, result_count, signature
 from tileproof.protocol.folding import Extents, by_extents, function_of
 from tileproof.protocol.steps import Step
+from tileproof.protocol.structuring import JUMPS, Structuring
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
 from tileproof.rulebase.book import Rulebook
 
@@ -36,6 +37,27 @@ class Builder:
         scope[name] = self.count - 1
         return self.count - 1
 
+    def region(self, region: Region, scope: dict[str, int]) -> list[Node]:
+        """The nodes of a region, whose first block's arguments are in the scope already.
+
+        Raises:
+            Unstructured: its blocks jump to each other in a way that is not followed.
+        """
+        if len(region.blocks) == 1:
+            return self.block(region.blocks[0], scope)[0]
+
+        def place(text: str) -> int:
+            return self.slot("", {}, text)
+
+        def text(block: Block, index: int) -> str:
+            written = block.arguments[index].type
+            return resolve(written.text, self.aliases) if written is not None else ""
+
+        def inside(block: Block, scope: dict[str, int]) -> list[Node]:
+            return self.block(block, scope)[0]
+
+        return Structuring(region, inside, place, self.types, text, _spin).nodes(scope)
+
     def block(self, block: Block, scope: dict[str, int]) -> tuple[list[Node], Operation | None]:
         """The nodes of a block, and its terminator where that is written."""
         nodes: list[Node] = []
@@ -49,11 +71,10 @@ class Builder:
                 nodes.append(self.loop(operation, scope))
             elif operation.name == "scf.while" and len(operation.regions) == 2:
                 nodes.append(self.loop_while(operation, scope))
-            else:
+            elif operation.name not in JUMPS:
                 if operation.regions and operation.regions[0].blocks and not operation.name.startswith(("func", "gpu")):
                     for region in operation.regions:
-                        for inner in region.blocks:
-                            nodes += self.block(inner, dict(scope))[0]
+                        nodes += self.region(region, dict(scope))
                 leaf = self.leaf(operation, scope)
                 if leaf.effect is not None and leaf.effect.name == "opaque":
                     nodes += self.assembly(leaf, scope)

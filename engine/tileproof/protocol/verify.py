@@ -23,6 +23,7 @@ from math import prod
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
@@ -35,7 +36,8 @@ from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, compile_kernel, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import effects, of_wgmma
+from tileproof.protocol.steps import Step, effects, of_wgmma
+from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.warps import OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -143,8 +145,17 @@ def verify(
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(_inside(kernel))
+        if foreign := [one for one in inside if one is not kernel and dialect_unfollowed(book, one.name)]:
+            first = min(foreign, key=lambda one: one.span.start)
+            yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
+            continue
         step = effects(book, aliases, any(map(of_wgmma, inside)))
-        compiled = compile_kernel(kernel, aliases, step, book)
+        try:
+            compiled = compile_kernel(kernel, aliases, step, book)
+        except Unstructured as reason:
+            if parts(book, inside):
+                yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
+            continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
             module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
 
@@ -154,6 +165,32 @@ def verify(
                 return _Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
 
             yield _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+
+
+def dialect_unfollowed(book: Rulebook, name: str) -> bool:
+    """Whether an operation may be a step of the protocol under a name of its own, which is not followed."""
+    return any(name.startswith(one) for one in _unfollowed_dialects(book)) and not name.endswith((".func", ".return"))
+
+
+@lru_cache(maxsize=8)
+def _unfollowed_dialects(book: Rulebook) -> tuple[str, ...]:
+    return tuple(book.enums["unfollowed_dialect"].by_spelling)
+
+
+def parts(book: Rulebook, inside: Sequence[Operation]) -> tuple[Operation, ...]:
+    """The operations that are steps of the protocol and do more than access memory, in textual order."""
+    steps = Operations.of(book)
+    named = [(one, steps.step(one.name)) for one in inside]
+    found = [one for one, name in named if name not in ("", "read", "write") and not Step(name, 0, 0, 0).pure]
+    return tuple(sorted(found, key=lambda one: one.span.start))
+
+
+def _unfollowed(
+    book: Rulebook, kernel: Operation, inside: Sequence[Operation], operation: Operation, case: str, **facts: object
+) -> Outcome:
+    """A kernel of which nothing is verified, because of an operation."""
+    said = state(book, "PR190", case, **facts)
+    return Outcome(kernel, (), (Doubt(case, operation, said.message, said.hint),), parts(book, inside))
 
 
 def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcome]) -> Outcome:

@@ -61,7 +61,9 @@ class Module:
 
 def is_ptx(source: Source) -> bool:
     """Whether a text is PTX: by its name, or by a version directive at the start of a line."""
-    return source.name.endswith(".ptx") or re.search(r"^\s*\.version\s+\d", source.text, re.M) is not None
+    if source.name.endswith(".ptx"):
+        return True
+    return ".version" in source.text and re.search(r"^\s*\.version\s+\d", source.text, re.M) is not None
 
 
 def read_module(book: Rulebook, source: Source) -> Module:
