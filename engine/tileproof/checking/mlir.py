@@ -18,6 +18,7 @@ from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.type_flow import conflicts
 from tileproof.dialects.values import ALGEBRA, Other, read_type
@@ -169,7 +170,7 @@ class _Check:
             first = tree.children[0]
             self.find(Span(offset + first.start, offset + first.end), state(self.book, "IR002", "unquoted"))
             return
-        atoms = self.book.enums["atom"].by_spelling
+        atoms, forms = self.book.enums["atom"].by_spelling, Forms.of(self.book)
         for node in tree.walk():
             if node.kind is Kind.TEXT:
                 self.read_layout(node, tree, offset)
@@ -177,6 +178,8 @@ class _Check:
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
             elif node.kind is Kind.TYPE and _ATOM.match(node.text):
                 self.unknown_atom(node.text[1:], offset + node.start)
+            elif node.kind is Kind.TYPE and (note := forms.unknown_type(node.text)) is not None:
+                self.find(Span(offset + node.start, offset + node.start + len(node.text)), note)
 
     def unknown_atom(self, name: str, start: int) -> None:
         """A name that looks like an atom's and is none; the closest one that there is."""
