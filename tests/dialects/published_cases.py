@@ -1,7 +1,7 @@
 """Uses of the published operations: one of each that conforms, and one of each condition that does not.
 
-A type is its kind and its text: ``layout (4,2):(1,4)``. Each use has the operands, the attributes of the generic form, and
-the declared results.
+A type is its kind and its text: ``layout (4,2):(1,4)``. Each use has the operands, the attributes of the generic form,
+and the declared results.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ VIOLATING: list[tuple[str, str, Use]] = [
     ("cute.to_stride", "expects source without errors", ("int_tuple (4,x)", "", "stride (4,2)")),
     ("cute.to_coord", "expects source without errors", ("int_tuple (4,x)", "", "coord (4,2)")),
     ("cute.get_layouts_from_tile", "expects $tile to contain", ("tile [_;_]", "", "layout 1:0")),
-    ("cute.composition", "expects a valid composition", ("layout (4,6):(1,4); layout 5:3", "", "layout 5:3")),
+    ("cute.composition", "expects a valid composition", ("layout (20):(2); shape (5,4)", "", "layout (5,4):(2,10)")),
     ("cute.coalesce", "expects target_profile rank", (f"{_L}; coord (_,_,_)", "", _L)),
     ("cute.complement", "expects input with static layout", ("layout ?:1", "", "layout 1:0")),
     ("cute.complement", "expects input with integer strides", ("layout 4:1@0; shape 8", "", "layout 1:0")),
@@ -143,7 +143,7 @@ VIOLATING: list[tuple[str, str, Use]] = [
     (
         "cute.recast_layout",
         "unable to recast",
-        ("layout (3,2):(1,3)", "new_type_bits = 16 : i32, old_type_bits = 8 : i32", _L),
+        (_L, "new_type_bits = 12 : i32, old_type_bits = 8 : i32", _L),
     ),
     ("cute.slice", "expects coord to be weakly", (f"{_L}; coord (_,1,2)", "", _L)),
     ("cute.dice", "expects coord to be weakly", (f"{_L}; coord (_,1,2)", "", _L)),
@@ -157,10 +157,9 @@ VIOLATING: list[tuple[str, str, Use]] = [
     ("cute.right_inverse", "expects a static-shape", ("layout (4,?):(1,4)", "", _L)),
     ("cute.left_inverse", "expects a static-shape", ("layout (4,?):(1,4)", "", _L)),
     ("cute.left_inverse", "expects a static-stride", ("layout (4,2):(1,?)", "", _L)),
-    ("cute.left_inverse", "unable to compute a left inverse", ("layout (4,4):(1,2)", "", _L)),
+    ("cute.left_inverse", "unable to compute a left inverse", ("layout (8,4,2):(13,2,1)", "", _L)),
     ("cute.cosize", "expects composed_layout inner", (_AFFINE, "mode = array<i32>", "int_tuple 8")),
     ("cute.layout_eval", "expects coordinate rank", (f"coord (1,1,1); {_L}", "", "int_tuple 5")),
-    ("cute.layout_eval", "unable to compute layout_eval", (f"coord (1,_); {_L}", "", "int_tuple 5")),
     ("cute.crd2idx", "expects coord and shape", ("coord (1,1,1); shape (4,2)", "", "int_tuple 5")),
     ("cute.crd2idx", "unable to pack", ("coord (1,_); shape (4,2)", "", "int_tuple 5")),
     ("cute.idx2crd", "expects index rank", ("int_tuple (1,1,1); shape (4,2)", "", "coord (1,1)")),
@@ -174,7 +173,7 @@ VIOLATING: list[tuple[str, str, Use]] = [
     *_each(_SUMS, "expects matching nesting", ("int_tuple (4,(2,1)); int_tuple (1,1)", "", "int_tuple (5,3)")),
     ("cute.shape_div", "divisor is zero", ("shape 4; shape 0", "", "shape 1")),
     ("cute.shape_div", "is not divisible", ("shape 4; shape 3", "", "shape 1")),
-    ("cute.shape_div", "expects valid operands", ("shape 4; shape (2,2)", "", "shape 1")),
+    ("cute.shape_div", "shape_div for '<a>' and '<b>'$", ("shape (4,2); shape (2,1,1)", "", "shape 1")),
     ("cute.ceil_div", "tiler is zero", ("shape 4; shape 0", "", "shape 1")),
     ("cute.ceil_div", "rank(tiler)", ("shape (4,2); shape (2,2,2)", "", "shape 1")),
     ("cute.elem_less", "expects congruent inputs", ("coord (1,1); coord (1,1,1)", "", "i1")),
@@ -185,14 +184,14 @@ VIOLATING: list[tuple[str, str, Use]] = [
     *_each(_DIVIDES, "expects rank(tiler)", (f"{_L}; shape (2,1,1)", "", _L)),
     *_each(_DIVIDES, "expects tiler to have a static stride", (f"{_L}; layout (2,2):(1,?)", "", _L)),
     *_each(_DIVIDES, "expects layout components", (f"{_L}; tile [2:1@0;1:0]", "", _L)),
-    *_each(_DIVIDES, "expects valid operands", ("layout 6:1; layout 4:1", "", _L)),
+    *_each(_DIVIDES, "expects valid operands", ("layout (4,6):(1,10); layout 3:2", "", _L)),
     ("cute.tile_to_shape", "expects static order", (f"{_TILED}; int_tuple (0,?)", "", _L)),
     ("cute.tile_to_shape", "expects order rank", (f"{_TILED}; int_tuple (0,1,2)", "", _L)),
     ("cute.tile_to_shape", "but got out-of-range index", (f"{_TILED}; int_tuple (0,2)", "", _L)),
     ("cute.tile_to_shape", "appears more than once", (f"{_TILED}; int_tuple (0,0)", "", _L)),
     ("cute.tile_to_shape", "is not a static integer", (f"{_TILED}; int_tuple (0,(1,2))", "", _L)),
     ("cute.tile_to_shape", "expects block layout rank", ("layout (2,2,2):(1,2,4); shape (4,4)", "", _L)),
-    ("cute.tile_to_shape", "expects valid operands", ("layout (3,2):(1,3); shape (4,4)", "", _L)),
+    ("cute.tile_to_shape", "expects valid operands", ("layout (3,2):(1,3); shape (4,4); int_tuple (0,1)", "", _L)),
     ("cute.static", "expects result to be static", ("", "", "shape (4,?)")),
     ("cute.static", "result #0 must be MaybeStatic", ("", "", "i32")),
     ("cute.elem_less", "result #0 must be", ("coord (1,1); coord (2,2)", "", "i32")),
@@ -228,7 +227,7 @@ MALFORMED: list[tuple[str, str, str]] = [
     ("!cute.composed_layout", "expects no error(`x`) in layout", "composed_layout S<2,4,3> o 0 o (4,x):(1,4)"),
     ("!cute.composed_layout", "expects positive shape", "composed_layout S<2,4,3> o 0 o (4,0):(1,4)"),
     ("!cute.composed_layout", "expects a non-trivial", "composed_layout S<0,4,3> o 0 o (4,2):(1,4)"),
-    ("!cute.composed_layout", "expects offset and", "composed_layout (4,2):(1,4) o (0,0) o (4,2):(1,4)"),
+    ("!cute.composed_layout", "expects offset and", "composed_layout (4,2):(1,4) o 5 o (4,2):(1@0,1@1)"),
     ("!cute.composed_layout", "swizzle layout expects scalar", "composed_layout S<2,4,3> o (0,0) o (4,2):(1,4)"),
     ("!cute.composed_layout", "expects arith sum", "composed_layout (4,2):(1,4) o (0,0,0) o (4,2,2):(1@0,1@1,1@2)"),
 ]

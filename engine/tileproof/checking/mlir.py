@@ -21,9 +21,9 @@ from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.type_flow import conflicts
-from tileproof.dialects.values import ALGEBRA, Other, read_type
+from tileproof.dialects.values import ALGEBRA, LAYOUTS, Other, read_type
 from tileproof.dialects.versions import is_published
-from tileproof.dialects.wellformed import malformed
+from tileproof.dialects.wellformed import malformed, with_error
 from tileproof.evaluate.python import Judge
 from tileproof.judge import target
 from tileproof.judge.messages import render
@@ -205,6 +205,9 @@ class _Check:
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
+            if self.published and what in LAYOUTS and (complaint := with_error(node.text)) is not None:
+                self.find(span, state(self.book, "IR003", "meaning", problem=complaint))
+                return
             self.find(span, state(self.book, "IR003", "syntax", kind=what, text=_short(node.text), problem=fault))
             return
         if (complaint := malformed(what, value, self.published)) is not None:

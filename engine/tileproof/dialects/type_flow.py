@@ -13,8 +13,9 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.dialects.conditions import refusal, said
 from tileproof.dialects.forms import Fault, Forms, Types
-from tileproof.dialects.infer import Refusal, infer
+from tileproof.dialects.infer import Outcome, Refusal, infer
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Algebraic, Other, Tensor, Type, read_type
 from tileproof.dialects.versions import is_published, refuses, tolerates
@@ -51,6 +52,8 @@ def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | No
     """
     return _Flow(module, illegal, load(default_files()) if book is None else book).run()
 
+
+Parameters = tuple[tuple[str, str], ...]
 
 _INFERRED = ("cute.", "cute_nvgpu.")  # dialects whose result types follow from the operands
 
@@ -92,9 +95,10 @@ class _Flow:
         if fault is not None and (operation.generic or results is not None or fault.operand is None):
             operands = None  # only a custom form without result types is inferred before its operands are verified
         if operands is not None:
-            outcome = infer(operation.name, operands, parameters(operation), results or (), self.book)
-            if self.published and (complaint := refuses(operation.name, operands)):
-                outcome = Refusal(complaint, complaint)
+            attributes = parameters(operation)
+            outcome = infer(operation.name, operands, attributes, results or (), self.book)
+            if self.published:
+                outcome = _as_published(operation.name, operands, attributes, outcome)
             if isinstance(outcome, Refusal):
                 fault = None
                 yield _refused(self.book, operation, written, outcome)
@@ -193,6 +197,16 @@ def same_type(a: str, b: str) -> bool:
         # An alias inside the parameters of a type is not resolved, and a type not understood is not compared.
         return type(one) is type(other)
     return one == other
+
+
+def _as_published(name: str, operands: tuple[str, ...], attributes: Parameters, outcome: Outcome) -> Outcome:
+    """The outcome in the published generation: what it refuses besides, and in its own words."""
+    complaint = refuses(name, operands) or refusal(name, operands, attributes)
+    if complaint is not None:
+        return Refusal(complaint, complaint)
+    if isinstance(outcome, Refusal):
+        return Refusal(said(name, operands, outcome.wording), outcome.reason)
+    return outcome
 
 
 # ------------------------------------------------------------------------------------------------------- conflicts
