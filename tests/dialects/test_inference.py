@@ -200,7 +200,8 @@ def test_a_store_of_another_type_than_the_element_is_refused():
 def test_what_is_not_known_is_no_fault():
     assert found('%r = cute.get_shape(%x) : (!cute.layout<"4:1">) -> !cute.shape<"4">') == []
     assert found("%r = cute.get_layout(%x)\n%s = cute.size(%r)") == []
-    assert found('%r = "cute.of_tomorrow"(%x) : (i32) -> !cute.layout<"4:1">') == []
+    assert found('%r = "of_tomorrow.get"(%x) : (i32) -> !cute.layout<"4:1">') == []
+    assert [c.stated.code for c in found('%r = "cute.of_tomorrow"(%x) : (i32) -> !cute.layout<"4:1">')] == ["IR024"]
 
 
 @pytest.mark.parametrize(
