@@ -214,7 +214,7 @@ def test_what_is_not_known_is_no_fault():
         # a loop-carried value, its type written behind the arrow
         "%l = scf.for %i = %a to %b step %s iter_args(%x = %n) -> (i32) : i32 {\n",
         # the second result of several
-        "%r, %x = cute.of_tomorrow(%p, %q) : (i32, i32) -> (i64, i32)\n",
+        "%r, %x = of_tomorrow.pair(%p, %q) : (i32, i32) -> (i64, i32)\n",
         # an inferred result that no text gives
         '%x = cute.get_iter(%m) : !cute.memref<f32, gmem, "4:1">\n',
     ],

@@ -166,24 +166,26 @@ class Forms:
         """The note about a name that a known dialect does not have."""
         if name in self.operations or name.partition(".")[0] not in self.dialects:
             return None
-        dialect = name.partition(".")[0]
-        own = [known for known in self.operations if known.startswith(f"{dialect}.")]
-        return self._unknown("IR024", dialect, name, own)
+        dialect, _, short = name.partition(".")
+        if (nearest := _nearest(name, f"{dialect}.", self.operations)) is not None:
+            return state(self.book, "IR024", "near", dialect=dialect, name=short, nearest=nearest)
+        return state(self.book, "IR024", "here", dialect=dialect, name=short)
 
     def unknown_type(self, name: str) -> Stated | None:
         """The note about a type, without its parameters, that ``cute`` or ``cute_nvgpu`` does not have."""
-        if name in self.types or not name.startswith("!cute"):
+        if name in self.types or not name.startswith(("!cute.", "!cute_nvgpu.")):
             return None
-        dialect = name[1:].partition(".")[0]
-        own = [known for known in self.types if known.startswith(f"!{dialect}.")]
-        return self._unknown("IR025", dialect, name, own) if own else None
+        dialect, _, short = name[1:].partition(".")
+        if (nearest := _nearest(name, f"!{dialect}.", self.types)) is not None:
+            return state(self.book, "IR025", "near", dialect=dialect, name=short, nearest=nearest)
+        return state(self.book, "IR025", "here", dialect=dialect, name=short)
 
-    def _unknown(self, code: str, dialect: str, name: str, own: Collection[str]) -> Stated:
-        close = get_close_matches(name, own, 1, _NEAR)
-        short = name.removeprefix("!").removeprefix(f"{dialect}.")
-        if close:
-            return state(self.book, code, "near", dialect=dialect, name=short, nearest=close[0])
-        return state(self.book, code, "here", dialect=dialect, name=short)
+
+def _nearest(name: str, beginning: str, known: Collection[str]) -> str | None:
+    """The known name with this beginning that is most like a name, where one is."""
+    own = [other for other in known if other.startswith(beginning)]
+    close = get_close_matches(name, own, 1, _NEAR)
+    return close[0] if close else None
 
 
 _RELATED: Mapping[str, Callable[[Types, Types], Sequence[str | None]]] = {
