@@ -36,7 +36,7 @@ def run(tmp_path: Path, text: str) -> tuple[int, str]:
         f"{WRONG}\n// expected-error@above {{{{inferred type}}}}\n",
         f"// expected-error-re@+1 {{{{inferred {{{{t..e}}}}(s) '!cute.{{{{[a-z]+}}}}<}}}}\n{WRONG}\n",
         f"// expected-error@+1 {{{{inferred}}}}\n{WRONG}\n// -----\n// expected-error@+1 {{{{inferred}}}}\n{WRONG}\n",
-        "%r = cute.static : i32\n",
+        '%r = cute.static : !cute.shape<"4">\n',
     ],
 )
 def test_expectations_that_are_met(tmp_path, text):

@@ -200,7 +200,8 @@ def test_a_store_of_another_type_than_the_element_is_refused():
 def test_what_is_not_known_is_no_fault():
     assert found('%r = cute.get_shape(%x) : (!cute.layout<"4:1">) -> !cute.shape<"4">') == []
     assert found("%r = cute.get_layout(%x)\n%s = cute.size(%r)") == []
-    assert found('%r = "cute.of_tomorrow"(%x) : (i32) -> !cute.layout<"4:1">') == []
+    assert found('%r = "of_tomorrow.get"(%x) : (i32) -> !cute.layout<"4:1">') == []
+    assert [c.stated.code for c in found('%r = "cute.of_tomorrow"(%x) : (i32) -> !cute.layout<"4:1">')] == ["IR024"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_what_is_not_known_is_no_fault():
         # a loop-carried value, its type written behind the arrow
         "%l = scf.for %i = %a to %b step %s iter_args(%x = %n) -> (i32) : i32 {\n",
         # the second result of several
-        "%r, %x = cute.of_tomorrow(%p, %q) : (i32, i32) -> (i64, i32)\n",
+        "%r, %x = of_tomorrow.pair(%p, %q) : (i32, i32) -> (i64, i32)\n",
         # an inferred result that no text gives
         '%x = cute.get_iter(%m) : !cute.memref<f32, gmem, "4:1">\n',
     ],

@@ -20,11 +20,12 @@ from tileproof.base.source import Source, Span
 from tileproof.checking.coverage import covered, note, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.type_flow import conflicts
-from tileproof.dialects.values import ALGEBRA, Other, read_type
+from tileproof.dialects.values import ALGEBRA, LAYOUTS, Other, read_type
 from tileproof.dialects.versions import is_published
-from tileproof.dialects.wellformed import malformed
+from tileproof.dialects.wellformed import malformed, with_error
 from tileproof.evaluate.python import Judge
 from tileproof.judge import target
 from tileproof.judge.coverage import KernelCoverage
@@ -174,7 +175,7 @@ class _Check:
             first = tree.children[0]
             self.find(Span(offset + first.start, offset + first.end), state(self.book, "IR002", "unquoted"))
             return
-        atoms = self.book.enums["atom"].by_spelling
+        atoms, forms = self.book.enums["atom"].by_spelling, Forms.of(self.book)
         for node in tree.walk():
             if node.kind is Kind.TEXT:
                 self.read_layout(node, tree, offset)
@@ -182,6 +183,8 @@ class _Check:
                 self.atoms.setdefault(text[node.start : node.end], _AtomUse(node, offset, member))
             elif node.kind is Kind.TYPE and _ATOM.match(node.text):
                 self.unknown_atom(node.text[1:], offset + node.start)
+            elif node.kind is Kind.TYPE and (note := forms.unknown_type(node.text)) is not None:
+                self.find(Span(offset + node.start, offset + node.start + len(node.text)), note)
 
     def unknown_atom(self, name: str, start: int) -> None:
         """A name that looks like an atom's and is none; the closest one that there is."""
@@ -207,6 +210,9 @@ class _Check:
         except SyntaxFault as fault:
             start = offset + node.start
             span = Span(start + fault.start, start + max(fault.end, fault.start + 1))
+            if self.published and what in LAYOUTS and (complaint := with_error(node.text)) is not None:
+                self.find(span, state(self.book, "IR003", "meaning", problem=complaint))
+                return
             self.find(span, state(self.book, "IR003", "syntax", kind=what, text=_short(node.text), problem=fault))
             return
         if (complaint := malformed(what, value, self.published)) is not None:

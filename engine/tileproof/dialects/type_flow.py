@@ -14,7 +14,9 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.infer import Refusal, infer
+from tileproof.dialects.conditions import refusal, said
+from tileproof.dialects.forms import Fault, Forms, Types
+from tileproof.dialects.infer import Outcome, Refusal, infer
 from tileproof.dialects.infer.call import BY_INDEX, INDEX
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.releases import Releases, releases_of, spelled_alike
@@ -23,7 +25,7 @@ from tileproof.dialects.versions import is_published, refuses, tolerates
 from tileproof.layout import LayoutError, equivalent
 from tileproof.layout.values import ComposedLayout, Layout
 from tileproof.mlir.ir import Block, Module, Operation, TypeUse
-from tileproof.mlir.signature import Signature, parameters, result_count, signature
+from tileproof.mlir.signature import Signature, lists_operands, parameters, reorders_operands, result_count, signature
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 from tileproof.rulebase.load import default_files, load
@@ -54,6 +56,11 @@ def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | No
     return _Flow(module, illegal, load(default_files()) if book is None else book).run()
 
 
+Parameters = tuple[tuple[str, str], ...]
+
+_INFERRED = ("cute.", "cute_nvgpu.")  # dialects whose result types follow from the operands
+
+
 class _Flow:
     """One walk. ``types`` holds the values in scope with their types, free of aliases; ``constants`` the operations
     that define constants.
@@ -65,6 +72,8 @@ class _Flow:
         self.illegal = illegal
         self.aliases = module.aliases
         self.published = is_published(module)
+        self.forms = Forms.of(book)
+        self.unknown: set[str] = set()  # names that are reported
         self.types: dict[str, str] = {}
         self.releases: Releases | None = None
         self.constants: dict[str, Operation] = {}
@@ -83,22 +92,35 @@ class _Flow:
 
     def operation(self, operation: Operation) -> Iterator[TypeConflict]:
         written = signature(operation)
-        operands = yield from self.uses(operation, written)
+        seen = yield from self.uses(operation, written)
         results = None if written.results is None else tuple(map(self.text, written.results))
-        judged = operation.name.startswith(("cute.", "cute_nvgpu.")) and self.legal(operands or (), results or ())
-        if operands is not None and judged:
-            outcome = infer(operation.name, operands, self.parameters(operation), results or (), self.book)
-            if self.published and (complaint := refuses(operation.name, operands)):
-                outcome = Refusal(complaint, complaint)
+        if operation.name not in self.forms.operations:
+            yield from self.unknown_name(operation)
+        legal = seen is not None and self.legal(seen, results or ())
+        fault = self.forms.fault(operation, seen, results or (), self.published) if seen is not None and legal else None
+        operands = _known(seen) if seen is not None and legal and operation.name.startswith(_INFERRED) else None
+        if fault is not None and (operation.generic or results is not None or fault.operand is None):
+            operands = None  # only a custom form without result types is inferred before its operands are verified
+        if operands is not None:
+            attributes = self.parameters(operation)
+            outcome = infer(operation.name, operands, attributes, results or (), self.book)
+            if self.published:
+                outcome = _as_published(operation.name, operands, attributes, outcome)
             if isinstance(outcome, Refusal):
+                fault = None
                 yield _refused(self.book, operation, written, outcome)
             elif outcome is not None:
                 inferred = tuple(map(str, outcome))
-                if results is None:
-                    results = inferred if len(inferred) == result_count(operation) else None
+                if results is None and len(inferred) != (bound := result_count(operation)):
+                    if bound:
+                        yield _unbound(self.book, operation, len(inferred))
+                elif results is None:
+                    results = inferred
                 elif not self.agree(operation.name, operands, inferred, results):
                     yield _mismatch(self.book, operation, written, inferred, results)
                     results = None
+        if fault is not None:
+            yield TypeConflict(fault.stated, _place(fault, operation, written), operation)
         for index, region in enumerate(operation.regions):
             around, self.types = self.types, dict(self.types)
             constants, self.constants = self.constants, dict(self.constants)
@@ -118,21 +140,28 @@ class _Flow:
                 return (*written, (INDEX, value))
         return written
 
-    def uses(self, operation: Operation, written: Signature) -> Generator[TypeConflict, None, tuple[str, ...] | None]:
-        """The types of the operands as the operation writes them, or else as they are defined; None if one is unknown.
+    def unknown_name(self, operation: Operation) -> Iterator[TypeConflict]:
+        """The note on a name that its dialect does not have, once a module."""
+        name = operation.name
+        if name not in self.unknown:
+            self.unknown.add(name)
+            if (note := self.forms.unknown_operation(name)) is not None:
+                yield TypeConflict(note, operation.name_span, operation)
 
-        They are None as well where the two differ: then it is not clear what the operation works on.
+    def uses(self, operation: Operation, written: Signature) -> Generator[TypeConflict, None, Types | None]:
+        """The types of the operands as the operation writes them, or else as they are defined; None where unknown.
+
+        All are None where the two differ: then it is not clear what the operation works on.
         """
-        defined = [self.types.get(name) for name in operation.operands]
-        if written.operands is None:
-            known = tuple(text for text in defined if text is not None)
-            return known if len(known) == len(defined) else None
+        defined = tuple([self.types.get(name) for name in operation.operands])
+        if not operation.generic and reorders_operands(operation):
+            return (None,) * len(defined)
+        if written.operands is None or not (operation.generic or lists_operands(operation)):
+            return defined
         texts = tuple(map(self.text, written.operands))
-        if not (operation.generic or operation.name.startswith("cute")):
-            return texts
         agreed, meant = True, list(texts)
-        for i, (name, use, text) in enumerate(zip(operation.operands, written.operands, texts, strict=True)):
-            definition = defined[i]
+        whole = zip(operation.operands, written.operands, texts, defined, strict=True)
+        for i, (name, use, text, definition) in enumerate(whole):
             if definition is not None and not same_type(text, definition):
                 if self.former(definition, text):
                     meant[i] = definition
@@ -143,9 +172,9 @@ class _Flow:
                     yield _misuse(self.book, operation, use.span, name, text, definition)
         return tuple(meant) if agreed else None
 
-    def legal(self, *types: Sequence[str]) -> bool:
+    def legal(self, *types: Sequence[str | None]) -> bool:
         """Is no atom in these types one that is reported already?"""
-        return not any(atom in text for atom in self.illegal for texts in types for text in texts)
+        return not any(atom in text for atom in self.illegal for texts in types for text in texts if text is not None)
 
     def agree(self, name: str, operands: Sequence[str], inferred: Sequence[str], declared: Sequence[str]) -> bool:
         """Do the declared results say what was inferred, as far as this generation of the dialect tells?"""
@@ -215,6 +244,16 @@ def _integer(constant: Operation) -> str | None:
     return None if found is None else found[0]
 
 
+def _as_published(name: str, operands: tuple[str, ...], attributes: Parameters, outcome: Outcome) -> Outcome:
+    """The outcome in the published generation: what it refuses besides, and in its own words."""
+    complaint = refuses(name, operands) or refusal(name, operands, attributes)
+    if complaint is not None:
+        return Refusal(complaint, complaint)
+    if isinstance(outcome, Refusal):
+        return Refusal(said(name, operands, outcome.wording), outcome.reason)
+    return outcome
+
+
 # ------------------------------------------------------------------------------------------------------- conflicts
 
 
@@ -238,6 +277,12 @@ def _misuse(book: Rulebook, operation: Operation, span: Span, value: str, writte
     return TypeConflict(stated, span, operation)
 
 
+def _unbound(book: Rulebook, operation: Operation, count: int) -> TypeConflict:
+    """An operation binds another number of results than it has."""
+    stated = state(book, "IR023", "results", count=count, bound=result_count(operation))
+    return TypeConflict(stated, operation.name_span, operation)
+
+
 def _refused(book: Rulebook, operation: Operation, written: Signature, refusal: Refusal) -> TypeConflict:
     """An operation that has no result for these operands."""
     name, said = operation.name, refusal.wording
@@ -246,6 +291,21 @@ def _refused(book: Rulebook, operation: Operation, written: Signature, refusal: 
     else:
         stated = state(book, "IR022", "here", operation=name, refusal=said)
     return TypeConflict(stated, _span(written.operands or written.results, operation), operation)
+
+
+def _known(types: Types) -> tuple[str, ...] | None:
+    """The types, if all are known."""
+    known = tuple([text for text in types if text is not None])
+    return known if len(known) == len(types) else None
+
+
+def _place(fault: Fault, operation: Operation, written: Signature) -> Span:
+    """The type that is wrong, where it is written, or the operation's name."""
+    if fault.operand is not None and written.operands is not None:
+        return written.operands[fault.operand].span
+    if fault.result is not None and written.results is not None:
+        return written.results[fault.result].span
+    return operation.name_span
 
 
 def _quoted(types: Sequence[str]) -> str:

@@ -13,13 +13,13 @@ from tileproof.mlir.ir import Operation, TypeUse
 
 # Custom forms whose only list of types is that of the results although they have operands.
 _RESULTS_ONLY = {
+    "cute.memref.alloca",
     "cute.make_layout",
     "cute.make_composed_layout",
     "cute.make_identity_layout",
     "cute.make_identity_tensor",
     "cute.make_tiled_copy",
     "cute.make_tiled_mma",
-    "cute.memref.alloca",
     "cute_nvgpu.arch.make_warp_uniform",
 }
 # Integers in angle brackets, by the attribute that they are in the generic form.
@@ -37,6 +37,9 @@ _ANGLE_TEXT = re.compile(r"[^:\"!<]*<([^>{]*)>")
 _QUOTED_TEXT = re.compile(r"[^:!\"]*(\"[^\"]*\")")
 _INTEGER = re.compile(r"-?\d+")
 _ROLE_TEXT = re.compile(r"\s*([ABC])\s*\(")
+_REORDERED = {"nvvm.tensormap.replace"}  # new_value = %value in %address
+# Dialects whose custom forms with two lists of types have the operands first, in their order.
+_IN_ORDER = ("arith.", "math.", "llvm.", "vector.")
 _SAME_TYPE = re.compile(r"arith\.(?:add|sub|mul|div|rem|and|or|xor|sh[lr]|max|min|ceildiv|floordiv|neg)\w*$|math\.\w+$")
 
 
@@ -68,6 +71,22 @@ def signature(operation: Operation) -> Signature:
     if _SAME_TYPE.match(operation.name) and len(inputs) == count == 1:
         return Signature(inputs * len(operation.operands), inputs)
     return Signature(inputs if inputs and len(inputs) == len(operation.operands) else None, None)
+
+
+def reorders_operands(operation: Operation) -> bool:
+    """Whether the custom form of an operation names its operands in another order than they have."""
+    return operation.name in _REORDERED
+
+
+def lists_operands(operation: Operation) -> bool:
+    """Whether the operand types of a custom form are known to be those of its operands, in their order.
+
+    Elsewhere a list of types may be that of the results (``nvvm.tcgen05.ld %address : vector<32xi32>``), or follow the
+    words of the custom form and not the operands.
+    """
+    if operation.name.startswith("cute") or _SAME_TYPE.match(operation.name):
+        return True
+    return bool(operation.outputs) and operation.name.startswith(_IN_ORDER)
 
 
 def parameters(operation: Operation) -> tuple[tuple[str, str], ...]:

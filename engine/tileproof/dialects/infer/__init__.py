@@ -25,7 +25,6 @@ from tileproof.dialects.infer import (
     tma,
 )
 from tileproof.dialects.infer.call import TABLE, Call, Unknown
-from tileproof.dialects.infer.kinds import check_kinds
 from tileproof.dialects.infer.wording import worded
 from tileproof.dialects.values import Type, read_type
 from tileproof.layout import LayoutError
@@ -84,9 +83,10 @@ def infer(
     """
     function = TABLE.get(name)
     call = Call(name, tuple(map(read_type, operands)), dict(parameters), tuple(map(read_type, declared)), book)
+    if function is None:
+        return None
     try:
-        check_kinds(name, call.operands, call.declared)
-        return None if function is None else function(call)
+        return function(call)
     except Unknown:
         return None
     except LayoutError as refused:

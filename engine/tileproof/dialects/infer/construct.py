@@ -80,6 +80,13 @@ def construct(call: Call) -> Results:
         )
     if not wanted:
         return call.declared
+    for index, (value, slot) in enumerate(zip(call.operands, _dynamic_leaves(declared.value), strict=True)):
+        constant = value.value if isinstance(value, Algebraic) else None
+        if isinstance(constant, int) and not -(1 << slot.width - 1) <= constant < 1 << slot.width - 1:
+            width = f"(width={slot.width})"
+            raise LayoutError(
+                f"expects operand #{index} to be compatible with {width}, but got static constant {constant}"
+            )
     given = [_leaf(value) for value in call.operands]
     for index, (leaf, slot) in enumerate(zip(given, _dynamic_leaves(declared.value), strict=True)):
         if leaf.width != slot.width:

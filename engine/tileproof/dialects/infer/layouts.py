@@ -20,6 +20,7 @@ from tileproof.dialects.values import Algebraic
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import concatenate, modes
 from tileproof.layout.leaves import multiply_integers
+from tileproof.layout.tuples import rank
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile
 
 _DIVIDES = {
@@ -92,7 +93,8 @@ def left_inverse(call: Call) -> Results:
 
 @infers("tile_to_shape")
 def tile_to_shape(call: Call) -> Results:
-    shape, order = tuple_operand(call, 1), tuple_operand(call, 2)
+    shape = tuple_operand(call, 1)
+    order = tuple_operand(call, 2) if len(call.operands) > 2 else tuple(range(rank(shape)))
     return (on_layout(operand(call, 0), lambda block: algebra.tile_to_shape(block, shape, order)),)
 
 
