@@ -59,6 +59,7 @@ def check(
     ignore: Sequence[str] = (),
     rules: Iterable[Path] = (),
     explain_path: bool = False,
+    thorough: bool = False,
 ) -> Report:
     """Check IR and PTX.
 
@@ -71,6 +72,7 @@ def check(
         select, ignore: codes, prefixes of codes or names of rules to report, or not to.
         rules: folders with more rule files.
         explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
+        thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
 
     Raises:
         FileNotFoundError: no such file.
@@ -78,7 +80,7 @@ def check(
         ValueError: no such contract or target.
     """
     book = load_rules(rules)
-    options = Options(contract, target, tuple(select), tuple(ignore), explain_path=explain_path)
+    options = Options(contract, target, tuple(select), tuple(ignore), explain_path=explain_path, thorough=thorough)
     validate(book, options)
     jobs: list[str | Source] = []
     for item in inputs:

@@ -5,8 +5,8 @@ from __future__ import annotations
 _FRAME = """
 gpu.module @kernels {{
   llvm.mlir.global internal @bars() {{addr_space = 3 : i32}} : !llvm.array<64 x i64>
-  cuda.kernel @ring(%n: i32, %flag: i1, %data: !llvm.ptr<1>) attributes {{gpu.kernel, nvvm.reqntid = array<i32: 64, 1, 1>,
-      nvvm.cluster_dim = array<i32: 1, 1, 1>}} {{
+  cuda.kernel @ring(%n: i32, %flag: i1, %data: !llvm.ptr<1>) attributes {{gpu.kernel,
+      nvvm.reqntid = array<i32: 64, 1, 1>, nvvm.cluster_dim = array<i32: 1, 1, 1>}} {{
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c32 = arith.constant 32 : i32

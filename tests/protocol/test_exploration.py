@@ -11,7 +11,9 @@ from protocol.rings import ARRIVAL, ring
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.explore import guards_of
-from tileproof.protocol.verify import Outcome, verify
+from tileproof.protocol.program import compile_kernel
+from tileproof.protocol.steps import effects
+from tileproof.protocol.verify import Outcome, kernels, verify
 
 BOOK = tileproof.load_rules()
 
@@ -56,24 +58,24 @@ def test_a_fault_on_either_side_is_found(side):
     assert "PR131" in codes(branching("sgt, %n, %c32 : i32", *sides))
 
 
+MORE = "%{0} = llvm.getelementptr %full[60] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
+SOMETIMES = """%odd{0} = arith.remsi %n, %stages : i32
+%on{0} = arith.cmpi eq, %odd{0}, %c32 : i32
+scf.if %on{0} {{
+{1}
+}}
+"""
+
+
 def test_a_condition_that_is_computed_alike_is_decided_alike():
-    """One role skips what the other does not wait for, under the same condition of the same argument."""
-    skips = "%odd{0} = arith.remsi %n, %stages : i32\n%on{0} = arith.cmpi eq, %odd{0}, %c32 : i32\nscf.if %on{0} {{\n{1}\n}}\n"
-    more = "%more = llvm.getelementptr %full[60] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
-    init = "nvvm.mbarrier.init %x, %c32 : !llvm.ptr<3>, i32"
-    text = ring(
-        2,
-        before=more + skips.format(1, "nvvm.mbarrier.try_wait.parity.shared %more, %c0, %c32 : !llvm.ptr<3>, i32, i32"),
-    )
-    arrives = more.replace("%more", "%other") + skips.format(
-        2, "%y = nvvm.mbarrier.arrive.shared %other, %c1 : !llvm.ptr<3>, i32 -> i64"
-    )
-    text = text.replace("    scf.if %fills {\n", "    scf.if %fills {\n" + arrives, 1)
-    text = text.replace(
-        "    nvvm.fence.mbarrier.init\n",
-        "    scf.if %first {\n" + more.replace("%more", "%x") + init + "\n}\n    nvvm.fence.mbarrier.init\n",
-        1,
-    )
+    """One role arrives, and the other waits, under the same condition of the same argument."""
+    wait = "nvvm.mbarrier.try_wait.parity.shared %more, %c0, %c32 : !llvm.ptr<3>, i32, i32"
+    arrival = "%y = nvvm.mbarrier.arrive.shared %other, %c1 : !llvm.ptr<3>, i32 -> i64"
+    init = f"    scf.if %first {{\n{MORE.format('x')}nvvm.mbarrier.init %x, %c32 : !llvm.ptr<3>, i32\n}}\n"
+    text = ring(2, before=MORE.format("more") + SOMETIMES.format(1, wait))
+    arrives = MORE.format("other") + SOMETIMES.format(2, arrival)
+    text = text.replace("    scf.if %fills {\n", f"    scf.if %fills {{\n{arrives}", 1)
+    text = text.replace("    nvvm.fence.mbarrier.init\n", f"{init}    nvvm.fence.mbarrier.init\n", 1)
     found = outcome(text)
     assert not found.faults
     assert not found.doubts
@@ -137,14 +139,8 @@ def test_a_report_names_what_was_not_executed():
 
 def test_guards_are_the_innermost_branches_around_a_place():
     """Against a walk of the flat program: every place inside the range of a branch or loop, and no other."""
-    from tileproof.protocol.program import compile_kernel
-    from tileproof.protocol.steps import effects
-    from tileproof.protocol.verify import kernels
-
-    operations = scan(
-        Source("ring.mlir", branching("sgt, %n, %c0 : i32", UNCOMMITTED, ARRIVAL.replace("%to", "%full")))
-    ).module.operations
-    (kernel,) = kernels(operations)
+    text = branching("sgt, %n, %c0 : i32", UNCOMMITTED, ARRIVAL.replace("%to", "%full"))
+    (kernel,) = kernels(scan(Source("ring.mlir", text)).module.operations)
     code = compile_kernel(kernel, {}, effects(BOOK, {}), BOOK).code
     guards = guards_of(code)
     for place, guard in enumerate(guards):

@@ -405,8 +405,10 @@ class _Check:
             unread = [malformed_kernel(self.book, self.source, one) for one in kernels(self.scan.module.operations)]
             self.kernels += [one for one in unread if one is not None]  # without a note: the error says it
             return
-        explain = self.options.explain_path
-        for outcome in verify_protocol(self.book, self.scan.module.operations, self.aliases, explain=explain):
+        explain, thorough = self.options.explain_path, self.options.thorough
+        for outcome in verify_protocol(
+            self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough
+        ):
             for fault in outcome.faults:
                 traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
                 span = fault.operation.name_span

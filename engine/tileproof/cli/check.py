@@ -47,6 +47,9 @@ from tileproof.cli.options import (
 @click.option(
     "--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json)."
 )
+@click.option(
+    "--thorough", is_flag=True, help="Run loops of unknown length more often, and try more decisions: minutes."
+)
 @click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` separately.")
 @click.option(
     "--verify-diagnostics",
@@ -70,6 +73,7 @@ def check(
     fail_on: str | None,
     require_verified: bool,
     statistics: bool,
+    thorough: bool,
     split: bool,
     verify: bool,
     explain_path: bool,
@@ -100,6 +104,7 @@ def check(
         verify,
         explain_path,
         statistics=statistics,
+        thorough=thorough,
     )
     threshold = fail_on or settings.fail_on or "error"
     if threshold not in ("error", "warning", "note"):

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.rulebase.book import Rulebook
@@ -166,6 +167,9 @@ class Forms:
         """The note about a name that a known dialect does not have."""
         if name in self.operations or name.partition(".")[0] not in self.dialects:
             return None
+        known = Operations.of(self.book)
+        if known.step(name) or name in known.aliasing:
+            return None  # of another release than the one whose names are listed
         dialect, _, short = name.partition(".")
         if (nearest := _nearest(name, f"{dialect}.", self.operations)) is not None:
             return state(self.book, "IR024", "near", dialect=dialect, name=short, nearest=nearest)

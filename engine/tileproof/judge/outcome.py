@@ -27,6 +27,7 @@ class Options:
         verify: whether comments in the text state the expected diagnostics; then only differences are reported.
         explain_path: whether findings of the protocol show their execution path.
         mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
+        thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
         statistics: whether reports count findings by rule, kernels by status, and steps.
     """
 
@@ -39,6 +40,7 @@ class Options:
     explain_path: bool = False
     mend: bool = True
     statistics: bool = False
+    thorough: bool = False
 
     def current(self, book: Rulebook) -> Options:
         """The same with the codes of rules that are chosen by a name that they had before."""

@@ -21,22 +21,23 @@ sets, one for each role. All CTAs of a cluster run, each with its thread sets.
 *Access sets* (``access_sets``). Where a tile is partitioned over threads, each warp touches bytes of its own: threads
 race only where one touches bytes that another warp wrote or reads. Where a partition is not known, no race is reported.
 
-*Bounds.* What the stages and phases of a ring do depends only on the iteration modulo twice the depth of the ring: a
-loop of unknown length runs that many iterations and a few more, the loop over tiles three. Extents that the kernel gets
-as arguments all have that value, so that roles that compute the length of one loop in different ways agree on it. A
-``try_wait`` that does not block always fails. A kernel that deadlocks where loops were left before their end, or that
-skips a loop, is run again with other extents: a run without findings that goes further clears it; where there is none,
-the deadlock is a note and no error. A ring in a long loop orders more than its author may know of, so a kernel without
-findings runs once more, with short loops and more tiles: a hazard that exists only there is a warning.
+*Suppositions.* What the text does not decide a run supposes: arguments, extents, loaded integers. Extents that the
+kernel gets all have one value in a run, the number of tiles, so that roles that compute the length of one loop in
+different ways agree on it; further runs suppose other values, or take single branches the other way (``explore``), and
+short loops are run one by one until the state of a long one comes again (``fixpoint``). ARCHITECTURE.md has the
+argument. A ``try_wait`` that does not block always fails. A ring in a long loop orders more than its author may know
+of: a hazard that exists only where loops are short is a warning.
 
 *Shared-memory mailboxes.* Integers that threads write to shared memory are kept: so roles pass on whether there is
-another tile. Inline assembly is read instruction by instruction (``actions/assembly``), by a table of rules/protocol.
+another tile. Inline assembly is read instruction by instruction (``assembly``), by a table of rules/protocol.
 
-Where the machine cannot follow a kernel it says so (PR190), and reports nothing that depends on it.
+Where the machine cannot follow an operation it says so (PR190), and reports nothing that depends on it.
 
 Modules, from low to high: ``values``, ``access_sets`` and ``folding`` compute integers and addresses; ``steps`` reads
 which operation is which step from rules/protocol; ``tree_builder`` turns a kernel into a ``tree``, ``tmem_liveness``
 finds in it where loads of tensor memory complete, and ``program`` lays it out as a list of instructions without what
-does not matter; ``memory``, ``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says
-what each step does; ``trace`` keeps the path to a finding; ``verify`` verifies all kernels of a module.
+does not matter (``control_flow`` and ``structuring`` make branches and loops of blocks first); ``memory``,
+``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says what each step does,
+``endings`` what is wrong when a run has ended; ``trace`` keeps the path to a finding; ``launch`` reads how a kernel is
+launched; ``explore``, ``fixpoint`` and ``budget`` say which runs there are, and ``verify`` what they say together.
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
+from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Alias, Operation
@@ -66,7 +67,7 @@ def effects(
     def step(operation: Operation, types: Sequence[str]) -> Step | None:
         known = operations.step_of(operation)
         if known is None:
-            return None
+            return _UNKNOWN if may_synchronise(book, operation.name, types) else None
         if known.step in ("read", "write"):
             at = known.first
             text = types[at] if at < len(types) else ""
@@ -83,6 +84,29 @@ def effects(
         return Step(known.step, known.first, known.second, known.third, copy)
 
     return step
+
+
+_UNKNOWN = Step("unknown", 0, 0, 0)
+
+
+def may_synchronise(book: Rulebook, name: str, types: Sequence[str]) -> bool:
+    """Whether nothing is known of an operation that is given shared or tensor memory, by the types of its operands."""
+    return _unknown_name(book, name) and any(_shared(book).search(text) is not None for text in types)
+
+
+@lru_cache(maxsize=8)
+def _shared(book: Rulebook) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, book.enums["shared_memory_type"].by_spelling)))
+
+
+@lru_cache(maxsize=4096)
+def _unknown_name(book: Rulebook, name: str) -> bool:
+    """Whether an operation that is no step may be one: a call, one that no dialect has, or one of the hardware."""
+    if name in Operations.of(book).aliasing or name.startswith(tuple(book.enums["unordered_operation"].by_spelling)):
+        return False
+    forms = Forms.of(book)
+    foreign = name.partition(".")[0] not in forms.dialects or name not in forms.operations
+    return foreign or name.startswith("nvvm.") or name in book.enums["called_operation"].by_spelling
 
 
 _NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")

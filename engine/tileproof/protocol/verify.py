@@ -311,7 +311,8 @@ class _Study:
             first = long = self.counted(self.shape.extent, tiles, watch)
             self.reached.add(first.machine)
             period = watch.found
-        if not first.calm or first.machine.coverage.skipped:
+        coverage = first.machine.coverage
+        if coverage.skipped or not coverage.complete or (first.hangs and (coverage.guessed or coverage.unknown)):
             long = self.better(first)
             self.reached.add(long.machine)
         faults = [*self.certain(first, long)]
@@ -417,6 +418,9 @@ class _Study:
             self.reached.add(one.machine)
             if not long.calm or not self.comparable(one, long):
                 continue
+            if one.hangs:
+                self.doubt("short_loops", one.faults[-1].operation, turns=turns)
+                continue
             for fault in one.faults:
                 if fault.code not in _HAZARDS or _named(fault) in known:
                     continue
@@ -441,7 +445,7 @@ class _Study:
         mine, other = short.machine.coverage, long.machine.coverage
         missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
         missing |= (mine.passed_by and not other.passed_by) or (bool(mine.guessed) and not other.guessed)
-        return mine.complete and not short.hangs and not missing
+        return mine.complete and not missing
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""

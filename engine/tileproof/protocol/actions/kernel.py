@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileproof.protocol.actions.base import Action, integer, limit, registrar
 from tileproof.protocol.actions.groups import uncommitted
 from tileproof.protocol.actions.rendezvous import unwaited
-from tileproof.protocol.machine import Machine
+from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number
 from tileproof.protocol.warps import Queue, ThreadSet
@@ -25,6 +25,12 @@ def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instru
         for warp in thread_set.warps:
             machine.budgets[thread_set.cta, warp] = (count, instruction.operation)
     return thread_set.place + 1
+
+
+@action("unknown")
+def _unknown(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """An operation of which nothing is known, and which is given memory that threads share."""
+    raise Unfollowed(instruction.operation, "unknown_operation")
 
 
 @action("finish")
