@@ -389,11 +389,11 @@ def leaves_of(kind: Type | None) -> list[object]:
     return list(tuples.leaves(held))  # type: ignore[arg-type]
 
 
-def _filled(kind: Type | None, given: Sequence[Value]) -> Integers:
+def _filled(leaves: Sequence[object], given: Sequence[Value]) -> Integers:
     """The leaves of a tuple's type with what is given for those that are not static."""
     rest = iter([leaf for value in given for leaf in integers(value)])
     found: list[int | Lanes | None] = []
-    for leaf in leaves_of(kind):
+    for leaf in leaves:
         if isinstance(leaf, int):
             found.append(leaf)
         elif leaf is Wildcard.ALL:
@@ -439,8 +439,8 @@ def _algebra(
     name = operation.name
     count = sum(result.count for result in operation.results)
     if name in _MAKERS:
-        kind = outputs[0] if outputs else None
-        return lambda *operands: (_filled(kind, operands),)
+        made = leaves_of(outputs[0] if outputs else None)
+        return lambda *operands: (_filled(made, operands),)
     if name in _TUPLE_ARITHMETIC:
         pairwise = _pairwise(_TUPLE_ARITHMETIC[name])
         return pairwise if len(operation.operands) == 2 else None
@@ -495,11 +495,10 @@ def _moved(base: Value, steps: Value) -> Value:
 
 
 def _parts(count: int, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extent: int) -> Function:
-    kind = inputs[0] if inputs else None
+    known = leaves_of(inputs[0] if inputs else None)
 
     def function(value: Value) -> Sequence[Value]:
         leaves: Sequence[int | Lanes | None] = integers(value) if not isinstance(value, Address) else ()
-        known = leaves_of(kind)
         if len(leaves) != len(known):
             leaves = [_extent(leaf, extent) for leaf in known]
         if count == 1 and outputs and isinstance(outputs[0], Algebraic):
@@ -602,6 +601,7 @@ def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Typ
     held = inputs[1].value
     count = len(leaves_of(outputs[0])) if outputs else 0
 
+    @lru_cache(maxsize=4096)
     def at(index: int) -> tuple[int, ...] | None:
         try:
             if name == "cute.idx2crd":
@@ -639,6 +639,7 @@ def _coordinates(name: str, inputs: Sequence[Type | None], outputs: Sequence[Typ
 # --------------------------------------------------------------------------------------------------------- memory
 
 
+@lru_cache(maxsize=4096)
 def extent_of(layout: Layout | ComposedLayout) -> int | None:
     """How many steps a static layout reaches."""
     try:

@@ -51,7 +51,8 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     else:
         return replace(where, loose=True), shape, None
     if where.memory.space == "rmem":
-        return replace(where.moved(first), extent=(last - first + 1) * where.unit), shape, found
+        there = where.moved(first)
+        return there.at(there.offset, there.unit, (last - first + 1) * where.unit, there.parts), shape, found
     moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
     parts = where.moved(found).parts
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
@@ -72,9 +73,22 @@ def _index(view: str, kind: str, coord: tuple[int, ...]) -> Value:
     return None if index is None else index(coord)
 
 
+def _idle(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
+    """The registers of an operand, where they hold no integer and no wgmma in flight: most accesses are such."""
+    where = thread_set.values[instruction.inputs[place]]
+    if not isinstance(where, Address) or where.memory.space != "rmem":
+        return None
+    queue = thread_set.queues.get("wgmma")
+    used = queue is not None and any(group.registers for group in queue.in_flight())
+    return None if used or (thread_set.cta, where.memory.serial) in machine.mailboxes else where
+
+
 @action("read")
 def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
+    if _idle(machine, thread_set, instruction, place) is not None:
+        result(thread_set, instruction, None)
+        return thread_set.place + 1
     where, shape, index = _element(thread_set, instruction, place)
     generic(machine, thread_set, instruction.operation, where, False, shape)
     result(thread_set, instruction, _loaded_value(machine, thread_set, instruction, where, index))
@@ -141,6 +155,10 @@ def _reach(text: str) -> int | None:
 @action("write")
 def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     place = instruction.effect.first if instruction.effect is not None else 0
+    idle = _idle(machine, thread_set, instruction, place) if place < len(instruction.inputs) else None
+    if idle is not None and not any(map(_SCALAR.fullmatch, instruction.types)):
+        thread_set.touched[idle.memory.serial] = instruction.operation
+        return thread_set.place + 1
     candidates = [i for i in range(len(instruction.inputs)) if isinstance(operand(thread_set, instruction, i), Address)]
     if candidates and place not in candidates:
         place = candidates[-1]
