@@ -33,7 +33,8 @@ def test_a_practice_in_assembly_is_judged_alike(name):
     clean, count = assembled(frame.replace("BODY", body))
     assert count >= 5
     assert codes(clean) == set()
-    assert codes(assembled(frame.replace("BODY", body.replace(right, wrong)))[0]) == expected
+    # What comes after a deadlock is not executed, which PR190 says beside it.
+    assert codes(assembled(frame.replace("BODY", body.replace(right, wrong)))[0]) - {"PR190"} == expected
 
 
 @needs_corpus
@@ -117,11 +118,11 @@ def mma(issue: str = ISSUE, commit: str = COMMIT, wait: str = WAIT) -> str:
     [
         (mma(), set()),
         (mma(wait=""), {"PR112", "PR113"}),
-        (mma(commit=""), {"PR126"}),
+        (mma(commit=""), {"PR126", "PR190"}),  # what comes after a deadlock is not executed
         (mma(ISSUE.replace("+ 0x20", "+ 0x80")), {"PR156"}),
         (mma(ISSUE.replace("@leader_thread tcgen05.commit", "@!leader_thread tcgen05.commit")), set()),
         (mma(commit=COMMIT.replace("@leader_thread ", "")), {"PR122"}),
-        (mma(wait=WAIT.replace("$1, 10000000", "1")), {"PR126"}),
+        (mma(wait=WAIT.replace("$1, 10000000", "1")), {"PR126", "PR190"}),
         (mma(wait=WAIT.replace("@P1 bra DONE;\\0A\\09bra LAB_WAIT;", "@!P1 bra LAB_WAIT;")), set()),
         (mma(wait=WAIT.replace("bra LAB_WAIT;", "")), {"PR112", "PR113"}),  # it tests, and waits for nothing
         (mma(wait=WAIT.replace("try_wait", "test_wait").replace(", 10000000", "")), set()),
@@ -139,9 +140,9 @@ def test_blocks_with_labels_predicates_and_elect(body, expected):
         ("bar.sync 0, 128;", "r", set()),
         ("bar.sync 0, $0;", "r", {"PR136"}),
         ("{ .reg .u32 r; mul.lo.u32 r, $0, 2; bar.sync 0, r; }", "r", set()),
-        ("{ .reg .pred p; setp.gt.u32 p, $0, 64; @p bar.sync 1, 64; }", "r", set()),
+        ("{ .reg .pred p; setp.gt.u32 p, $0, 64; @p bar.sync 1, 64; }", "r", {"PR190"}),  # never executed
         ("{ .reg .pred p; setp.le.u32 p, $0, 64; @p bar.sync 1, 96; }", "r", {"PR136"}),
-        ("{ .reg .pred p; setp.le.u32 p, $0, 64; @p bra OVER; bar.sync 1, 96; OVER: }", "r", set()),
+        ("{ .reg .pred p; setp.le.u32 p, $0, 64; @p bra OVER; bar.sync 1, 96; OVER: }", "r", {"PR190"}),
         ("{ .reg .pred p; setp.gt.u32 p, $0, 64; @p bra OVER; bar.sync 1, 96; OVER: }", "r", {"PR136"}),
         ("{ .reg .u32 t; .reg .pred p; mov.u32 t, %tid.x; setp.lt.u32 p, t, 64; @p bar.sync 1, $0; }", "r", set()),
         ("{ .reg .u32 t; .reg .pred p; mov.u32 t, %tid.x; setp.lt.u32 p, t, 96; @p bar.sync 1, 128; }", "r", {"PR130"}),

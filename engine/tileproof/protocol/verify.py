@@ -329,9 +329,15 @@ class _Study:
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
         return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
 
+    def shorter(self, long: Run, turns: int, tiles: int) -> Run:
+        """A run like the long one, with loops of so many turns."""
+        whole, extents = self.shape.extent, long.machine.shape.extents
+        tensor, argument = (n * turns // whole if n >= whole else n for n in (extents.tensor, extents.argument))
+        return self.run(Extents(tensor, argument, extents.counted), turns, tiles)
+
     def affords(self, long: Run) -> bool:
         """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
-        return 2 * long.machine.steps * self.shape.extent <= self.share("short", long)
+        return not long.machine.coverage.skipped and 2 * long.machine.steps * self.shape.extent <= self.share("short", long)
 
     def better(self, first: Run) -> Run:
         """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
@@ -351,7 +357,7 @@ class _Study:
         trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
         trials += [(Extents(turns, turns), turns + 1)]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
-        budget = first.machine.steps * self.limit("trial_share") // 100
+        budget = self.share("trial", first)
         for extents, most in trials:
             other = self.run(extents, turns, most, budget=budget)
             done = other.machine.coverage
@@ -412,7 +418,7 @@ class _Study:
         for turns in _short_first(most + 1):
             if budget <= 0 and turns > _FEW:
                 break
-            one = self.counted(turns, tiles)
+            one = self.shorter(long, turns, tiles)
             budget -= one.machine.steps
             done.add(turns)
             self.reached.add(one.machine)
@@ -425,7 +431,7 @@ class _Study:
                 if fault.code not in _HAZARDS or _named(fault) in known:
                     continue
                 known.add(_named(fault))
-                anyway = self.counted(self.shape.extent, tiles).places() if anyway is None else anyway
+                anyway = self.shorter(long, self.shape.extent, tiles).places() if anyway is None else anyway
                 if _named(fault) in anyway:
                     faults.append(fault)
                 else:
