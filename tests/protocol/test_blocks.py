@@ -47,11 +47,9 @@ def test_blocks_are_verified_as_loops_and_branches_are(text):
     found = tileproof.check(text).diagnostics
     errors = [one for one in found if one.severity.value == "error"]
     left = [one for one in found if one.code == "PR190"]
-    assert (kind, bool(errors), bool(left)) in {
-        ("sound", False, False),
-        ("faulty", True, False),
-        ("unfollowed", False, True),
-    }, found
+    assert bool(errors) == (kind == "faulty"), found
+    if kind != "faulty":  # what comes after a deadlock is not executed
+        assert bool(left) == (kind == "unfollowed"), found
 
 
 def outcome(text: str) -> tuple[list[object], Counter[str]]:
@@ -68,7 +66,7 @@ def outcome(text: str) -> tuple[list[object], Counter[str]]:
 
     found: list[object] = []
     for one in verify(BOOK, module.operations, module.aliases, {name: counted(name) for name in ACTIONS}):
-        left = None if one.unfollowed is None else one.unfollowed.operation.name
+        left = sorted((doubt.case, doubt.operation.name) for doubt in one.doubts)
         found.append((sorted((fault.code, fault.operation.name) for fault in one.faults), left))
     return found, counts
 

@@ -25,7 +25,7 @@ _JUDGED = ("cute.", "cute_nvgpu.", "nvvm.")  # dialects whose operations the rul
 
 def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage | None:
     """What the abstract machine did with a kernel; None for one that uses no protocol."""
-    if not outcome.steps:
+    if not outcome.steps and not outcome.doubts:
         return None
     known = Operations.of(book)
     steps, executed = outcome.steps, outcome.executed
