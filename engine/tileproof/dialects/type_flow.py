@@ -76,6 +76,7 @@ class _Flow:
         self.unknown: set[str] = set()  # names that are reported
         self.types: dict[str, str] = {}
         self.releases: Releases | None = None
+        self.dated = False  # whether the operands of the operation in hand have types of an older release
         self.constants: dict[str, Operation] = {}
         self.resolved: dict[str, str] = {}
 
@@ -97,7 +98,9 @@ class _Flow:
         if operation.name not in self.forms.operations:
             yield from self.unknown_name(operation)
         legal = seen is not None and self.legal(seen, results or ())
-        fault = self.forms.fault(operation, seen, results or (), self.published) if seen is not None and legal else None
+        fault = None
+        if seen is not None and legal and not self.dated:
+            fault = self.forms.fault(operation, seen, results or (), self.published)
         operands = _known(seen) if seen is not None and legal and operation.name.startswith(_INFERRED) else None
         if fault is not None and (operation.generic or results is not None or fault.operand is None):
             operands = None  # only a custom form without result types is inferred before its operands are verified
@@ -153,6 +156,7 @@ class _Flow:
 
         All are None where the two differ: then it is not clear what the operation works on.
         """
+        self.dated = False
         defined = tuple([self.types.get(name) for name in operation.operands])
         if not operation.generic and reorders_operands(operation):
             return (None,) * len(defined)
@@ -164,7 +168,7 @@ class _Flow:
         for i, (name, use, text, definition) in enumerate(whole):
             if definition is not None and not same_type(text, definition):
                 if self.former(definition, text):
-                    meant[i] = definition
+                    meant[i], self.dated = definition, True
                     continue
                 agreed = False
                 self.types.pop(name, None)

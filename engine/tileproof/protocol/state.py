@@ -149,7 +149,8 @@ class TensorMemory:
         memory: all of it, once some was allocated.
         allocated: first column, number of columns and the allocation, by CTA.
         addresses: the addresses that allocations wrote to shared memory, by place.
-        writes: the agents, the moment and the operation of that write, until a read was found too early.
+        writes: the agents, the moment and the operation of that write.
+        early: the warps that read such an address too early: their read, and the allocation.
         overwritten: what wrote over such an address since.
         released: where a CTA relinquished its permit to allocate.
         group: whether tcgen05 operations are of two CTAs, and the first of them.
@@ -160,6 +161,7 @@ class TensorMemory:
     allocated: dict[int, list[tuple[int, int, Operation]]] = field(default_factory=dict)
     addresses: dict[Place, Address] = field(default_factory=dict)
     writes: dict[Place, tuple[tuple[Agent, ...], int, Operation]] = field(default_factory=dict)
+    early: dict[tuple[int, int], tuple[Operation, Operation]] = field(default_factory=dict)
     overwritten: dict[Place, Operation] = field(default_factory=dict)
     released: dict[int, Operation] = field(default_factory=dict)
     group: tuple[bool, Operation] | None = None

@@ -424,7 +424,7 @@ class _Study:
             self.reached.add(one.machine)
             if not long.calm or not self.comparable(one, long):
                 continue
-            if one.hangs:
+            if one.hangs and turns:  # roles need not agree on which of them has an iteration at all
                 self.doubt("short_loops", one.faults[-1].operation, turns=turns)
                 continue
             for fault in one.faults:

@@ -130,17 +130,30 @@ def _length(text: str, where: Address) -> int | None:
 
 
 def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
-    """Check a read of the tensor memory address: ordered after the allocation, and not overwritten since."""
+    """Check a read of the tensor memory address: ordered after the allocation, and not overwritten since.
+
+    A warp that reads it too early and never uses what it read does no harm: it is told where it uses it (``used``).
+    """
     slot = (thread_set.cta, where.memory.serial, where.offset)
     written = machine.tensor.writes.get(slot)
     if written is not None:
         agents, moment, allocation = written
-        if not all(machine.knows(thread_set, agent, moment) for agent in agents):
-            machine.report("PR153", "unordered", operation, at=(("allocation", allocation),))
-            del machine.tensor.writes[slot]
+        for warp in thread_set.warps:
+            mine = (thread_set.cta, warp)
+            machine.tensor.early.pop(mine, None)
+            if not all(agent == mine or machine.knows(thread_set, agent, moment) for agent in agents):
+                machine.tensor.early[mine] = (operation, allocation)
     over = machine.tensor.overwritten.pop(slot, None)
     if over is not None:
         machine.report("PR159", "here", operation, at=(("write", over),))
+
+
+def used(machine: Machine, thread_set: ThreadSet) -> None:
+    """Report a tensor memory address that these threads use and read before it was there."""
+    for warp in thread_set.warps if machine.tensor.early else ():
+        read = machine.tensor.early.pop((thread_set.cta, warp), None)
+        if read is not None:
+            machine.report("PR153", "unordered", read[0], at=(("allocation", read[1]),))
 
 
 _VECTOR = re.compile(r"vector<(\d+)x[a-z]+(\d+)>")

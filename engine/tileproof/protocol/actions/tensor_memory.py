@@ -8,7 +8,7 @@ from tileproof.dialects.values import Pointer, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
 from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
-from tileproof.protocol.actions.elements import slot_read
+from tileproof.protocol.actions.elements import slot_read, used
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
@@ -83,6 +83,7 @@ def _tmem_release(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 @action("tmem_free")
 def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    used(machine, thread_set)
     where = address(thread_set, instruction, 0)
     columns = integer(machine, thread_set, instruction, 1)
     operation = instruction.operation
@@ -133,7 +134,8 @@ def cta_pair(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, .
 
 
 def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
-    """Report an access to columns of tensor memory that are not allocated."""
+    """Report an access to columns of tensor memory that are not allocated, or by an address that was read too early."""
+    used(machine, thread_set)
     if where.offset is None:
         return
     low = where.offset
