@@ -332,7 +332,7 @@ class _Study:
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""
         whole, extents = self.shape.extent, long.machine.shape.extents
-        tensor, argument = (n * turns // whole if n >= whole else n for n in (extents.tensor, extents.argument))
+        tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in (extents.tensor, extents.argument))
         return self.run(Extents(tensor, argument, extents.counted), turns, tiles)
 
     def affords(self, long: Run) -> bool:
@@ -354,6 +354,8 @@ class _Study:
         if coverage.skipped:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
+        elif first.hangs:
+            trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
         trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
         trials += [(Extents(turns, turns), turns + 1)]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
@@ -410,7 +412,7 @@ class _Study:
         The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
         loops over as many tiles show as well does not depend on the length.
         """
-        tiles, budget = self.limit("short_tiles"), self.share("short", long)
+        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long)
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
