@@ -45,10 +45,16 @@ def test_both_sides_of_an_unknown_branch_are_executed(condition):
 
 def test_a_known_branch_is_not_taken_the_other_way():
     found = outcome(
-        branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned")
+        branching("slt, %tid, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned")
     )
     missing = [step.name for step in found.steps if id(step) not in found.executed]
     assert missing == ["nvvm.wgmma.fence.aligned"]
+
+
+def test_dead_code_has_no_steps():
+    found = outcome(branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned"))
+    assert [step.name for step in found.steps if "wgmma" in step.name] == ["nvvm.wgmma.commit.group.sync.aligned"]
+    assert not found.doubts
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -130,7 +136,7 @@ def test_a_hang_that_every_run_shows_is_an_error():
 
 
 def test_a_report_names_what_was_not_executed():
-    text = branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned")
+    text = branching("slt, %tid, %c0 : i32", "nvvm.wgmma.fence.aligned")
     report = tileproof.check(text=text)
     (note,) = [d for d in report.diagnostics if d.code == "PR190"]
     assert "1 of" in note.message

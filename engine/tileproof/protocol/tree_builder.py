@@ -23,13 +23,19 @@ _NO_EXTENTS = Extents(0, 0)  # of an operation whose function does not depend on
 
 @dataclass(slots=True)
 class Builder:
-    """Builds the tree. ``types`` holds the type of each slot, free of aliases, empty where it is not known."""
+    """Builds the tree.
+
+    Attributes:
+        types: of each slot, free of aliases, empty where it is not known.
+        constants: the slots that the text alone gives a value.
+    """
 
     aliases: dict[str, Alias]
     effects: Callable[[Operation, Sequence[str]], Step | None]
     book: Rulebook
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
+    constants: dict[int, int] = field(default_factory=dict)
 
     def slot(self, name: str, scope: dict[str, int], text: str = "") -> int:
         self.count += 1
@@ -126,15 +132,22 @@ class Builder:
         make = partial(function_of, self.book, operation, kinds, found)
         if by_extents(self.book, operation):
             return Leaf(operation, inputs, outputs, None, None, texts, make)
-        return Leaf(operation, inputs, outputs, make(_NO_EXTENTS), None, texts)
+        function = make(_NO_EXTENTS)
+        if function is not None and self.constants.keys() >= set(inputs):
+            for slot, value in zip(outputs, function(*(self.constants[one] for one in inputs)), strict=False):
+                if isinstance(value, int):
+                    self.constants[slot] = value
+        return Leaf(operation, inputs, outputs, function, None, texts)
 
     def branch(self, operation: Operation, scope: dict[str, int]) -> Branch:
         condition = scope.get(operation.operands[0], 0) if operation.operands else 0
         bodies, yields = [], []
-        for region in operation.regions[:2]:
+        known = self.constants.get(condition)
+        for i, region in enumerate(operation.regions[:2]):
             inner = dict(scope)
             nodes, last = self.block(region.blocks[0], inner) if region.blocks else ([], None)
-            bodies.append(nodes)
+            never = known is not None and bool(known) is (i == 1)  # dead code, which raw dumps have
+            bodies.append([] if never else nodes)
             yields.append(self.operands(last, inner))
         while len(bodies) < 2:
             bodies.append([])

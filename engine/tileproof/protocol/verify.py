@@ -332,12 +332,14 @@ class _Study:
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""
         whole, extents = self.shape.extent, long.machine.shape.extents
-        tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in (extents.tensor, extents.argument))
+        both = (extents.tensor, extents.argument)
+        tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
         return self.run(Extents(tensor, argument, extents.counted), turns, tiles)
 
     def affords(self, long: Run) -> bool:
         """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
-        return not long.machine.coverage.skipped and 2 * long.machine.steps * self.shape.extent <= self.share("short", long)
+        needed = 2 * long.machine.steps * self.shape.extent
+        return not long.machine.coverage.skipped and needed <= self.share("short", long)
 
     def better(self, first: Run) -> Run:
         """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
@@ -416,7 +418,8 @@ class _Study:
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
-        most = self.shape.extent - 1 if period is None else period.reached + period.length
+        whole = min(self.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
+        most = whole - 1 if period is None else period.reached + period.length
         for turns in _short_first(most + 1):
             if budget <= 0 and turns > _FEW:
                 break
@@ -439,7 +442,7 @@ class _Study:
                 else:
                     said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
                     faults.append(replace(fault, code=said.code, message=said.message, hint=said.hint))
-        done.add(self.shape.extent)
+        done.add(whole)
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
