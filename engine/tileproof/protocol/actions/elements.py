@@ -34,7 +34,9 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     coord = operand(thread_set, instruction, place + 1)
     shape = memory_word(instruction, place)
     if where is None or where.memory.space not in ("smem", "rmem") or not isinstance(coord, tuple):
-        return where, shape, 0 if shape.startswith("!llvm.ptr") else None
+        if not shape.startswith("!llvm.ptr"):
+            return where, shape, None
+        return where, _pointed(instruction, place) if where is not None and where.parts else shape, 0
     view, kind = instruction.types[place : place + 2]
     if all(type(leaf) is int for leaf in coord):
         found = _index(view, kind, coord)
@@ -57,6 +59,14 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
         parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads access one element
     return (replace(moved, parts=parts), element_of(shape), found) if parts else (moved, shape, found)
+
+
+def _pointed(instruction: Instruction, place: int) -> str:
+    """The type of a pointer to what an access through a plain pointer loads or stores."""
+    uses = instruction.operation.outputs
+    value = uses[0].text if uses else memory_word(instruction, 1 - place)
+    bits = element_bits(value) or 8 * (_reach(value) or 0)
+    return f"!cute.ptr<i{bits}, smem>" if bits else ""
 
 
 @lru_cache(maxsize=4096)

@@ -119,6 +119,10 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         if where is not None and where.memory.space == "tmem":
             live(machine, thread_set, instruction.operation, where)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
+    for place in (1, 2):
+        where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
+        if where is not None and where.memory.space == "smem":  # a descriptor
+            access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
     return thread_set.place + 1
 
 
