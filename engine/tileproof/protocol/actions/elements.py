@@ -36,7 +36,7 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     if where is None or where.memory.space not in ("smem", "rmem") or not isinstance(coord, tuple):
         if not shape.startswith("!llvm.ptr"):
             return where, shape, None
-        return where, _pointed(instruction, place) if where is not None and where.parts else shape, 0
+        return _plain(thread_set, instruction, place, where), _pointed(instruction, place), 0
     view, kind = instruction.types[place : place + 2]
     if all(type(leaf) is int for leaf in coord):
         found = _index(view, kind, coord)
@@ -59,6 +59,13 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
         parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads access one element
     return (replace(moved, parts=parts), element_of(shape), found) if parts else (moved, shape, found)
+
+
+def _plain(thread_set: ThreadSet, instruction: Instruction, place: int, where: Address | None) -> Address | None:
+    """What an access through a plain pointer touches: where the threads have no places of their own they have one."""
+    if where is None or where.memory.space != "smem" or where.offset is None or where.parts or where.vague:
+        return where
+    return replace(where, parts=(where.offset,) * (thread_set.threads[-1] + 1))
 
 
 def _pointed(instruction: Instruction, place: int) -> str:
