@@ -1,0 +1,153 @@
+"""With its fences, commits and waits deleted a kernel has a finding, or it is not verified: never silence."""
+
+# checklist: PRO01 PRO02 PRO05 PRO06 PRO08
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from conftest import SMALL, corpus_files
+from protocol.rings import ARRIVAL, ring
+from protocol.test_practices import CASES, FRAME
+from tileproof.base.diagnostic import Severity
+from tileproof.base.source import Source
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.verify import verify
+
+BOOK = tileproof.load_rules()
+
+_SYNCHRONISES = re.compile(r"\b(?:nvvm|cute_nvgpu)\.[\w.]*(?:fence|commit|wait)[\w.]*(?: <\w+>)?")
+
+# Operations of which a kernel may lose all and be right still, or whose loss is of no order that is verified.
+REDUNDANT = {
+    "nvvm.fence.mbarrier.init": "a barrier of the CTA comes behind it, and the CTA has no peer",
+    "nvvm.tcgen05.fence <after>": "the wait for the commit of the MMA orders the same",
+    "nvvm.tcgen05.fence <before>": "the wait for the commit of the MMA orders the same",
+    "nvvm.tcgen05.wait <load>": "ptxas waits before the registers are used; what reuses the memory has another order",
+    "nvvm.griddepcontrol.wait": "it orders the grid after another one",
+    "nvvm.cluster.wait": "nothing passes between the CTAs",
+}
+
+# All that goes through the barriers of these kernels goes from one thread to the other threads of its warp.
+WITHIN_A_WARP = {"prim_mbarrier__default.2"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is known of a text: the codes that are found, those of errors, and whether all of it was followed."""
+
+    codes: frozenset[str]
+    errors: frozenset[str]
+    followed: bool
+
+
+def judged(text: str) -> Judged:
+    module = scan(Source("kernel.mlir", text)).module
+    outcomes = list(verify(BOOK, module.operations, module.aliases))
+    codes = frozenset(fault.code for outcome in outcomes for fault in outcome.faults)
+    errors = frozenset(code for code in codes if BOOK.findings[code].severity is Severity.ERROR)
+    return Judged(
+        codes,
+        errors,
+        not any(outcome.doubts or len(outcome.executed) < len(outcome.steps) for outcome in outcomes),
+    )
+
+
+def kind_of(line: str) -> str | None:
+    """The operation of a line, if it is a fence, a commit or a wait."""
+    found = _SYNCHRONISES.search(line)
+    return None if found is None or line.lstrip().startswith("//") else found[0]
+
+
+def without(text: str, kinds: Collection[str]) -> str:
+    """The text without the operations of some kinds; what has a result that is used becomes a constant."""
+    lines = []
+    for line in text.split("\n"):
+        if kind_of(line) not in kinds:
+            lines.append(line)
+        elif (result := re.match(r"(\s*%[\w#]+) = .*-> (i\d+)\s*$", line)) is not None:
+            lines.append(f"{result[1]} = arith.constant {'true' if result[2] == 'i1' else f'1 : {result[2]}'}")
+    return "\n".join(lines)
+
+
+def kinds_of(text: str) -> list[str]:
+    return sorted({kind for line in text.split("\n") if (kind := kind_of(line)) is not None})
+
+
+def silent(text: str, each: bool = True) -> Iterator[str]:
+    """The kinds of operations whose loss nothing tells; first all of them together.
+
+    Args:
+        each: whether each kind is deleted alone as well.
+    """
+    kinds, before = kinds_of(text), judged(text)
+    if not kinds or not before.followed:
+        return
+    after = judged(without(text, kinds))
+    if after.followed and not after.errors - before.errors:
+        yield "all"
+    for kind in kinds if each else ():
+        after = judged(without(text, {kind}))
+        if after.followed and not after.codes - before.codes:
+            yield kind
+
+
+def kernels(most: int | None, size: int) -> list[Path]:
+    """Some real kernels of all kinds, no larger than so many bytes; the same in each run."""
+    files = [
+        path
+        for pattern in ("corpus/*/*.mlir", "field/*/*.mlir")
+        for path in corpus_files(pattern)
+        if path.stat().st_size <= size and ".generic" not in path.name
+    ]
+    return files if most is None else sorted(random.Random(3).sample(files, min(most, len(files))))
+
+
+def _marked() -> list[object]:
+    """Real kernels: a handful of small ones in the plain run, some in a sweep, all in a long run."""
+    plain, sweep = set(kernels(6, SMALL // 2)), set(kernels(30, 3 * SMALL))
+    found = []
+    for path in kernels(None, 1 << 30):
+        mark = () if path in plain else pytest.mark.sweep if path in sweep else pytest.mark.long
+        found.append(pytest.param(path, marks=mark, id=f"{path.parent.name}/{path.stem}"))
+    return found or [pytest.param(None, marks=pytest.mark.skip(reason="no ../shared beside this checkout"))]
+
+
+@pytest.mark.parametrize("path", _marked())
+def test_a_real_kernel_without_its_synchronisation_is_told(path):
+    found = set(silent(path.read_text())) - set(REDUNDANT)
+    assert not found or path.stem in WITHIN_A_WARP
+
+
+# Practices whose fences and waits stand alone: no other thread accesses what they would order.
+NOTHING_ORDERED = {"interleaved rows", "a wait behind a look"}
+
+
+@pytest.mark.parametrize("name", [name for name, (body, *_) in CASES.items() if set(kinds_of(body)) - set(REDUNDANT)])
+def test_a_practice_without_its_synchronisation_is_told(name):
+    body, threads, ctas, *_ = CASES[name]
+    text = FRAME.replace("BODY", body).replace("THREADS", str(threads)).replace("CTAS", str(ctas))
+    assert ("all" in silent(text, each=False)) == (name in NOTHING_ORDERED)
+
+
+# One warp writes a stage of a ring in shared memory, the other reads it.
+_AT = """
+        %slot = llvm.getelementptr %full[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+        %place = llvm.getelementptr %slot[256] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+"""
+_WRITES = _AT + "        llvm.store %k, %place : i32, !llvm.ptr<3>\n"
+_READS = _AT + "        %seen = llvm.load %place : !llvm.ptr<3> -> i32\n"
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_a_ring_without_its_waits_is_told(stages):
+    text = ring(stages, _WRITES + ARRIVAL, _READS + ARRIVAL)
+    assert judged(text).errors == set()
+    assert set(silent(text)) <= set(REDUNDANT)
