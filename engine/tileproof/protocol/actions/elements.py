@@ -36,7 +36,8 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     if where is None or where.memory.space not in ("smem", "rmem") or not isinstance(coord, tuple):
         if not shape.startswith("!llvm.ptr"):
             return where, shape, None
-        return _plain(thread_set, instruction, place, where), _pointed(instruction, place), 0
+        where = _plain(thread_set, instruction, where)
+        return where, _pointed(instruction, place) if where is not None and where.parts else shape, 0
     view, kind = instruction.types[place : place + 2]
     if all(type(leaf) is int for leaf in coord):
         found = _index(view, kind, coord)
@@ -61,9 +62,14 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     return (replace(moved, parts=parts), element_of(shape), found) if parts else (moved, shape, found)
 
 
-def _plain(thread_set: ThreadSet, instruction: Instruction, place: int, where: Address | None) -> Address | None:
-    """What an access through a plain pointer touches: where the threads have no places of their own they have one."""
+def _plain(thread_set: ThreadSet, instruction: Instruction, where: Address | None) -> Address | None:
+    """What an access through a plain pointer touches: where the threads have no places of their own they have one.
+
+    Several warps that write one place write one value, and each finds its own.
+    """
     if where is None or where.memory.space != "smem" or where.offset is None or where.parts or where.vague:
+        return where
+    if not instruction.outputs and len(thread_set.warps) > 1:
         return where
     return replace(where, parts=(where.offset,) * (thread_set.threads[-1] + 1))
 
