@@ -151,3 +151,44 @@ def test_a_ring_without_its_waits_is_told(stages):
     text = ring(stages, _WRITES + ARRIVAL, _READS + ARRIVAL)
     assert judged(text).errors == set()
     assert set(silent(text)) <= set(REDUNDANT)
+
+
+# Swizzled pointers, places of each thread behind a plain pointer, descriptors that the kernel fills itself.
+PLAIN = [
+    "prim_cp_async_shared_global_swizzled__default",
+    "ct_prim_cp_async_mbarrier_arrive_cta",
+    "ct_prim_cp_async_mbarrier_arrive_cluster",
+    "ct_prim_tcgen05_slicek_m32n8k128",
+]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_accesses_through_plain_pointers_are_ordered(name):
+    files = [path for path in kernels(None, SMALL) if path.stem == name]
+    if not files:
+        pytest.skip("no ../shared beside this checkout")
+    assert set(silent(files[0].read_text())) <= set(REDUNDANT)
+
+
+def test_registers_of_a_fragment_that_threads_write_are_named(hopper_gemm):
+    """A fragment of registers is memory that no allocation made."""
+    fence = "nvvm.wgmma.fence.aligned"
+    assert fence in hopper_gemm
+    assert "PR102" in judged(without(hopper_gemm, {fence})).errors
+    lines = hopper_gemm.split("\n")
+    places = [i for i, line in enumerate(lines) if fence in line]
+    for place in places:
+        assert judged("\n".join(lines[:place] + lines[place + 1 :])).followed
+
+
+@pytest.mark.sweep
+def test_uses_of_a_named_barrier_that_count_differently_are_an_error_however_often_loops_run():
+    files = [path for path in kernels(None, 1 << 30) if path.stem == "dense_gemm_persistent__default"]
+    files = [path for path in files if path.parent.name == "sm_100a"]
+    if not files:
+        pytest.skip("no ../shared beside this checkout")
+    use = "nvvm.barrier id = %c2_i32 number_of_threads = %c160_i32"
+    before, found, after = files[0].read_text().rpartition(use)
+    assert found
+    more = f"%more = arith.constant 192 : i32\n{use.replace('%c160_i32', '%more')}"
+    assert "PR133" in judged(before + more + after).errors
