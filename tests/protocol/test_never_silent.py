@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from protocol.rings import ARRIVAL, ring
 from protocol.test_practices import CASES, FRAME
 from tileproof.base.diagnostic import Severity
 from tileproof.base.source import Source
+from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.verify import verify
 
@@ -48,9 +49,13 @@ class Judged:
     followed: bool
 
 
-def judged(text: str) -> Judged:
+def _module(text: str) -> tuple[Sequence[Operation], dict[str, Alias]]:
     module = scan(Source("kernel.mlir", text)).module
-    outcomes = list(verify(BOOK, module.operations, module.aliases))
+    return module.operations, module.aliases
+
+
+def judged(text: str) -> Judged:
+    outcomes = list(verify(BOOK, *_module(text)))
     codes = frozenset(fault.code for outcome in outcomes for fault in outcome.faults)
     errors = frozenset(code for code in codes if BOOK.findings[code].severity is Severity.ERROR)
     return Judged(
@@ -173,12 +178,18 @@ def test_accesses_through_plain_pointers_are_ordered(name):
 def test_registers_of_a_fragment_that_threads_write_are_named(hopper_gemm):
     """A fragment of registers is memory that no allocation made."""
     fence = "nvvm.wgmma.fence.aligned"
-    assert fence in hopper_gemm
-    assert "PR102" in judged(without(hopper_gemm, {fence})).errors
-    lines = hopper_gemm.split("\n")
-    places = [i for i, line in enumerate(lines) if fence in line]
-    for place in places:
-        assert judged("\n".join(lines[:place] + lines[place + 1 :])).followed
+    cleared = (
+        f"{fence}\n%zeros = arith.constant dense<0.0> : vector<128xf32>\n"
+        "cute.memref.store_vec(%zeros, %frg_C) : (vector<128xf32>, !memref_rmem_f32) -> ()"
+    )
+    assert hopper_gemm.count(fence) == 1
+    (fault,) = (
+        fault
+        for outcome in verify(BOOK, *_module(hopper_gemm.replace(fence, cleared)))
+        for fault in outcome.faults
+        if fault.code == "PR102"
+    )
+    assert "%frg_C" in fault.message
 
 
 @pytest.mark.sweep
