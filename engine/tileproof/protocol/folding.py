@@ -30,7 +30,8 @@ from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import get_shape, modes, outer, size
 from tileproof.layout.slicing import slice_and_offset
-from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Tile, Tuple, Wildcard
+from tileproof.layout.swizzle import apply_swizzle
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Wildcard
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
@@ -182,6 +183,8 @@ def _aliased(
             return _set_field(operation)
         case "retyped":
             return _retyped(outputs)
+        case "swizzled":
+            return _swizzled(operation)
         case "offset":
             return lambda base, steps: (_moved(base, _one(steps)),)
         case "element":
@@ -222,6 +225,28 @@ def _described(memory: Value, bits: int) -> Value:
 def _retyped(outputs: Sequence[Type | None]) -> Function:
     unit = element_bits(outputs[0].element) if outputs and isinstance(outputs[0], Pointer) else None
     return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else base,)
+
+
+_SWIZZLE = re.compile(r"S<(\d+),(\d+),(-?\d+)>")
+
+
+def _swizzled(operation: Operation) -> Function | None:
+    """Addresses in shared memory through a swizzle of their bytes: an allocation begins at a multiple of its period."""
+    found = _SWIZZLE.search(words(operation))
+    if found is None:
+        return None
+    swizzle = Swizzle(*map(int, found.groups()))
+
+    def place(offset: int | None) -> int | None:
+        moved = None if offset is None else apply_swizzle(swizzle, offset)
+        return moved if isinstance(moved, int) else None
+
+    def function(base: Value) -> Sequence[Value]:
+        if not isinstance(base, Address) or base.memory.space != "smem":
+            return (None,)
+        return (base.at(place(base.offset), base.unit, base.extent, tuple(map(place, base.parts))),)
+
+    return function
 
 
 # ------------------------------------------------------------------------------------------------------ arithmetic

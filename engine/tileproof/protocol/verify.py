@@ -46,6 +46,7 @@ _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # of an argument, or of iterations
 _HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
+_OVERLAP = "PR133"
 _DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
@@ -389,7 +390,7 @@ class _Study:
             if fault.code in _DEADLOCKS and doubtful:
                 further = further or self.counted(self.shape.extent, self.shape.extent + 1)
                 self.reached.add(further.machine)
-                if not first.waits() & further.waits():
+                if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
                     self.doubt("loop_turns", fault.operation)
                     continue
             elif coverage.skipped and fault.code in _HAZARDS:
@@ -484,8 +485,15 @@ def _rests_on(fault: ProtocolFault, natural: frozenset[int], disagreed: bool) ->
     Args:
         disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
     """
+    if disagreed and fault.code in _DEADLOCKS:
+        return False  # threads that were let go meet others where they never would
     new = [id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace))]
     return all(new) if disagreed else any(new)
+
+
+def _conflicts(run: Run) -> set[tuple[str, int]]:
+    """The findings of a run about named barriers whose uses overlap: no thread need wait for ever for them."""
+    return {_named(fault) for fault in run.faults if fault.code == _OVERLAP}
 
 
 def _named(fault: ProtocolFault) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from tileproof.protocol.actions.base import Action, address, integer, limit, mem
 from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.steps import words
+from tileproof.protocol.steps import number, words
 from tileproof.protocol.values import Address, Fields, Lanes
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
@@ -43,7 +43,10 @@ def _async_load(
 @action("async_load")
 def _raw_async_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     where = address(thread_set, instruction, 0)
-    _async_load(machine, thread_set, instruction.operation, where, "each")
+    size = number(instruction.operation, "size")
+    # Where each thread has a place of its own it writes so many bytes there.
+    shape = f"!cute.ptr<i{8 * size}, smem>" if size and where is not None and where.parts else "each"
+    _async_load(machine, thread_set, instruction.operation, where, shape)
     return thread_set.place + 1
 
 

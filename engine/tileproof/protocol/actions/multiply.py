@@ -49,27 +49,27 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, sp
     operation = instruction.operation
     queue = thread_set.queue("wgmma")
     moment = machine.tick()
-    used: set[tuple[int, int, int]] = set()
+    used: dict[tuple[int, int, int], str] = {}
     for place in range(1, len(instruction.inputs)):
         where = address(thread_set, instruction, place)
         if where is None:
             continue
         if where.memory.space == "rmem":
-            used.add(span(where))
+            used[span(where)] = where.memory.name
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
             access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
-    touched = next((one[0] for one in used if one[0] in thread_set.touched), None)
+    touched = next((one for one in used if one[0] in thread_set.touched), None)
     if not thread_set.fenced:
         machine.report("PR102", "first", operation)
         thread_set.fenced = True
     elif touched is not None:
-        name = machine.allocations.by_serial[touched].name
-        machine.report("PR102", "written", operation, at=(("write", thread_set.touched[touched]),), registers=name)
+        at = (("write", thread_set.touched[touched[0]]),)
+        machine.report("PR102", "written", operation, at=at, registers=used[touched])
     for one in used:
         thread_set.touched.pop(one[0], None)
     queue.add(operation, moment)
-    queue.open.registers |= used
+    queue.open.registers.update(used)
 
 
 def _tensor_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, spaces: Sequence[str]) -> None:
@@ -119,6 +119,10 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         if where is not None and where.memory.space == "tmem":
             live(machine, thread_set, instruction.operation, where)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
+    for place in (1, 2):
+        where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
+        if where is not None and where.memory.space == "smem":  # a descriptor
+            access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
     return thread_set.place + 1
 
 
