@@ -319,3 +319,13 @@ def test_folding_is_sound(start, known, steps):
     folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
     assert folded.ones == values[-1] & ~folded.unknown & 0xFFFFFFFF
     assert not known or folded.value == values[-1]
+
+
+@pytest.mark.parametrize("operands", ["", "%c", "%c, %c, %c"])
+@pytest.mark.parametrize("name", [*sorted(OPERATIONS), "llvm.ptrtoint", "nvvm.tcgen05_mma_smem_desc_v2"])
+def test_nothing_is_known_of_a_malformed_operation(name, operands):
+    """The number of operands is for the checks of well-formedness to report; who follows values only stops there."""
+    text = f'%c = arith.constant 4 : i32\n%v = {name} {operands} : i32\n"test.end"(%v) : (i32) -> ()\n'
+    module = scan(Source("", text)).module
+    folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
+    assert folded.value is None

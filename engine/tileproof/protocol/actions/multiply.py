@@ -50,12 +50,14 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, sp
     queue = thread_set.queue("wgmma")
     moment = machine.tick()
     used: set[tuple[int, int, int]] = set()
+    names: dict[int, str] = {}
     for place in range(1, len(instruction.inputs)):
         where = address(thread_set, instruction, place)
         if where is None:
             continue
         if where.memory.space == "rmem":
             used.add(span(where))
+            names[where.memory.serial] = where.memory.name
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
             access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
@@ -64,8 +66,8 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, sp
         machine.report("PR102", "first", operation)
         thread_set.fenced = True
     elif touched is not None:
-        name = machine.allocations.by_serial[touched].name
-        machine.report("PR102", "written", operation, at=(("write", thread_set.touched[touched]),), registers=name)
+        at = (("write", thread_set.touched[touched]),)
+        machine.report("PR102", "written", operation, at=at, registers=names[touched])
     for one in used:
         thread_set.touched.pop(one[0], None)
     queue.add(operation, moment)
