@@ -1,9 +1,9 @@
 """The operation of each name, at each operation of a module.
 
 Names of values are unique along a path of nested regions only: two branches may both call a value ``%46``. So a walk
-carries what is visible, and forgets a region's names when it leaves it. In a region of several blocks a value is visible
-in all blocks that its own dominates. These come later in the text, so a name is visible from its definition to the end
-of the region. What jumps hand to the arguments of a block is not followed: such a name has no origin.
+carries what is visible, and forgets a region's names when it leaves it. In a region of several blocks a value is
+visible in all blocks that its own dominates. These come later in the text, so a name is visible from its definition to
+the end of the region. What jumps hand to the arguments of a block is not followed: such a name has no origin.
 """
 
 from __future__ import annotations
