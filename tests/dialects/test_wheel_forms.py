@@ -174,3 +174,16 @@ def test_unknown_names_are_notes_with_the_nearest_name():
     found = {item.code: item for item in tileproof.check(text).diagnostics}
     assert (found["IR024"].severity.name, found["IR024"].hint) == ("NOTE", "did you mean 'cute.get_shape'?")
     assert (found["IR025"].severity.name, found["IR025"].hint) == ("NOTE", "did you mean '!cute.layout'?")
+
+
+@pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
+def test_every_operation_of_real_kernels_has_a_known_name():
+    """Of the newest release and of older ones: a note on an unknown name is about a misspelling."""
+    forms = Forms.of(load(default_files()))
+    texts = corpus_files("corpus/*/*.mlir") + corpus_files("field/*/*.mlir") + corpus_files("versions/**/*.mlir")
+    names = {name for path in texts for name in OPERATION.findall(path.read_text(encoding="utf-8"))}
+    assert len(names) > 200
+    assert [name for name in sorted(names) if forms.unknown_operation(name) is not None] == []
+
+
+OPERATION = re.compile(r'^\s*(?:%[^=]*= )?"?([a-z_]+\.[\w.]+)', re.M)
