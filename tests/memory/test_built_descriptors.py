@@ -329,3 +329,10 @@ def test_nothing_is_known_of_a_malformed_operation(name, operands):
     module = scan(Source("", text)).module
     folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
     assert folded.value is None
+
+
+def test_an_offset_from_nothing_stores_nowhere():
+    """The host's box has an address without a base: the tensor map has no extents then, and nothing is refuted."""
+    text = KERNEL.format(**SOUND).replace("llvm.getelementptr %box[1]", "llvm.getelementptr [1]")
+    codes = {one.code for one in tileproof.check(text, target="sm_100a", ignore=("PR",)).diagnostics}
+    assert not any(code.startswith("DS") for code in codes), codes
