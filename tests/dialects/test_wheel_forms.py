@@ -187,3 +187,14 @@ def test_every_operation_of_real_kernels_has_a_known_name():
 
 
 OPERATION = re.compile(r'^\s*(?:%[^=]*= )?"?([a-z_]+\.[\w.]+)', re.M)
+
+
+def test_operands_are_of_the_kind_that_the_release_wrote():
+    """4.3 has a plain tuple where the newest release has an iterator, of which there are no leaves."""
+    text = """func.func @f(%t: !cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">) {{
+  %i = cute.get_iter(%t) : !cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">
+  %a, %b = cute.get_leaves(%i) : !cute.{kind}<"(0,0)">
+  nvvm.mbarrier.txn {{word = "internal_val_type"}}
+}}"""
+    assert not [one for one in refusals(text.format(kind="int_tuple")) if "XTuple-like" in one]
+    assert [one for one in refusals(text.format(kind="arith_tuple_iter")) if "XTuple-like" in one]

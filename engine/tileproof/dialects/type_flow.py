@@ -98,6 +98,9 @@ class _Flow:
             yield from self.unknown_name(operation)
         legal = seen is not None and self.legal(seen, results or ())
         fault = self.forms.fault(operation, seen, results or (), self.published) if seen is not None and legal else None
+        if fault is not None and written.operands is not None and (operation.generic or lists_operands(operation)):
+            # An older release verified the types that it wrote, not those that they are in the newest one.
+            fault = self.forms.fault(operation, tuple(map(self.text, written.operands)), results or (), self.published)
         operands = _known(seen) if seen is not None and legal and operation.name.startswith(_INFERRED) else None
         if fault is not None and (operation.generic or results is not None or fault.operand is None):
             operands = None  # only a custom form without result types is inferred before its operands are verified
