@@ -63,6 +63,49 @@ def edited(draw: st.DrawFn) -> str:
     return text
 
 
+VALUE = re.compile(r"%[A-Za-z0-9_#]+")
+WHOLE = re.compile(r"-?\b\d+\b")
+WHOLES = ["0", "1", "-1", "3", "128", "4294967296", "18446744073709551616"]
+
+
+@st.composite
+def rearranged(draw: st.DrawFn) -> str:
+    """A whole kernel with other values at some operands and results: what follows values has to stand it."""
+    lines = KERNEL.splitlines()
+    places = [i for i, line in enumerate(lines) if VALUE.search(line)]
+    chosen = st.sampled_from(places)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(chosen)
+        line = lines[at]
+        values = list(VALUE.finditer(line))
+        if not values:
+            continue
+        edit = draw(st.sampled_from(["delete", "repeat", "swap lines", "drop", "replace", "number"]))
+        one = draw(st.sampled_from(values))
+        if edit == "delete":
+            lines[at] = ""
+        elif edit == "repeat":
+            lines[at] = f"{line}\n{line}"
+        elif edit == "swap lines":
+            other = draw(chosen)
+            lines[at], lines[other] = lines[other], lines[at]
+        elif edit == "drop":
+            lines[at] = line[: one.start()] + re.sub(r"^\s*,\s*", "", line[one.end() :])
+        elif edit == "replace":
+            other_value = draw(st.sampled_from(VALUE.findall(KERNEL)))
+            lines[at] = line[: one.start()] + other_value + line[one.end() :]
+        elif numbers := list(WHOLE.finditer(line)):
+            number = draw(st.sampled_from(numbers))
+            lines[at] = line[: number.start()] + draw(st.sampled_from(WHOLES)) + line[number.end() :]
+    return "\n".join(lines)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rearranged())
+def test_kernels_with_other_values_are_answered_with_diagnostics(text: str):
+    assert tileproof.check(text=text + "\n").exit_status() in (0, 1, 2)
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(edited(), altered()))
 def test_edited_kernels_are_answered_with_diagnostics(text: str):

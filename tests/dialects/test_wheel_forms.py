@@ -174,3 +174,27 @@ def test_unknown_names_are_notes_with_the_nearest_name():
     found = {item.code: item for item in tileproof.check(text).diagnostics}
     assert (found["IR024"].severity.name, found["IR024"].hint) == ("NOTE", "did you mean 'cute.get_shape'?")
     assert (found["IR025"].severity.name, found["IR025"].hint) == ("NOTE", "did you mean '!cute.layout'?")
+
+
+@pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
+def test_every_operation_of_real_kernels_has_a_known_name():
+    """Of the newest release and of older ones: a note on an unknown name is about a misspelling."""
+    forms = Forms.of(load(default_files()))
+    texts = corpus_files("corpus/*/*.mlir") + corpus_files("field/*/*.mlir") + corpus_files("versions/**/*.mlir")
+    names = {name for path in texts for name in OPERATION.findall(path.read_text(encoding="utf-8"))}
+    assert len(names) > 200
+    assert [name for name in sorted(names) if forms.unknown_operation(name) is not None] == []
+
+
+OPERATION = re.compile(r'^\s*(?:%[^=]*= )?"?([a-z_]+\.[\w.]+)', re.M)
+
+
+def test_operands_are_of_the_kind_that_the_release_wrote():
+    """4.3 has a plain tuple where the newest release has an iterator, of which there are no leaves."""
+    text = """func.func @f(%t: !cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">) {{
+  %i = cute.get_iter(%t) : !cute.coord_tensor<"(0,0)", "(4,8):(1@0,1@1)">
+  %a, %b = cute.get_leaves(%i) : !cute.{kind}<"(0,0)">
+  nvvm.mbarrier.txn {{word = "internal_val_type"}}
+}}"""
+    assert not [one for one in refusals(text.format(kind="int_tuple")) if "XTuple-like" in one]
+    assert [one for one in refusals(text.format(kind="arith_tuple_iter")) if "XTuple-like" in one]

@@ -319,3 +319,20 @@ def test_folding_is_sound(start, known, steps):
     folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
     assert folded.ones == values[-1] & ~folded.unknown & 0xFFFFFFFF
     assert not known or folded.value == values[-1]
+
+
+@pytest.mark.parametrize("operands", ["", "%c", "%c, %c, %c"])
+@pytest.mark.parametrize("name", [*sorted(OPERATIONS), "llvm.ptrtoint", "nvvm.tcgen05_mma_smem_desc_v2"])
+def test_nothing_is_known_of_a_malformed_operation(name, operands):
+    """The number of operands is for the checks of well-formedness to report; who follows values only stops there."""
+    text = f'%c = arith.constant 4 : i32\n%v = {name} {operands} : i32\n"test.end"(%v) : (i32) -> ()\n'
+    module = scan(Source("", text)).module
+    folded = next(fold(BOOK, op.operands[0], scope) for op, scope in walk(module.operations) if op.name == "test.end")
+    assert folded.value is None
+
+
+def test_an_offset_from_nothing_stores_nowhere():
+    """The host's box has an address without a base: the tensor map has no extents then, and nothing is refuted."""
+    text = KERNEL.format(**SOUND).replace("llvm.getelementptr %box[1]", "llvm.getelementptr [1]")
+    codes = {one.code for one in tileproof.check(text, target="sm_100a", ignore=("PR",)).diagnostics}
+    assert not any(code.startswith("DS") for code in codes), codes

@@ -89,3 +89,26 @@ def test_the_command_prints_them():
         "sbo": 1024,
         "value": "0x4000004000010000",
     }
+
+
+PERMUTATION = re.compile(r', permutation_MNK = <"[^"]*">')
+TILED = [
+    *("sm_90a/dense_gemm__default.mlir", "sm_100a/dense_gemm__default.mlir"),
+    "sm_100a/dense_blockscaled__nvf4_t256x128_c2x1.mlir",
+]
+
+
+@pytest.mark.parametrize("name", ["", *TILED])
+def test_a_tiled_mma_may_leave_its_permutation_out(name, hopper_gemm):
+    if name and not (SHARED / "corpus" / name).exists():
+        pytest.skip("no ../shared beside this checkout")
+    text = (SHARED / "corpus" / name).read_text("utf-8") if name else hopper_gemm
+    shorter = PERMUTATION.sub("", text)
+    assert shorter != text
+
+    def answers(of: str) -> list[object]:
+        listed = descriptors(BOOK, Source("x", of), "ptx") or []
+        return [(one.operand, one.swizzle, one.lbo, one.sbo, one.value, one.reason) for one in listed]
+
+    assert answers(shorter) == answers(text) != []
+    assert not tileproof.check(text=shorter, ignore=("PR",)).diagnostics

@@ -66,12 +66,12 @@ SOUND = {
 }
 
 
-def found(**changed: int | str) -> list[tuple[str, str]]:
+def found(kernel: str = KERNEL, **changed: int | str) -> list[tuple[str, str]]:
     given = {**SOUND, **changed}
     for name in ("read", "written"):
         swizzle = given[name]
         given[name], given[f"{name}_type"] = (f"{swizzle}, ", f", {swizzle}") if swizzle else ("", "")
-    report = tileproof.check(KERNEL.format(**given), target="sm_90a", ignore=("PR",))
+    report = tileproof.check(kernel.format(**given), target="sm_90a", ignore=("PR",))
     return [(d.code, d.message) for d in report.diagnostics]
 
 
@@ -117,6 +117,33 @@ def test_what_is_refuted(changed, code, message):
     diagnostics = found(**changed)
     assert [c for c, _ in diagnostics] == [code], diagnostics
     assert message in diagnostics[0][1]
+
+
+@pytest.mark.parametrize("changed", [{"b_at": 9216}, {"b_at": 20480}, {"written": "S<2,4,3>"}, {}])
+def test_blocks_are_judged_as_one(changed):
+    """What the entry block made is what later blocks read: each is in the other's block where its block dominates."""
+    lines = KERNEL.splitlines()
+    places = [
+        at for at, line in enumerate(lines) if line.startswith(("  %at_b =", "  {copies}", "  %fA", "  cute.gemm"))
+    ]
+    assert len(places) == 4
+    for number, at in reversed(list(enumerate(places))):
+        lines[at:at] = [f"  cf.br ^block{number}(%iter : {POINTER})", f"^block{number}(%given{number}: {POINTER}):"]
+    assert found("\n".join(lines), **changed) == found(**changed)
+
+
+POINTER = "!cute.ptr<i8, smem, align<1024>>"
+
+
+def test_an_argument_of_a_later_block_is_none_of_the_kernel():
+    """Two jumps may hand other memory to it, so nothing is said of what lies there."""
+    text = KERNEL.replace(
+        "  %step_b = cute.make_int_tuple",
+        f"  cf.br ^next(%at_a : {POINTER})\n^next(%handed: {POINTER}):\n  %step_b = cute.make_int_tuple",
+    ).replace("cute.add_offset(%iter, %step_b)", "cute.add_offset(%handed, %step_b)")
+    assert text.count("%handed") == 2
+    assert found(text, b_at=1024) == []
+    assert [code for code, _ in found(b_at=1024)] == ["DS154"]
 
 
 def test_memory_that_is_used_twice_is_not_refuted():

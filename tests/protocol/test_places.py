@@ -155,3 +155,26 @@ def test_a_scalar_access_to_registers_touches_its_element(half, expected, access
     module = scan(Source("both", text)).module
     codes = {fault.code for outcome in verify(BOOK, module.operations, module.aliases) for fault in outcome.faults}
     assert codes == expected
+
+
+ARGUMENTS = """\
+gpu.module @kernels {
+  cuda.kernel @k(%first: !llvm.ptr<3>, %other: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %long = arith.constant 10000000 : i32
+    nvvm.mbarrier.init %first, %c1 : !llvm.ptr<3>, i32
+    nvvm.barrier
+    nvvm.mbarrier.try_wait.parity %other, %c0, %long : !llvm.ptr<3>, i32, i32
+    nvvm.mbarrier.try_wait.parity %first, %c0, %long : !llvm.ptr<3>, i32, i32
+    return
+  }
+}
+"""
+
+
+def test_a_barrier_that_the_kernel_is_given_is_called_by_its_argument():
+    messages = {one.code: one.message for one in tileproof.check(text=ARGUMENTS).diagnostics}
+    assert messages.keys() == {"PR120", "PR126"}
+    assert "barrier %other " in messages["PR120"]
+    assert "barrier %first " in messages["PR126"]

@@ -76,7 +76,6 @@ class _Flow:
         self.unknown: set[str] = set()  # names that are reported
         self.types: dict[str, str] = {}
         self.releases: Releases | None = None
-        self.dated = False  # whether the operands of the operation in hand have types of an older release
         self.constants: dict[str, Operation] = {}
         self.resolved: dict[str, str] = {}
 
@@ -98,9 +97,10 @@ class _Flow:
         if operation.name not in self.forms.operations:
             yield from self.unknown_name(operation)
         legal = seen is not None and self.legal(seen, results or ())
-        fault = None
-        if seen is not None and legal and not self.dated:
-            fault = self.forms.fault(operation, seen, results or (), self.published)
+        fault = self.forms.fault(operation, seen, results or (), self.published) if seen is not None and legal else None
+        if fault is not None and written.operands is not None and (operation.generic or lists_operands(operation)):
+            # An older release verified the types that it wrote, not those that they are in the newest one.
+            fault = self.forms.fault(operation, tuple(map(self.text, written.operands)), results or (), self.published)
         operands = _known(seen) if seen is not None and legal and operation.name.startswith(_INFERRED) else None
         if fault is not None and (operation.generic or results is not None or fault.operand is None):
             operands = None  # only a custom form without result types is inferred before its operands are verified
@@ -156,7 +156,6 @@ class _Flow:
 
         All are None where the two differ: then it is not clear what the operation works on.
         """
-        self.dated = False
         defined = tuple([self.types.get(name) for name in operation.operands])
         if not operation.generic and reorders_operands(operation):
             return (None,) * len(defined)
@@ -168,7 +167,7 @@ class _Flow:
         for i, (name, use, text, definition) in enumerate(whole):
             if definition is not None and not same_type(text, definition):
                 if self.former(definition, text):
-                    meant[i], self.dated = definition, True
+                    meant[i] = definition
                     continue
                 agreed = False
                 self.types.pop(name, None)

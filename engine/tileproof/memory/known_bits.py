@@ -75,14 +75,15 @@ def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, 
     operation = origin.operation
     if operation.name in ("arith.constant", "llvm.mlir.constant"):
         return _constant(operation)
-    if operation.name == "llvm.ptrtoint":
+    if operation.name == "llvm.ptrtoint" and operation.operands:
         width = _width(operation) or 64
         place = places.of(operation.operands[0], scope) if places is not None else None
         if place is not None:
             return anything(width, place.allocation, place.start)
         return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
     name = operation.name
-    if (name not in _ARITHMETIC and name not in _OF_ADDRESSES and name != _DESCRIPTOR) or not operation.operands:
+    known = name in _ARITHMETIC or name in _OF_ADDRESSES
+    if (known and len(operation.operands) != (1 if name in _RESIZES else 2)) or not (known or name == _DESCRIPTOR):
         return anything(_width(operation) or 64)
     parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
     if name == _DESCRIPTOR:
@@ -213,6 +214,7 @@ _OF_ADDRESSES: dict[str, Callable[[int, list[Known], int], Known]] = {
     "llvm.and": _and,
     "llvm.add": _add,
 }
+_RESIZES = frozenset({"arith.extui", "arith.trunci", "llvm.zext", "llvm.trunc"})  # they have one operand, others two
 _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
     "arith.ori": _or,
     "arith.muli": _multiply,
@@ -234,7 +236,9 @@ def _assembled(book: Rulebook, operands: list[Known]) -> Known:
     rows = book.shared_table("smem_desc_operand").rows
     ones = unknown = 0
     for (member,), (at,) in rows.items():
-        if isinstance(at, int) and at < len(operands):
+        if isinstance(at, int):
+            if at >= len(operands):
+                return anything(64)
             one = field(book, _WORD, member[1:])
             mask = (1 << one.width) - 1
             ones |= (operands[at].ones & mask) << one.low

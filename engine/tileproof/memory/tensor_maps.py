@@ -81,7 +81,7 @@ def _remember(book: Rulebook, operation: Operation, scope: Scope, stores: dict[i
         raw = pointer.operation.attribute("rawConstantIndices")
         if raw is not None:
             step = re.search(r":\s*(\d+)", raw.text)
-        base = scope.get(pointer.operation.operands[0])
+        base = scope.get(pointer.operation.operands[0]) if pointer.operation.operands else None
         if step is None or base is None:
             return
         index, pointer = int(step[1]), base

@@ -122,8 +122,9 @@ class Machine:
         """Run all CTAs of a cluster."""
         for cta in range(self.shape.ctas):
             values: list[Value] = [None] * self.program.slots
-            for slot, text in self.program.arguments:
-                values[slot] = self.argument(slot, text)
+            names = self.program.kernel.regions[0].blocks[0].arguments
+            for (slot, text), name in zip(self.program.arguments, names, strict=True):
+                values[slot] = self.argument(slot, text, name.name)
             thread_set = ThreadSet(cta, tuple(range(self.shape.threads)), values, Clock(), self.shape.warp)
             self.thread_sets.append(thread_set)
         while True:
@@ -139,12 +140,12 @@ class Machine:
                 self.coverage.complete = False
                 return
 
-    def argument(self, slot: int, text: str) -> Value:
+    def argument(self, slot: int, text: str, name: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if is_count(text):
             return Supposed(self.shape.extents.argument, hash((_ARGUMENT, slot)))
         if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
-            return Address(Allocation(f"argument {slot}", "gmem", -slot), 0, 8)
+            return Address(self.allocations.argument(name, slot), 0, 8)
         return None
 
     def advance(self, thread_set: ThreadSet) -> bool:

@@ -44,7 +44,13 @@ class Allocations:
 
     def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
         """A new allocation."""
-        memory = Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column)
+        return self._keep(Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column))
+
+    def argument(self, name: str, slot: int) -> Allocation:
+        """What the argument of the kernel in a slot points to; the serial number is the slot, negated."""
+        return self._keep(Allocation(name, "gmem", -slot))
+
+    def _keep(self, memory: Allocation) -> Allocation:
         self.by_serial[memory.serial] = memory
         return memory
 

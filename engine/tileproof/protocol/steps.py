@@ -130,5 +130,5 @@ def words(operation: Operation) -> str:
 
 def of_wgmma(operation: Operation) -> bool:
     """Whether an operation is of wgmma, perhaps in inline assembly: then accesses to registers matter."""
-    assembly = operation.name in ("llvm.inline_asm", "nvvm.inline_ptx")
-    return operation.name.startswith("nvvm.wgmma") or (assembly and "wgmma." in words(operation))
+    name = operation.name
+    return name.startswith("nvvm.wgmma") or (".inline_" in name and "wgmma." in words(operation))

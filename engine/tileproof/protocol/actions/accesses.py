@@ -33,6 +33,8 @@ def _lanes(book: Rulebook, kind: str) -> str:
 
 _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 
+_LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
+
 
 def access(
     machine: Machine,
@@ -61,6 +63,7 @@ def access(
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
+        machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
         for old in log.overlapping(low, high):
             if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):

@@ -49,7 +49,10 @@ def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, whe
 
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
-    memory = machine.allocations.by_serial[key[1]]
+    """How messages call a barrier: by the memory that it lies in."""
+    memory = machine.allocations.by_serial.get(key[1])
+    if memory is None:  # what folding makes has no serial number
+        return "in registers"
     for name, size_, start in memory.fields:
         if start <= key[2] < start + size_:
             return f"'{name}'[{(key[2] - start) // 8}]"
