@@ -71,6 +71,10 @@ def test_bytecode_that_nothing_reads_is_one_line(tmp_path):
     assert (done.returncode, done.stderr) == (2, f"tileproof: kernel.mlirbc: {contents.UNCONVERTED}\n")
 
 
+def test_an_operation_without_a_dialect_is_ir():
+    assert contents.refusal(Source("x.mlir", '"use"() : () -> !cute.layout<"8:1">\n')) is None
+
+
 @pytest.mark.oracle
 def test_bytecode_is_printed_by_the_dialect(tmp_path):
     pytest.importorskip("cutlass", reason="nvidia-cutlass-dsl is not installed")

@@ -490,7 +490,7 @@ MALFORMED = {
     "integer-in-a-swizzle": f'"a.b"() : () -> !cute.memref<f16, smem, S<{DIGITS},4,3>, "1:1">\n',
     "layout-of-3-MB": f'"a.b"() : () -> !cute.layout<"({",".join(["8"] * 1_500_000)})">\n',
     "regions-in-regions": '"a.b"() ({\n' * 20_000 + "}) : () -> ()\n" * 20_000,
-    **{f"type-of-nested-{name}": f'"a.b"() : () -> !cute.x<{text}>\n' for name, text in NESTED.items()},
+    **{f"type-of-nested-{name}": f'"a.b"() : () -> !cute.ptr<{text}>\n' for name, text in NESTED.items()},
     **{f"layout-of-nested-{name}": f'"a.b"() : () -> !cute.layout<"{text}">\n' for name, text in NESTED.items()},
 }
 

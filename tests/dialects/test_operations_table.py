@@ -112,7 +112,7 @@ def _listed(path: Path) -> Iterator[tuple[int, set[str]]]:
             yield node.lineno, names
 
 
-# Types of results, and what they demand of layouts, are one function an operation; custom forms are syntax.
+# Types of results, and conditions on them, are one function an operation; the custom forms of operations are syntax.
 APART = ("dialects/infer/", "dialects/conditions.py", "mlir/signature.py")
 
 

@@ -52,7 +52,9 @@ def test_a_known_branch_is_not_taken_the_other_way():
 
 
 def test_dead_code_has_no_steps():
-    found = outcome(branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned"))
+    found = outcome(
+        branching("slt, %c1, %c0 : i32", "nvvm.wgmma.fence.aligned", "nvvm.wgmma.commit.group.sync.aligned")
+    )
     assert [step.name for step in found.steps if "wgmma" in step.name] == ["nvvm.wgmma.commit.group.sync.aligned"]
     assert not found.doubts
 

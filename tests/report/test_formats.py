@@ -282,8 +282,9 @@ def test_statements_that_no_rule_knows_are_counted():
 
 def test_statistics_count_findings_kernels_and_steps():
     lines = check("--statistics", *KERNELS).stdout.splitlines()
-    assert lines[-8:-2] == [
+    assert lines[-9:-2] == [
         " 2  PR190 protocol-unfollowed (note)",
+        " 1  IR024 unknown-operation (note)",
         " 1  kernels wholly followed",
         " 1  kernels followed in part",
         " 1  kernels not followed",
@@ -292,7 +293,10 @@ def test_statistics_count_findings_kernels_and_steps():
     ]
     numbers = json.loads(check("--statistics", "--format", "json", *KERNELS).stdout)["statistics"]
     assert numbers == {
-        "rules": [{"code": "PR190", "name": "protocol-unfollowed", "severity": "note", "count": 2}],
+        "rules": [
+            {"code": "PR190", "name": "protocol-unfollowed", "severity": "note", "count": 2},
+            {"code": "IR024", "name": "unknown-operation", "severity": "note", "count": 1},
+        ],
         "kernels": {"followed": 1, "partly": 1, "unfollowed": 1},
         "steps": {"executed": 10, "not_executed": 5},
     }

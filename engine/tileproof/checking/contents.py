@@ -23,7 +23,7 @@ _BEGINNING = 4000  # characters in which a Python program imports or defines som
 _NEUTRAL = re.compile(r"\s*(?://|[\])}>,;({\[]|$)")
 # What only IR has at the beginning of a line, and what other languages have as well: `dialect.operation ...`.
 _IR = re.compile(
-    r'\s*(?:%[\w$.#-]+\s*[=:,]|"[\w$]+\.[\w$.]+"\s*\(|\^[\w$.-]+\s*[(:]|![\w$.-]+\s*=|#[\w$.-]+ = '
+    r'\s*(?:%[\w$.#-]+\s*[=:,]|"[\w$.]+"\s*\(|\^[\w$.-]+\s*[(:]|![\w$.-]+\s*=|#[\w$.-]+ = '
     r"|(?:builtin\.)?module\b.*[{@]|(?:gpu|func|llvm|cuda|nvvm|cute|cute_nvgpu|lir|scf|arith|cf)\.[\w.]+(?![^;]*;\s*$))"
 )
 _OPERATION = re.compile(r"\s*(?:[a-z_]\w*\.[a-z_][\w.]*(?=$|[\s<(])|return$)")

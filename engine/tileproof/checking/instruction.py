@@ -132,7 +132,8 @@ def check_atom(ruleset: Ruleset, text: str, where: dict[str, Scalar], any_type: 
     known = ruleset.book.enums["atom"].by_spelling
     start = source.text.index(" -> ") + len(" -> ")
     name = atom.removeprefix("!").partition("<")[0].strip()
-    if any_type or report.diagnostics or name.startswith("cute.") or name in known:
+    said = [one for one in report.diagnostics if one.code != "IR025"]  # a note, where only an atom is legal
+    if any_type or said or name.startswith("cute.") or name in known:
         return report
     inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
     close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)

@@ -103,6 +103,7 @@ class _Check:
         self.diagnostics: list[Diagnostic] = []
         self.atoms: dict[str, _AtomUse] = {}
         self.illegal: set[str] = set()
+        self.misused: set[Span] = set()  # operands that are not the atom which their operation needs
         self.held: dict[str, tuple[str, _AtomUse] | None] = {}
         self.mended = 0
         self.kernels: list[KernelCoverage] = []
@@ -342,9 +343,11 @@ class _Check:
             values, spelled = {"atom": ".unregistered", "operation": member}, text
         else:
             values, spelled = {"atom": found[1].member, "operation": member}, found[1].node.text[1:]
-        return self.judge(
-            Facts("atom.use", values, {"atom": spelled, "operation": operation.name}, {"atom": use.span}, use.span)
-        )
+        names = {"atom": spelled, "operation": operation.name}
+        legal = self.judge(Facts("atom.use", values, names, {"atom": use.span}, use.span))
+        if not legal:
+            self.misused.add(use.span)
+        return legal
 
     def judge_copy(self, copy: Copy, binding: Binding | None) -> None:
         """The use of a copy atom; that of an illegal one is not judged."""
@@ -393,6 +396,8 @@ class _Check:
         """Types that contradict each other between the definition of a value and its use."""
         for conflict in conflicts(self.scan.module, self.illegal, self.book):
             operation = conflict.operation
+            if conflict.stated.code == "IR023" and conflict.span in self.misused:
+                continue  # which atom the operation needs is said already
             found = finding(self.book, self.source, conflict.span, conflict.stated)
             echo = f"'{operation.name}' op failed to infer returned types"
             self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))

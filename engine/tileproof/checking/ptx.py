@@ -17,7 +17,8 @@ from tileproof.dialects.facts import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.target import Target
-from tileproof.protocol.verify import relevant
+from tileproof.protocol.assembly import counterpart
+from tileproof.protocol.verify import is_step, relevant
 from tileproof.ptx.module import Module, is_ptx, read_module
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -114,8 +115,8 @@ class _Kind:
 
 @lru_cache(maxsize=4096)
 def _kind(book: Rulebook, opcode: str) -> _Kind:
-    beginnings = tuple(book.enums["assembly_opcode"].by_spelling)
-    step = opcode.startswith(beginnings)
+    same = counterpart(book, opcode)
+    step = same is not None and any(is_step(book, one.partition(" ")[0]) for one in same.operations)
     return _Kind(_judged(book, opcode), step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
 
 

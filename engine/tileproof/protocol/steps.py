@@ -128,7 +128,8 @@ def words(operation: Operation) -> str:
     return " ".join((*operation.pieces, *(f"{a.name} {a.text}" for a in operation.attributes)))
 
 
-def of_wgmma(operation: Operation) -> bool:
+def of_wgmma(book: Rulebook, operation: Operation) -> bool:
     """Whether an operation is of wgmma, perhaps in inline assembly: then accesses to registers matter."""
-    name = operation.name
-    return name.startswith("nvvm.wgmma") or (".inline_" in name and "wgmma." in words(operation))
+    if operation.name.startswith("nvvm.wgmma"):
+        return True
+    return Operations.of(book).step(operation.name) == "opaque" and "wgmma." in words(operation)

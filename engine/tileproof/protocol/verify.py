@@ -150,7 +150,7 @@ def verify(
             first = min(foreign, key=lambda one: one.span.start)
             yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
             continue
-        step = effects(book, aliases, any(map(of_wgmma, inside)))
+        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
         try:
             compiled = compile_kernel(kernel, aliases, step, book)
         except Unstructured as reason:
@@ -180,10 +180,13 @@ def _unfollowed_dialects(book: Rulebook) -> tuple[str, ...]:
 
 def parts(book: Rulebook, inside: Sequence[Operation]) -> tuple[Operation, ...]:
     """The operations that are steps of the protocol and do more than access memory, in textual order."""
-    steps = Operations.of(book)
-    named = [(one, steps.step(one.name)) for one in inside]
-    found = [one for one, name in named if name not in ("", "read", "write") and not Step(name, 0, 0, 0).pure]
-    return tuple(sorted(found, key=lambda one: one.span.start))
+    return tuple(sorted((one for one in inside if is_step(book, one.name)), key=lambda one: one.span.start))
+
+
+def is_step(book: Rulebook, name: str) -> bool:
+    """Whether an operation of this name is a step of the protocol and does more than access memory."""
+    step = Operations.of(book).step(name)
+    return step not in ("", "read", "write") and not Step(step, 0, 0, 0).pure
 
 
 def _unfollowed(
