@@ -32,6 +32,16 @@ WARNED = {
     "sm_90a/fmha__default.generic.mlir": {"PR106"},
 }
 
+# What is not verified of them, and why.
+DOUBTED = {
+    "sm_100a/ext_dense_gemm__default.mlir": {"dialect"},  # operations of the dialect lir
+    "sm_100a/prim_tma_tma_multicast__default.mlir": {"assumed_cluster"},  # nothing in it says its cluster
+    "sm_100a/fmha__default.mlir": {"guessed_steps"},
+    "sm_100a/mamba2_ssd__default.mlir": {"guessed_steps"},
+    "sm_90a/fmha__default.mlir": {"guessed_steps"},
+    "sm_90a/fmha__default.generic.mlir": {"guessed_steps"},
+}
+
 KERNELS = [
     "sm_90a/dense_gemm__default",
     "sm_90a/dense_gemm__e4m3_e5m2_f16_f32",
@@ -59,20 +69,20 @@ KERNELS = [
 ]
 
 
-def found(name: str, text: str) -> tuple[set[str], bool]:
-    """The codes of what is found in a text, and whether all of it was followed."""
+def found(name: str, text: str) -> tuple[set[str], set[str]]:
+    """The codes of what is found in a text, and what of it is in doubt."""
     module = scan(Source(name, text)).module
     outcomes = list(verify(BOOK, module.operations, module.aliases))
     codes = {fault.code for outcome in outcomes for fault in outcome.faults}
-    return codes, not any(outcome.doubts for outcome in outcomes)
+    return codes, {doubt.case for outcome in outcomes for doubt in outcome.doubts}
 
 
 @corpus()
 def test_real_kernels_are_followed_and_have_no_fault(path):
     name = f"{path.parent.name}/{path.name}"
-    codes, followed = found(name, path.read_text())
+    codes, doubts = found(name, path.read_text())
     assert codes == WARNED.get(name, set())
-    assert followed
+    assert doubts == DOUBTED.get(name, set())
     assert all(BOOK.findings[code].severity is not Severity.ERROR for code in codes)
 
 

@@ -27,7 +27,7 @@ gpu.module @kernels {
     } else {
       nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
     }
-    %never = arith.constant false
+    %never = arith.cmpi slt, %tid, %c0 : i32
     scf.if %never {
       nvvm.barrier
       %late = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
