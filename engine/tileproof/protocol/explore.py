@@ -100,8 +100,7 @@ def seek(
             found = run(forced, reached.agreed(forced))
             runs -= 1
             steps -= found.machine.steps
-            if found.smooth or len(batches) == 1 or i:
-                reached.add(found.machine, forced)
+            reached.add(found.machine, forced)
             yield found
             if i == 0 and found.smooth:
                 break

@@ -427,6 +427,7 @@ class Machine:
             self.look()  # it waits for no other, so that there are no rounds
         if value != 0 and not inside:
             self.coverage.unknown |= value is None
+            self.coverage.cut |= value is not None and instruction.other > 1
             self.guess(thread_set.place, instruction)
         self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:

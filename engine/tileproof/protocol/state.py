@@ -207,6 +207,7 @@ class Coverage:
         skipped: whether a counted loop that takes part in the protocol had no turn.
         passed_by: the same of a loop with a condition.
         unknown: whether only data decide how many turns some loop has.
+        cut: whether a loop inside another was left although its condition held: what comes after may be out of step.
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
@@ -218,6 +219,7 @@ class Coverage:
     skipped: bool = False
     passed_by: bool = False
     unknown: bool = False
+    cut: bool = False
     complete: bool = True
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)

@@ -316,7 +316,7 @@ class _Study:
             self.reached.add(first.machine)
             period = watch.found
         coverage = first.machine.coverage
-        if coverage.skipped or not coverage.complete or (first.hangs and (coverage.guessed or coverage.unknown)):
+        if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
             long = self.better(first)
             self.reached.add(long.machine)
         faults = [*self.certain(first, long)]
@@ -360,17 +360,20 @@ class _Study:
         if coverage.skipped:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
-        elif first.hangs:
+        elif coverage.guessed or coverage.unknown:
             trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
-        trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
-        trials += [(Extents(turns, turns), turns + 1)]
+        if coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete:
+            trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
+            trials += [(Extents(turns, turns), turns + 1)]
+        else:
+            trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first)
         for extents, most in trials:
             other = self.run(extents, turns, most, budget=budget)
             done = other.machine.coverage
             self.reached.add(other.machine)
-            further = done.executed >= (hung if first.hangs and coverage.guessed else coverage.executed)
+            further = done.executed >= (hung if first.hangs else coverage.executed)
             if done.skipped or not done.complete:
                 continue
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
@@ -383,7 +386,7 @@ class _Study:
             if first.hangs and first.machine.coverage.unknown:
                 self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in _DEADLOCKS))
             yield from long.faults
-            if not first.machine.coverage.skipped:
+            if not first.machine.coverage.skipped and not first.machine.coverage.cut:
                 yield from (one for one in first.faults if one.code in _HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
@@ -396,7 +399,7 @@ class _Study:
                 if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
                     self.doubt("loop_turns", fault.operation)
                     continue
-            elif coverage.skipped and fault.code in _HAZARDS:
+            elif (coverage.skipped or coverage.cut) and fault.code in _HAZARDS:
                 self.doubt("loop_turns", fault.operation)
                 continue
             yield fault
@@ -475,6 +478,8 @@ class _Study:
         for trial in seek(self.compiled.code, self.reached, told, runs, steps):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
+            if long.hangs:
+                continue  # what comes after it is new in every run that is let go on, and says nothing
             for fault in _each_once(trial.machine.faults):
                 if _named(fault) not in known and _rests_on(fault, natural, bool(trial.machine.taint.released)):
                     known.add(_named(fault))

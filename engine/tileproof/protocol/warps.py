@@ -55,10 +55,11 @@ class Queue:
     committed: list[Group] = field(default_factory=list)
     changes: int = 0
     waited: bool = False  # whether a wait covered any group
+    passed_over: bool = False  # whether a wait came while operations were in no committed group
 
     def copy(self) -> Queue:
         one = Group(self.open.moment, list(self.open.operations), set(self.open.registers))
-        return Queue(one, list(self.committed), self.changes, self.waited)
+        return Queue(one, list(self.committed), self.changes, self.waited, self.passed_over)
 
     def add(self, operation: Operation, moment: int) -> None:
         self.changes += 1
@@ -76,6 +77,7 @@ class Queue:
         count = max(len(self.committed) - pending, 0)
         done, self.committed = self.committed[:count], self.committed[count:]
         self.waited = self.waited or bool(done)
+        self.passed_over |= bool(self.open.operations)
         return done
 
     def in_flight(self) -> list[Group]:

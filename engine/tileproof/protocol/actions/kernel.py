@@ -55,8 +55,10 @@ def _bulk_left(machine: Machine, queue: Queue) -> None:
     """Bulk stores that no wait covers."""
     commits = any(i.effect is not None and i.effect.name == "bulk_commit" for i in machine.program.code)
     if queue.open.operations:
-        if commits:
+        if commits and queue.passed_over:
             machine.report("PR105", "here", queue.open.operations[-1])
+        elif commits:
+            machine.report("PR106", "here", queue.open.operations[-1])
         else:
             machine.report("PR107", "uncommitted", queue.open.operations[-1])
     left = [group for group in queue.committed if group.operations]
