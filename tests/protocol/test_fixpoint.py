@@ -8,15 +8,16 @@ import tileproof
 from protocol.rings import ARRIVAL, ring
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
-from tileproof.protocol import verify as protocol
+from tileproof.protocol import study as protocol
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.verify import verify
 
 BOOK = tileproof.load_rules()
 LONG = 48  # iterations: more than any state below takes to come again, twice
 
 
 def outcome(text: str, thorough: bool = False) -> protocol.Outcome:
-    (found,) = protocol.verify(BOOK, scan(Source("ring.mlir", text)).module.operations, {}, thorough=thorough)
+    (found,) = verify(BOOK, scan(Source("ring.mlir", text)).module.operations, {}, thorough=thorough)
     return found
 
 
@@ -24,14 +25,14 @@ def one_by_one(text: str, counts: range, monkeypatch: pytest.MonkeyPatch) -> dic
     """The findings of runs with these trip counts."""
     found: dict[int, set[str]] = {}
 
-    def outcome_of(self: protocol._Study) -> protocol.Outcome:
+    def outcome_of(self: protocol.Study) -> protocol.Outcome:
         for turns in counts:
             run = self.run(Extents(turns, turns), turns, 3)
             found[turns] = {fault.code for fault in run.faults}
         return protocol.Outcome(self.kernel, (), ())
 
     with monkeypatch.context() as patched:
-        patched.setattr(protocol._Study, "outcome", outcome_of)
+        patched.setattr(protocol.Study, "outcome", outcome_of)
         outcome(text)
     return found
 

@@ -15,7 +15,7 @@ from tileproof.judge.outcome import finding
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.steps import Step
-from tileproof.protocol.verify import Outcome
+from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 

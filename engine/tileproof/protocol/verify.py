@@ -1,121 +1,30 @@
-"""The protocol of each kernel of a module: which runs it takes, and what they say together.
-
-The machine executes one way through a kernel at a time. The runs of a kernel are
-
-1. the long run: loops of unknown length go around more often than any ring has stages;
-2. short runs, if there are such loops: no turn, one, two and so on, as far as the budget allows. A hazard that only
-   they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
-   to a state that it had before (``fixpoint``);
-3. runs that seek steps which were not executed yet (``explore``).
-
-A thread that waits for ever is a finding, unless the wait may rest on a loop that the machine left by guess: then a run
-with more turns shows whether it waits for the same phase at the same place. What is neither is a doubt.
-"""
+"""The protocol of each kernel of a module, over all ways in which it may be launched."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
 from tileproof.base.diagnostic import Severity
-from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
-from tileproof.protocol.budget import limit
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
-from tileproof.protocol.fixpoint import Period, Watch
-from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
-from tileproof.protocol.machine import Machine, ProtocolFault
-from tileproof.protocol.program import Program, compile_kernel, with_extents
+from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
-from tileproof.protocol.warps import OnMbarrier
+from tileproof.protocol.study import Doubt, Outcome, Study, each_once
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
-_NOTHING: Decisions = {}
-_ELEMENTS = 64  # of the tile of a tensor
-_FEW = 2  # of an argument, or of iterations
-_HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
-_OVERLAP = "PR133"
-_DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is known of one kernel.
-
-    Attributes:
-        doubts: what was not verified, and why: cases of finding PR190.
-        steps: the operations that take part in its protocol.
-        executed: those of them that were executed in some run, by ``id``.
-        trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
-            all numbers of them.
-    """
-
-    kernel: Operation
-    faults: tuple[ProtocolFault, ...]
-    doubts: tuple[Doubt, ...]
-    steps: tuple[Operation, ...] = ()
-    executed: frozenset[int] = frozenset()
-    trip_counts: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Something that is not verified: a case of finding PR190, where, and its words."""
-
-    case: str
-    operation: Operation
-    message: str
-    hint: str = ""
-
-    @property
-    def assumed(self) -> bool:
-        """Whether it is an assumption about the launch, under which all may be verified."""
-        return self.case.startswith("assumed_")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a kernel, and what it found."""
-
-    machine: Machine
-    faults: tuple[ProtocolFault, ...]
-
-    @property
-    def calm(self) -> bool:
-        """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
-        serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
-        return not serious and self.machine.coverage.complete and not self.machine.taint.released
-
-    @property
-    def hangs(self) -> bool:
-        """Whether threads wait for ever."""
-        return any(fault.code in _DEADLOCKS for fault in self.faults)
-
-    def places(self) -> frozenset[tuple[str, int]]:
-        """The findings by code and place."""
-        return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
-
-    def waits(self) -> frozenset[tuple[int, int, int, int]]:
-        """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
-        found = set()
-        for thread_set in self.machine.thread_sets:
-            wait = thread_set.blocked
-            phase = self.machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
-            found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
-        return frozenset(found)
 
 
 def relevant(book: Rulebook, text: str) -> bool:
@@ -163,7 +72,7 @@ def verify(
             def judged(
                 shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
             ) -> Outcome:
-                return _Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
+                return Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
 
             yield _launched(book, launch(book, kernel, inside, operations, aliases), judged)
 
@@ -207,7 +116,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcom
         bounds = [one.trip_counts for one in outcomes if one.trip_counts is not None]
         return replace(
             first,
-            faults=tuple(_each_once([fault for one in outcomes for fault in one.faults])),
+            faults=tuple(each_once([fault for one in outcomes for fault in one.faults])),
             doubts=tuple({(d.case, d.operation.span): d for one in outcomes for d in one.doubts}.values()),
             executed=frozenset().union(*(one.executed for one in outcomes)),
             trip_counts=min(bounds, default=None),
@@ -225,302 +134,6 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcom
     assert best is not None
     doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
     return replace(best, doubts=(*best.doubts, *doubts))
-
-
-@dataclass(slots=True)
-class _Study:
-    """The runs of one kernel."""
-
-    book: Rulebook
-    kernel: Operation
-    compiled: Program
-    shape: Shape
-    module: Surroundings
-    actions: dict[str, Action]
-    explain: bool
-    thorough: bool
-    reached: Exploration = field(default_factory=Exploration)
-    doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
-
-    def limit(self, name: str) -> int:
-        """A limit of the exploration."""
-        return limit(self.book, name, self.thorough)
-
-    # -- one run
-
-    def run(
-        self,
-        extents: Extents,
-        turns: int,
-        tiles: int,
-        forced: Decisions = _NOTHING,
-        agreed: Decisions = _NOTHING,
-        budget: int | None = None,
-        watch: Watch | None = None,
-    ) -> Run:
-        """One run.
-
-        Args:
-            turns: iterations of a loop whose length nothing says.
-            tiles: the most iterations of a loop over the tiles of a persistent kernel.
-            forced, agreed: which way to go, by place and by term; then threads that wait for ever go on.
-            budget: the most instructions, where it is a trial.
-            watch: looks for a state that comes again.
-        """
-        most = self.limit("run_steps")
-        machine = Machine(
-            with_extents(self.compiled, extents),
-            replace(self.shape, extent=turns, extents=extents),
-            self.book,
-            self.actions,
-            self.module,
-            tiles=tiles,
-            forced=forced,
-            agreed=agreed,
-            excusing=bool(forced),
-            history=[] if self.explain else None,
-            watch=watch,
-            most=min(budget or most, most),
-        )
-        machine.run()
-        if machine.coverage.complete and not machine.excusing:
-            deadlocks(machine)
-            leaked(machine)
-            incomplete_phases(machine)
-            register_budget(machine)
-        for case, operation in machine.taint.reasons:
-            self.doubt(case, operation)
-        return Run(machine, tuple(_each_once(machine.faults)))
-
-    def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:
-        """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
-        return self.run(Extents(turns, turns), turns, tiles, watch=watch)
-
-    def doubt(self, case: str, operation: Operation, **facts: object) -> None:
-        """Something is not verified."""
-        said = state(self.book, "PR190", case, **facts)
-        self.doubts.setdefault((case, operation.span.start), Doubt(case, operation, said.message, said.hint))
-
-    # -- all runs
-
-    def outcome(self) -> Outcome:
-        """What the runs say together."""
-        turns, tiles = self.shape.extent, self.limit("long_tiles")
-        first = long = self.counted(turns, tiles)
-        self.reached.add(first.machine)
-        period = None
-        while period is None and first.calm and self.open_loops() and self.affords(first):
-            watch = Watch(self.compiled, self.limit("watched_states"))
-            self.shape = replace(self.shape, extent=2 * self.shape.extent)
-            first = long = self.counted(self.shape.extent, tiles, watch)
-            self.reached.add(first.machine)
-            period = watch.found
-        coverage = first.machine.coverage
-        if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
-            long = self.better(first)
-            self.reached.add(long.machine)
-        faults = [*self.certain(first, long)]
-        bound = self.short_runs(long, faults, period) if self.open_loops() else None
-        natural = frozenset(self.reached.executed)
-        guessed = self.seek(long, faults, natural)
-        steps = tuple(steps_of(self.compiled))
-        if not long.machine.coverage.complete:
-            self.doubt("too_many_steps", self.kernel)
-        loose = [one for one in steps if id(one) in guessed]
-        if loose:
-            self.doubt("guessed_steps", loose[0], count=len(loose))
-        executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
-        doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
-
-    def shorter(self, long: Run, turns: int, tiles: int) -> Run:
-        """A run like the long one, with loops of so many turns."""
-        whole, extents = self.shape.extent, long.machine.shape.extents
-        both = (extents.tensor, extents.argument)
-        tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
-        return self.run(Extents(tensor, argument, extents.counted), turns, tiles)
-
-    def affords(self, long: Run) -> bool:
-        """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
-        needed = 2 * long.machine.steps * self.shape.extent
-        return not long.machine.coverage.skipped and needed <= self.share("short", long)
-
-    def better(self, first: Run) -> Run:
-        """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
-
-        A wait that one run leaves because what it waits for came is none that lasts for ever. Where a counted loop had
-        no turn, all that it does is missing: with larger arguments, and then with larger tensors, it may have some.
-        Where roles count the same iterations in loops of different kinds, or alternate, few large tiles or more
-        iterations of the loops over tiles go further.
-        """
-        turns, tiles = self.shape.extent, self.limit("long_tiles")
-        elements = _ELEMENTS * turns
-        coverage = first.machine.coverage
-        trials = []
-        if coverage.skipped:
-            trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
-            trials += [(Extents(elements, elements, counted=False), tiles)]
-        elif coverage.guessed or coverage.unknown:
-            trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
-        if coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete:
-            trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
-            trials += [(Extents(turns, turns), turns + 1)]
-        else:
-            trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
-        hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
-        budget = self.share("trial", first)
-        for extents, most in trials:
-            other = self.run(extents, turns, most, budget=budget)
-            done = other.machine.coverage
-            self.reached.add(other.machine)
-            further = done.executed >= (hung if first.hangs else coverage.executed)
-            if done.skipped or not done.complete:
-                continue
-            if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
-                return other
-        return first
-
-    def certain(self, first: Run, long: Run) -> Iterator[ProtocolFault]:
-        """The findings of the long run that do not rest on how often it supposes that loops run."""
-        if long is not first:
-            if first.hangs and first.machine.coverage.unknown:
-                self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in _DEADLOCKS))
-            yield from long.faults
-            if not first.machine.coverage.skipped and not first.machine.coverage.cut:
-                yield from (one for one in first.faults if one.code in _HAZARDS and _named(one) not in long.places())
-            return
-        coverage = first.machine.coverage
-        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
-        further = None
-        for fault in first.faults:
-            if fault.code in _DEADLOCKS and doubtful:
-                further = further or self.counted(self.shape.extent, self.shape.extent + 1)
-                self.reached.add(further.machine)
-                if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
-                    self.doubt("loop_turns", fault.operation)
-                    continue
-            elif (coverage.skipped or coverage.cut) and fault.code in _HAZARDS:
-                self.doubt("loop_turns", fault.operation)
-                continue
-            yield fault
-
-    def open_loops(self) -> bool:
-        """Whether a loop that takes part in the protocol has a length that the text does not say."""
-        code = self.compiled.code
-        return any(
-            code[place].kind in ("test", "check")
-            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
-            for place in self.reached.leading
-        )
-
-    def short_runs(self, long: Run, faults: list[ProtocolFault], period: Period | None) -> int | None:
-        """Run short loops over many tiles, and add what only they show; how many iterations the verdict holds for.
-
-        It holds for all numbers where the shorter ones were run up to a state that came again, and a period more.
-
-        The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
-        loops over as many tiles show as well does not depend on the length.
-        """
-        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long)
-        known = {_named(fault) for fault in faults}
-        anyway: frozenset[tuple[str, int]] | None = None
-        done: set[int] = set()
-        whole = min(self.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
-        most = whole - 1 if period is None else period.reached + period.length
-        for turns in _short_first(most + 1):
-            if budget <= 0 and turns > _FEW:
-                break
-            one = self.shorter(long, turns, tiles)
-            budget -= one.machine.steps
-            done.add(turns)
-            self.reached.add(one.machine)
-            if not long.calm or not self.comparable(one, long):
-                continue
-            if one.hangs and turns:  # roles need not agree on which of them has an iteration at all
-                self.doubt("short_loops", one.faults[-1].operation, turns=turns)
-                continue
-            for fault in one.faults:
-                if fault.code not in _HAZARDS or _named(fault) in known:
-                    continue
-                known.add(_named(fault))
-                anyway = self.shorter(long, self.shape.extent, tiles).places() if anyway is None else anyway
-                if _named(fault) in anyway:
-                    faults.append(fault)
-                else:
-                    said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
-                    faults.append(replace(fault, code=said.code, message=said.message, hint=said.hint))
-        done.add(whole)
-        bound = next(turns for turns in range(most + 3) if turns not in done) - 1
-        return None if period is not None and bound >= most else max(bound, 0)
-
-    def share(self, what: str, long: Run) -> int:
-        """How many instructions runs of a kind may take together."""
-        return max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
-
-    @staticmethod
-    def comparable(short: Run, long: Run) -> bool:
-        """Whether the roles agreed on the trip counts of a short run: they need not agree on which has no iteration."""
-        mine, other = short.machine.coverage, long.machine.coverage
-        missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
-        missing |= (mine.passed_by and not other.passed_by) or (bool(mine.guessed) and not other.guessed)
-        return mine.complete and not missing
-
-    def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
-        """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
-        shape, known = long.machine.shape, {_named(fault) for fault in faults}
-
-        def told(forced: Decisions, agreed: Decisions) -> Sought:
-            one = self.run(shape.extents, shape.extent, long.machine.tiles, forced, agreed)
-            return Sought(forced, one.machine, one.calm)
-
-        smooth: set[int] = set(natural)
-        runs, steps = self.limit("seek_runs"), self.share("seek", long)
-        for trial in seek(self.compiled.code, self.reached, told, runs, steps):
-            if not trial.machine.taint.released:
-                smooth |= trial.machine.coverage.executed
-            if long.hangs:
-                continue  # what comes after it is new in every run that is let go on, and says nothing
-            for fault in _each_once(trial.machine.faults):
-                if _named(fault) not in known and _rests_on(fault, natural, bool(trial.machine.taint.released)):
-                    known.add(_named(fault))
-                    faults.append(fault)
-        return self.reached.executed - smooth
-
-
-def _rests_on(fault: ProtocolFault, natural: frozenset[int], disagreed: bool) -> bool:
-    """Whether a finding is one of the steps that only a run executes that was told which way to go.
-
-    Args:
-        disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
-    """
-    if disagreed and fault.code in _DEADLOCKS:
-        return False  # threads that were let go meet others where they never would
-    new = [id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace))]
-    return all(new) if disagreed else any(new)
-
-
-def _conflicts(run: Run) -> set[tuple[str, int]]:
-    """The findings of a run about named barriers whose uses overlap: no thread need wait for ever for them."""
-    return {_named(fault) for fault in run.faults if fault.code == _OVERLAP}
-
-
-def _named(fault: ProtocolFault) -> tuple[str, int]:
-    return fault.code, fault.operation.span.start
-
-
-def _short_first(turns: int) -> Iterator[int]:
-    """Numbers of iterations, those first that show most: 2 and 1, then the others from 0 on."""
-    yield from (2, 1, 0)
-    yield from range(3, turns)
-
-
-def steps_of(program: Program) -> Iterator[Operation]:
-    """The operations of a program that take part in the protocol, in textual order, each once."""
-    seen = set()
-    for one in program.code:
-        if one.effect is not None and not one.effect.pure and id(one.operation) not in seen:
-            seen.add(id(one.operation))
-            yield one.operation
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
@@ -563,12 +176,3 @@ def kernels(operations: Sequence[Operation]) -> Iterator[Operation]:
         op for op in found if op.name == "cuda.kernel" or op.attribute("gpu.kernel") or op.attribute("nvvm.kernel")
     ]
     yield from device or found
-
-
-def _each_once(faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
-    seen = set()
-    for fault in faults:
-        key = (fault.code, fault.operation.span)
-        if key not in seen:
-            seen.add(key)
-            yield fault

@@ -15,7 +15,8 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.machine import ProtocolFault
 from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.verify import KERNELS, Outcome, relevant, verify
+from tileproof.protocol.study import Outcome
+from tileproof.protocol.verify import KERNELS, relevant, verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 
