@@ -200,7 +200,7 @@ class Study:
             long = self.better(first)
             self.reached.add(long.machine)
         faults = [*self.certain(first, long)]
-        bound = self.short_runs(long, faults, period) if self.open_loops() else None
+        bound = self.short_runs(long, faults, period) if self.open_loops() and long.machine.coverage.complete else None
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
         steps = tuple(steps_of(self.compiled))
@@ -250,7 +250,10 @@ class Study:
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first)
         for extents, most in trials:
+            if budget <= 0:
+                break
             other = self.run(extents, turns, most, budget=budget)
+            budget -= other.machine.steps
             done = other.machine.coverage
             self.reached.add(other.machine)
             further = done.executed >= (hung if first.hangs else coverage.executed)
@@ -335,7 +338,8 @@ class Study:
 
     def share(self, what: str, long: Run) -> int:
         """How many instructions runs of a kind may take together."""
-        return max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
+        share = max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
+        return min(share, self.limit("run_steps"))
 
     @staticmethod
     def comparable(short: Run, long: Run) -> bool:
