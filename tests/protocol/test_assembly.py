@@ -38,7 +38,7 @@ def test_a_practice_in_assembly_is_judged_alike(name):
 
 
 @needs_corpus
-@pytest.mark.parametrize("kernels", [FEW, pytest.param(KERNELS, marks=pytest.mark.sweep)], ids=["few", "all"])
+@pytest.mark.parametrize("kernels", [FEW, pytest.param(KERNELS, marks=pytest.mark.long)], ids=["few", "all"])
 def test_a_kernel_in_assembly_is_judged_alike(kernels):
     for name in kernels:
         text = (SHARED / "corpus" / f"{name}.mlir").read_text()

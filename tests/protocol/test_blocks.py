@@ -83,7 +83,7 @@ def kernels() -> list[object]:
     small = ("sm_90a/cta_norm__default", "sm_100a/prim_tcgen05_1cta_mma_basic__default")
     for path in sorted(SHARED.glob("corpus/*/*__default.mlir")):
         name = f"{path.parent.name}/{path.stem}"
-        shipped.append(pytest.param(path, id=name, marks=() if name in small else pytest.mark.sweep))
+        shipped.append(pytest.param(path, id=name, marks=() if name in small else pytest.mark.long))
     return shipped
 
 

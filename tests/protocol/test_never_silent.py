@@ -129,8 +129,8 @@ def kernels(most: int | None, size: int) -> list[Path]:
 
 
 def _marked() -> list[object]:
-    """Real kernels: a handful of small ones in the plain run, some in a sweep, all in a long run."""
-    plain, sweep = set(kernels(6, SMALL // 2)), set(kernels(30, 3 * SMALL))
+    """Real kernels: a handful of small ones in the plain run, a dozen in a sweep, all in a long run."""
+    plain, sweep = set(kernels(6, SMALL // 2)), set(kernels(12, SMALL))
     found = []
     for path in kernels(None, 1 << 30):
         mark = None if path in plain else pytest.mark.sweep if path in sweep else pytest.mark.long
