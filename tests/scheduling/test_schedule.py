@@ -299,7 +299,16 @@ def test_networkx_is_imported_for_the_graph_only():
     ("name", "what"),
     [
         ("sm_90a/dense_gemm__default", "wgmma"),
-        pytest.param("sm_80/tensorop_gemm__default", "async", marks=pytest.mark.sweep),
+        pytest.param(
+            "sm_80/tensorop_gemm__default",
+            "async",
+            marks=[
+                pytest.mark.sweep,
+                pytest.mark.xfail(
+                    reason="the waits order short loops by their length only (PR117), which is not heeded"
+                ),
+            ],
+        ),
         ("sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default", "tcgen05"),
         pytest.param("sm_90a/dense_gemm_persistent__default", "wgmma", marks=pytest.mark.long),
         pytest.param("sm_90a/dense_gemm__default", "proxy", marks=pytest.mark.long),
