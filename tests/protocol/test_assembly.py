@@ -48,6 +48,7 @@ def test_a_kernel_in_assembly_is_judged_alike(kernels):
 
 
 @needs_corpus
+@pytest.mark.sweep
 def test_what_is_planted_into_assembly_is_found():
     text = (SHARED / "corpus" / f"{FEW[0]}.mlir").read_text()
     before = found("plain", text)

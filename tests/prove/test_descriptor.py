@@ -180,6 +180,7 @@ def cases() -> list[tuple[OperandTile, str, str]]:
     return found
 
 
+@pytest.mark.sweep
 def test_verdicts_equal_enumeration_of_addresses():
     """What ``describe`` proves or refutes, element by element, with the swizzles worked out."""
     proved = 0

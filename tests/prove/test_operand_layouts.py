@@ -571,6 +571,7 @@ def test_operands_that_form_a_gemm_LAY07():
         assert verdict.message.startswith("layoutA, layoutB and layoutD fail to form a gemm.")
 
 
+@pytest.mark.sweep
 def test_numpy_enumeration_agrees_with_every_static_verdict(instructions: list[tuple[str, str, Fragments]]):
     random = Random(9)
     verdicts = {Proved: 0, Refuted: 0}
