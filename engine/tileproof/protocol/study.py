@@ -242,10 +242,11 @@ class Study:
             trials += [(Extents(elements, elements, counted=False), tiles)]
         elif coverage.guessed or coverage.unknown:
             trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
-        if coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete:
+        wrong = first.hangs or coverage.cut or not coverage.complete  # more than a loop without a turn
+        if wrong and (coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete):
             trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
             trials += [(Extents(turns, turns), turns + 1)]
-        else:
+        elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first)
