@@ -51,3 +51,10 @@ class KernelCoverage:
         if not self.reasons:
             return "followed"
         return "partly" if self.executed else "unfollowed"
+
+    @property
+    def iterations(self) -> int | str:
+        """``all``, or the most iterations that the verdict holds for: none where nothing was executed."""
+        if not self.executed:
+            return 0
+        return "all" if self.trip_counts is None else self.trip_counts

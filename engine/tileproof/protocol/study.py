@@ -200,7 +200,10 @@ class Study:
             long = self.better(first)
             self.reached.add(long.machine)
         faults = [*self.certain(first, long)]
-        bound = self.short_runs(long, faults, period) if self.open_loops() and long.machine.coverage.complete else None
+        bound: int | None = None
+        if self.open_loops():
+            complete = long.machine.coverage.complete
+            bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
         steps = tuple(steps_of(self.compiled))
@@ -316,12 +319,17 @@ class Study:
                 break
             one = self.shorter(long, turns, tiles)
             budget -= one.machine.steps
-            done.add(turns)
             self.reached.add(one.machine)
-            if not long.calm or not self.comparable(one, long):
+            if not one.machine.coverage.complete:
+                break
+            done.add(turns)
+            if not long.calm:
                 continue
-            if one.hangs and turns:  # roles need not agree on which of them has an iteration at all
-                self.doubt("short_loops", one.faults[-1].operation, turns=turns)
+            if one.hangs or not self.comparable(one, long):
+                # A caller may never ask for so few, and roles need not agree on which of them has an iteration then.
+                wrong = [fault for fault in one.faults if fault.code in _DEADLOCKS or fault.code in _HAZARDS]
+                if wrong and turns:
+                    self.doubt("short_loops", wrong[-1].operation, turns=turns)
                 continue
             for fault in one.faults:
                 if fault.code not in _HAZARDS or _named(fault) in known:
@@ -348,7 +356,7 @@ class Study:
         mine, other = short.machine.coverage, long.machine.coverage
         missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
         missing |= (mine.passed_by and not other.passed_by) or (bool(mine.guessed) and not other.guessed)
-        return mine.complete and not missing
+        return not missing
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""

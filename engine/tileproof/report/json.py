@@ -55,7 +55,7 @@ def kernel_json(source: Source, kernel: KernelCoverage) -> dict[str, Any]:
         "status": kernel.status,
         "steps": kernel.steps,
         "executed": kernel.executed,
-        "trip_counts": "all" if kernel.trip_counts is None else kernel.trip_counts,
+        "trip_counts": kernel.iterations,
         "reasons": [
             {
                 "case": reason.case,
