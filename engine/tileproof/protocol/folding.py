@@ -213,7 +213,8 @@ def _shuffled(value: Value, lane: Value, warp: int) -> Value:
     if isinstance(value, Lanes) and warp and isinstance(lane, int) and 0 <= lane < warp:
         each = value.each
         sources = (thread // warp * warp + lane for thread in range(len(each)))
-        return Lanes(tuple(each[one] if one < len(each) else None for one in sources))
+        term = None if value.term is None else hash((value.term, lane))
+        return Lanes(tuple(each[one] if one < len(each) else None for one in sources), term)
     return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
 
 

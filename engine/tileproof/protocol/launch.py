@@ -34,7 +34,6 @@ _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
 _CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
 _CONFIGURATION = "cuda.launch_cfg."
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
-_WARPS_OF_GROUP = 4
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
 _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
@@ -98,7 +97,7 @@ def launch(
     if all(one.cluster is None for one in stated) and not _holds(book, "cluster_word", inside, aliases):
         stated = tuple(_Stated(one.block, (1, 1, 1)) for one in stated)
     if all(one.block is None for one in stated) and not _holds(book, "block_word", inside, {}):
-        stated = tuple(_Stated((_WARPS_OF_GROUP * warp, 1, 1), one.cluster) for one in stated)
+        stated = tuple(_Stated((hardware.limit(book, "group_warps") * warp, 1, 1), one.cluster) for one in stated)
     rounds, more = limit(book, "ring_rounds"), limit(book, "ring_turns")
     turns = max(rounds * _deepest_ring(inside) + more, limit(book, "least_turns"))
 
@@ -110,7 +109,7 @@ def launch(
     cluster_known = all(one.cluster is not None for one in stated)
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
-        clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(inside)
+        clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
@@ -251,16 +250,17 @@ def _holds(book: Rulebook, enum: str, inside: Sequence[Operation], aliases: Mapp
     return any(depends.search(text) for text in texts) or any(depends.search(words(one)) for one in inside)
 
 
-def _possible_clusters(inside: Sequence[Operation]) -> tuple[Three, ...]:
+def _possible_clusters(book: Rulebook, inside: Sequence[Operation]) -> tuple[Three, ...]:
     """Clusters to try, the smallest first; pairs of CTAs first where the kernel works in pairs."""
-    paired = any(re.search(r"num_cta = 2|cta_2|cta_group::2", words(one)) for one in inside)
+    pairs = [word for word, member in book.enums["cluster_word"].by_spelling.items() if member == ".pair"]
+    paired = any(word in text for text in map(words, inside) for word in pairs)
     return _POSSIBLE_CLUSTERS[1:] if paired else _POSSIBLE_CLUSTERS
 
 
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps."""
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
-    group = _WARPS_OF_GROUP * warp
+    group = hardware.limit(book, "group_warps") * warp
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))

@@ -254,7 +254,8 @@ class Machine:
         if isinstance(value, tuple) and len(value) == 1:
             value = value[0]
         if isinstance(value, Lanes):
-            return value.each[thread_set.threads[0]]
+            first = value.each[thread_set.threads[0]]
+            return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:

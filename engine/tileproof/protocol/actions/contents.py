@@ -13,7 +13,7 @@ from tileproof.dialects.values import Tensor, read_type
 from tileproof.layout.basics import flat_modes, is_static_layout, outer
 from tileproof.layout.values import ComposedLayout
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.values import Address, Lanes, Supposed, Value, term_of
 from tileproof.protocol.warps import ThreadSet
 
 _MOST_ELEMENTS = 64  # that one copy moves and that are followed
@@ -56,7 +56,8 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
         value, size = cells.get(place, (None, length))
         if size == length:
             each[thread] = value.each[thread] if isinstance(value, Lanes) else value
-    return Lanes(tuple(each)).on(thread_set.threads)
+    terms = [term for one in each if (term := term_of(one)) is not None]
+    return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
 
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
@@ -136,7 +137,11 @@ def _homes(machine: Machine, thread_set: ThreadSet, where: Address) -> list[int]
 
 
 def _of(value: Value, thread: int) -> int | None:
-    return value.each[thread] if isinstance(value, Lanes) else value if isinstance(value, int) else None
+    """What one thread stores; supposed where the value is."""
+    if not isinstance(value, Lanes):
+        return value if isinstance(value, int) else None
+    one = value.each[thread]
+    return one if one is None or value.term is None else Supposed(one, value.term)
 
 
 def _forget_in(
