@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 
 from tileproof.base.records import dataclass
@@ -75,6 +75,7 @@ class Machine:
         roles: how many parts of a CTA one index may tell apart.
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
+        allowed: the findings, by code and place, that do not end a run in which a repair is tried.
         names: what barriers are called, where that is known better than by the memory that they lie in.
         tallies: what steps that the text does not have count, where a repair is tried.
         forced: which way to go at branches and loops, by place, whatever is supposed there.
@@ -110,6 +111,7 @@ class Machine:
     taint: Taint = field(default_factory=Taint)
     history: list[TraceStep] | None = None
     events: list[Event] | None = None
+    allowed: Set[tuple[str, int]] | None = None
     names: Mapping[BarrierKey, str] = field(default_factory=dict)
     tallies: dict[tuple[int, ...], int] = field(default_factory=dict)
     watch: Callable[[Machine], None] | None = None
@@ -541,6 +543,8 @@ class Machine:
         if self.history is not None:
             mine = None if self.running is None else (self.running.cta, self.running.warps)
             path = path_to(self.history, [one for _, one in at], mine)
+        if self.allowed is not None and (code, operation.span.start) not in self.allowed:
+            self.most = 0  # no repair: the run ends
         said = state(self.book, code, case, **facts)
         trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
         self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))

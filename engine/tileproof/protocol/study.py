@@ -14,7 +14,7 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
@@ -141,6 +141,7 @@ class Study:
         watch: Watch | None = None,
         program: Program | None = None,
         recorded: Recorded | None = None,
+        allowed: Set[tuple[str, int]] | None = None,
     ) -> Run:
         """One run.
 
@@ -152,6 +153,7 @@ class Study:
             watch: looks for a state that comes again.
             program: a changed one, whose doubts are none of the kernel's.
             recorded: to be filled with what happens.
+            allowed: the only findings, by code and place, after which the run goes on.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -167,6 +169,7 @@ class Study:
             history=recorded.history if recorded else [] if self.explain and program is None else None,
             events=recorded.events if recorded else None,
             names=recorded.names if recorded else {},
+            allowed=allowed,
             watch=watch,
             most=min(budget or most, most),
         )
@@ -239,8 +242,11 @@ class Study:
         shape = machine.shape
         self.actions[SUPPLIED] = supplied
 
-        def rerun(program: Program, recorded: Recorded | None) -> tuple[Machine, tuple[ProtocolFault, ...]]:
-            one = self.run(shape.extents, shape.extent, machine.tiles, program=program, recorded=recorded)
+        def rerun(
+            program: Program, recorded: Recorded | None, allowed: Set[tuple[str, int]] | None = None
+        ) -> tuple[Machine, tuple[ProtocolFault, ...]]:
+            extents = (shape.extents, shape.extent, machine.tiles)
+            one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
             return one.machine, one.faults
 
         steps = self.share("diagnosis", self.judged)

@@ -154,7 +154,7 @@ def _arrivals(scene: Scene) -> Iterator[Change]:
             pair = tensor and len({other[0] for other in scene.roots if other[1:] == key[1:]}) > 1
             case = "commit_missing" if tensor else "arrive_missing"
             facts = {"barrier": scene.name(key)}
-            warps = {(one.cta, warp) for one in scene.recorded.history if one.operation is anchor for warp in one.warps}
+            warps = scene.executing[id(anchor)]
             each = max(len(warps) // max(len({cta for cta, _ in warps}), 1), 1)
             new = step(SUPPLIED, anchor, _arriving(ring, tensor, pair, each))
             yield Change(case, facts, anchor, inserted(anchor, True, new), key=key)

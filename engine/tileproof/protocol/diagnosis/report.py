@@ -11,6 +11,7 @@ from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import warps
 from tileproof.protocol.diagnosis.scene import HANGS, Scene
 from tileproof.protocol.machine import ProtocolFault
+from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
 Name = tuple[str, int]  # the code of a finding, and where it is
@@ -115,7 +116,7 @@ def _copies(scene: Scene, change: Change) -> list[tuple[str, Operation]]:
     return list(copies.values())
 
 
-def merged(scene: Scene, faults: Sequence[ProtocolFault], line: Callable[[Operation], int]) -> list[ProtocolFault]:
+def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]:
     """Findings without a known cause: those that name one earlier operation, or stand at one, are one finding."""
     groups: list[list[ProtocolFault]] = []
     for fault in faults:
@@ -146,4 +147,10 @@ def merged(scene: Scene, faults: Sequence[ProtocolFault], line: Callable[[Operat
     return found
 
 
-__all__ = ["Name", "explained", "merged", "named"]
+def unsought(book: Rulebook, fault: ProtocolFault) -> ProtocolFault:
+    """A finding whose cause was not found before the budget was spent."""
+    said = state(book, "PR191", "unsought").message
+    return replace(fault, hint=f"{fault.hint}; {said}" if fault.hint else said)
+
+
+__all__ = ["Name", "explained", "merged", "named", "unsought"]

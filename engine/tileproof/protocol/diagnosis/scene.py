@@ -80,6 +80,14 @@ class Scene:
         return effect is not None and (effect.name in ("read", "write") or (effect.name == "copy" and not effect.copy))
 
     @cached_property
+    def executing(self) -> dict[int, set[tuple[int, int]]]:
+        """The warps, with their CTA, that executed each step, by ``id`` of its operation."""
+        found: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        for one in self.recorded.history:
+            found[id(one.operation)].update((one.cta, warp) for warp in one.warps)
+        return found
+
+    @cached_property
     def places(self) -> dict[int, int]:
         """The first place of each step in the program, by ``id`` of its operation."""
         found: dict[int, int] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
@@ -10,7 +10,7 @@ from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import barrier_names
-from tileproof.protocol.diagnosis.report import Name, explained, merged, named
+from tileproof.protocol.diagnosis.report import Name, explained, merged, named, unsought
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.diagnosis.suspects import suspects
 from tileproof.protocol.ledger import Recorded
@@ -18,7 +18,8 @@ from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program
 from tileproof.rulebase.book import Rulebook
 
-Rerun = Callable[[Program, "Recorded | None"], tuple[Machine, tuple[ProtocolFault, ...]]]
+Ended = tuple[Machine, tuple[ProtocolFault, ...]]
+Rerun = Callable[[Program, "Recorded | None", "Set[Name] | None"], Ended]
 _MOST_CAUSES = 3  # of one kernel: more mistakes than that are reported as they are found
 
 
@@ -27,7 +28,8 @@ class Search:
     """The causes of the findings of one kernel.
 
     Attributes:
-        rerun: runs a program as the kernel was run, and records what happens where that is wanted.
+        rerun: runs a program as the kernel was run; records what happens where that is wanted, and ends with the first
+            finding that is not allowed where these are given.
         line: where an operation is.
         explain: whether findings keep the path that leads to them.
         runs, steps: how many runs, and instructions of all runs, may be spent.
@@ -41,23 +43,28 @@ class Search:
     runs: int
     steps: int
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is spent."""
+        return self.runs <= 0 or self.steps <= 0
+
     def scene(self, program: Program, faults: Sequence[ProtocolFault]) -> Scene:
         """A run seen whole, with those of the findings that it has; its messages call barriers what people do."""
         first = Recorded()
-        machine, found = self.rerun(program, first)
+        machine, found = self.rerun(program, first, None)
         names = barrier_names(Scene(machine, found, first))
         recorded = Recorded(names=names)
-        machine, found = self.rerun(program, recorded)
+        machine, found = self.rerun(program, recorded, None)
         self.steps -= 2 * machine.steps
         wanted = {named(fault) for fault in faults}
         return Scene(machine, tuple(fault for fault in found if named(fault) in wanted), recorded)
 
-    def trial(self, program: Program) -> tuple[Machine, tuple[ProtocolFault, ...]] | None:
-        """One run; None where the budget is spent."""
-        if self.runs <= 0 or self.steps <= 0:
+    def trial(self, program: Program, allowed: Set[Name]) -> Ended | None:
+        """One run, which ends with a finding that is not allowed; None where the budget is spent."""
+        if self.spent:
             return None
         self.runs -= 1
-        machine, faults = self.rerun(program, None)
+        machine, faults = self.rerun(program, None, allowed)
         self.steps -= machine.steps
         return machine, faults
 
@@ -69,7 +76,7 @@ class Search:
         for change in suspects(scene):
             if gone == wrong and (change.rank, change.joint) > (best[0].rank, best[0].joint):
                 break
-            tried = self.trial(change.program(program))
+            tried = self.trial(change.program(program), wrong)
             if tried is None:
                 break
             after, rest = tried
@@ -99,7 +106,9 @@ class Search:
                 break
             best, gone = self.repairs(scene, program)
             if not best:
-                left = merged(scene, left, self.line)
+                left = merged(scene, left)
+                if self.spent:
+                    left = [unsought(self.book, one) for one in left]
                 break
             mine = [fault for fault in left if named(fault) in gone]
             left = [fault for fault in left if named(fault) not in gone]

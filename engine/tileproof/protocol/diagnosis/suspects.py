@@ -241,12 +241,14 @@ def _parities(scene: Scene) -> Iterator[Change]:
         return
     blocked = distinct(operation for _, operation, _ in scene.waiting)
     waits = {id(operation) for operation in blocked}
+    warps = {warp for fault in scene.faults for warp in scene.executing[id(fault.operation)]}
     computed: set[int] = set()
     for operation in distinct([*blocked, *scene.steps(*WAITS)]):
         instruction = scene.instructions.get(id(operation))
         if instruction is None or len(instruction.inputs) < 2:
             continue
-        rank = 1 if not blocked or id(operation) in waits else 3
+        near = not blocked or id(operation) in waits or scene.executing[id(operation)] & warps
+        rank = 1 if near else 3
         yield Change("parity", {}, operation, operand_changed(1, flipped, operation), rank=rank)
         for carried in _carried(scene, instruction.inputs[1]):
             if id(carried) not in computed:
