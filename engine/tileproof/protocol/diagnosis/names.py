@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from tileproof.protocol.diagnosis.scene import BARRIER_BYTES, Scene
+from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import BarrierKey
 from tileproof.rulebase.book import Rulebook
@@ -23,7 +23,7 @@ def barrier_names(scene: Scene) -> dict[BarrierKey, str]:
     for key in sorted(scene.machine.barriers):
         if key in found:
             continue
-        ring = _stages(scene, key)
+        ring = scene.stages(key)
         side = _side(scene, ring)
         if side is None or len(ring) == 1:
             continue
@@ -34,23 +34,12 @@ def barrier_names(scene: Scene) -> dict[BarrierKey, str]:
     return found
 
 
-def _stages(scene: Scene, key: BarrierKey) -> list[BarrierKey]:
-    """The barriers of a ring in order, with the idle ones behind: a run that hangs may not have come to them."""
-    ring = scene.ring(key)
-    barriers, taken = scene.machine.barriers, scene.by_key.keys() | {other for _, _, other in scene.waiting}
-    behind = (ring[-1][0], ring[-1][1], ring[-1][2] + BARRIER_BYTES)
-    while behind in barriers and behind not in taken and barriers[behind].count == barriers[key].count:
-        ring.append(behind)
-        behind = (behind[0], behind[1], behind[2] + BARRIER_BYTES)
-    return ring
-
-
 def _partner(scene: Scene, ring: Sequence[BarrierKey]) -> Sequence[BarrierKey]:
     """The ring of as many stages that lies directly before, or behind: that of the other direction."""
-    size = BARRIER_BYTES * len(ring)
+    size = scene.width * len(ring)
     for distance in (-size, size):
         other = (ring[0][0], ring[0][1], ring[0][2] + distance)
-        if other in scene.machine.barriers and len(found := _stages(scene, other)) == len(ring):
+        if other in scene.machine.barriers and len(found := scene.stages(other)) == len(ring):
             return found
     return ()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import barrier_name
 from tileproof.protocol.ledger import Event, Recorded
@@ -19,7 +20,6 @@ EXPECTS = ("expect", "arrive_expect")
 COPIES = ("copy", "bulk_load", "raw_copy", "cancel")
 WAITS = ("wait", "peek", "block")
 GROUPS = ("wgmma", "bulk", "async")
-BARRIER_BYTES = 8
 HANGS = {"PR124", "PR125", "PR126", "PR130"}
 ORDER = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116", "PR118", "PR103", "PR104", "PR101", "PR105", "PR153"}
 
@@ -155,6 +155,22 @@ class Scene:
         return sorted(mine)
 
     @cached_property
+    def width(self) -> int:
+        """The bytes of a barrier."""
+        return hardware.limit(self.machine.book, "barrier_bytes")
+
+    def stages(self, key: BarrierKey) -> list[BarrierKey]:
+        """The ring of a barrier with the idle ones behind it: a run that hangs may not have come to them."""
+        ring = self.ring(key)
+        barriers = self.machine.barriers
+        taken = self.by_key.keys() | {other for _, _, other in self.waiting}
+        while (behind := (*ring[-1][:2], ring[-1][2] + self.width)) in barriers and behind not in taken:
+            if barriers[behind].count != barriers[key].count:
+                break
+            ring.append(behind)
+        return ring
+
+    @cached_property
     def roots(self) -> list[BarrierKey]:
         """The barriers where threads wait and what is missing comes from no thread that waits itself; else all of them.
 
@@ -182,4 +198,4 @@ class Scene:
         return {(one.cta, warp) for one in self.machine.thread_sets if one.blocked for warp in one.warps}
 
 
-__all__ = ["ARRIVALS", "BARRIER_BYTES", "COPIES", "EXPECTS", "GROUPS", "HANGS", "ORDER", "WAITS", "Scene", "distinct"]
+__all__ = ["ARRIVALS", "COPIES", "EXPECTS", "GROUPS", "HANGS", "ORDER", "WAITS", "Scene", "distinct"]

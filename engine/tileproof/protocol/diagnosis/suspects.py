@@ -25,10 +25,8 @@ from tileproof.protocol.diagnosis.changes import (
     operand_changed,
     reworded,
 )
-from tileproof.protocol.diagnosis.missing import missing
 from tileproof.protocol.diagnosis.scene import (
     ARRIVALS,
-    BARRIER_BYTES,
     COPIES,
     EXPECTS,
     GROUPS,
@@ -46,18 +44,8 @@ from tileproof.protocol.warps import OnBarrier
 def suspects(scene: Scene) -> list[Change]:
     """The changes to try, in order."""
     found: list[Change] = []
-    for propose in (
-        _counts,
-        _bytes,
-        _columns,
-        _thread_counts,
-        _repeated,
-        _misplaced,
-        _parities,
-        _pending,
-        _wording,
-        missing,
-    ):
+    places = (_repeated, _parities, _misplaced, _pending, _wording)
+    for propose in (*numbers, *places, missing_at_barriers, missing_order):
         found += propose(scene)
     return sorted([*found, *_joint(found)], key=lambda one: (one.rank, one.joint))
 
@@ -217,7 +205,7 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
         if not places:
             continue
         waited = instruction.effect.name in WAITS
-        distances = dict.fromkeys((-BARRIER_BYTES, BARRIER_BYTES))
+        distances = dict.fromkeys((-scene.width, scene.width))
         for key in () if waited else scene.roots:
             for place in (places[0], places[-1]):
                 if place[1] == key[1] and key not in places:
