@@ -28,7 +28,7 @@ def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike
     """The long run, and ``tileproof rules check``, compare the readings on all configurations, the sweep on a share."""
     codes = sorted(BOOK.rules, key=lambda code: (BOOK.rules[code].schema, code))  # rules of a schema share formulas
     mine = codes[part * len(codes) // PARTS : (part + 1) * len(codes) // PARTS]
-    outcome = check_book(BOOK, 60, codes=mine, most=most)
+    outcome = check_book(BOOK, 300, codes=mine, most=most)
     sound(outcome)
     assert outcome.configurations >= sum(min(size(code), most // 16) for code in mine)
 
@@ -40,7 +40,7 @@ def size(code: str) -> int:
 
 @pytest.mark.sweep
 def test_instances_are_legal_rows_can_be_read_and_words_read_back():
-    sound(check_whole(BOOK, 60))
+    sound(check_whole(BOOK, 300))
 
 
 def test_all_configurations_of_all_rules_can_be_compared():
