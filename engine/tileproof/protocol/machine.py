@@ -356,8 +356,8 @@ class Machine:
         first, *rest = point.parked
         alike = all(
             other.version == first.version
-            or set(other.warps) <= set(thread_set.warps)
-            or set(thread_set.warps) <= set(other.warps)
+            or set(other.warps) <= set(first.warps)
+            or set(first.warps) <= set(other.warps)
             for other in point.parked
         )
         for part in point.parked:
