@@ -44,6 +44,7 @@ from tileproof.protocol.warps import OnBarrier
 def suspects(scene: Scene) -> list[Change]:
     """The changes to try, in order."""
     found: list[Change] = []
+    numbers = (_counts, _bytes, _columns, _thread_counts)
     places = (_repeated, _parities, _misplaced, _pending, _wording)
     for propose in (*numbers, *places, missing_at_barriers, missing_order):
         found += propose(scene)
