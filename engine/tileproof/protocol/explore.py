@@ -18,6 +18,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.terms import said_of
 
 Decisions: TypeAlias = "Mapping[int, bool]"  # which way to go, by the place of a branch or loop or by a term
 
@@ -112,16 +113,23 @@ def _wanted(
     reached: Exploration,
     tried: set[tuple[int, bool]],
 ) -> dict[int, bool]:
-    """The decisions to take for steps that were not executed: the outermost that no run has taken that way."""
+    """The decisions to take for steps that were not executed: the outermost that no run has taken that way.
+
+    Of two that contradict each other only the first.
+    """
     wanted: dict[int, bool] = {}
+    said: dict[int, bool] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         for guard, way in _chain(code, guards, place):
             if way in reached.went.get(guard, ()):
                 continue
-            if guard in reached.leading and (guard, way) not in tried:
-                wanted.setdefault(guard, way)
+            terms = reached.terms.get(guard, ())
+            new = guard in reached.leading and (guard, way) not in tried and guard not in wanted
+            if new and all(said_of(said, term) in (None, way) for term in terms):
+                wanted[guard] = way
+                said.update(dict.fromkeys(terms, way))
             break
     return wanted
 

@@ -61,14 +61,15 @@ def access(
     if where.offset is None:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
+    lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
-        for old in log.overlapping(low, high):
+        for old in log.overlapping(low, high, lanes):
             if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):
                 over.add(id(old))
-        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes)
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         log.add(one, over if writes else set())
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
