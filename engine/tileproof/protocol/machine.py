@@ -146,7 +146,7 @@ class Machine:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if is_count(text):
             return Supposed(self.shape.extents.argument, hash((_ARGUMENT, slot)))
-        if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
+        if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text or "gmem" in text:
             return Address(self.allocations.argument(name, slot), 0, 8)
         return None
 

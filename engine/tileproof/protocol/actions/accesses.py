@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.evaluate.hardware import limit
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
@@ -120,7 +121,19 @@ def _ordered(
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
-    alone = alike or (_lanes(book, old.kind) == _lanes(book, kind) == ".own")
+    own_lanes = _lanes(book, old.kind) == _lanes(book, kind) == ".own"
+    if own_lanes and not set(old.agents) <= set(agents):
+        group = limit(book, "group_warps")
+        mine = {warp % group for warp in thread_set.warps}
+        met = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
+        if len(met) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
+            if met:
+                part = replace(old, agents=met)
+                _ordered(
+                    machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes
+                )
+            return False
+    alone = alike or own_lanes
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
