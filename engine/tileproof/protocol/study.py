@@ -373,22 +373,25 @@ class Study:
                 smooth |= trial.machine.coverage.executed
             if long.hangs:
                 continue  # what comes after it is new in every run that is let go on, and says nothing
+            disagreed = bool(trial.machine.taint.released)
+            before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):
-                if _named(fault) not in known and _rests_on(fault, natural, bool(trial.machine.taint.released)):
+                if _named(fault) not in known and _rests_on(fault, before, disagreed):
                     known.add(_named(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
 
 
-def _rests_on(fault: ProtocolFault, natural: frozenset[int], disagreed: bool) -> bool:
+def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:
     """Whether a finding is one of the steps that only a run executes that was told which way to go.
 
     Args:
+        before: the steps that other runs execute: those that were told nothing, or whose roles agreed.
         disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
     """
     if disagreed and fault.code in _DEADLOCKS:
         return False  # threads that were let go meet others where they never would
-    new = [id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace))]
+    new = [id(one) not in before for one in (fault.operation, *(place for _, place in fault.trace))]
     return all(new) if disagreed else any(new)
 
 
