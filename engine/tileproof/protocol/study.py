@@ -22,7 +22,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import Action
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
+from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.machine import Machine, ProtocolFault
@@ -226,7 +226,7 @@ class Study:
     def affords(self, long: Run) -> bool:
         """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
         needed = 2 * long.machine.steps * self.shape.extent
-        return not long.machine.coverage.skipped and needed <= self.share("short", long)
+        return not long.machine.coverage.skipped and needed <= self.share("short", long.machine)
 
     def better(self, first: Run) -> Run:
         """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
@@ -252,7 +252,7 @@ class Study:
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
-        budget = self.share("trial", first)
+        budget = self.share("trial", first.machine)
         for extents, most in trials:
             if budget <= 0:
                 break
@@ -308,7 +308,7 @@ class Study:
         The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
         loops over as many tiles show as well does not depend on the length.
         """
-        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long)
+        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long.machine)
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
@@ -345,9 +345,13 @@ class Study:
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
-    def share(self, what: str, long: Run) -> int:
+    def seek_share(self, machine: Machine) -> int:
+        """How many instructions runs that seek steps may take together beside a run."""
+        return self.share("seek", machine)
+
+    def share(self, what: str, long: Machine) -> int:
         """How many instructions runs of a kind may take together."""
-        share = max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
+        share = max(long.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
         return min(share, self.limit("run_steps"))
 
     @staticmethod
@@ -360,15 +364,15 @@ class Study:
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
-        shape, known = long.machine.shape, {_named(fault) for fault in faults}
+        known = {_named(fault) for fault in faults}
 
-        def told(forced: Decisions, agreed: Decisions) -> Sought:
-            one = self.run(shape.extents, shape.extent, long.machine.tiles, forced, agreed)
+        def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
+            one = self.run(*sizes, forced, agreed)
             return Sought(forced, one.machine, one.calm)
 
         smooth: set[int] = set(natural)
-        runs, steps = self.limit("seek_runs"), self.share("seek", long)
-        for trial in seek(self.compiled.code, self.reached, told, runs, steps):
+        runs = self.limit("seek_runs")
+        for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
             if long.hangs:
