@@ -234,7 +234,8 @@ class Study:
         A wait that one run leaves because what it waits for came is none that lasts for ever. Where a counted loop had
         no turn, all that it does is missing: with larger arguments, and then with larger tensors, it may have some.
         Where roles count the same iterations in loops of different kinds, or alternate, few large tiles or more
-        iterations of the loops over tiles go further.
+        iterations of the loops over tiles go further. Where steps are still missing arguments may count tiles: the last
+        one of few is in the tensors.
         """
         turns, tiles = self.shape.extent, self.limit("long_tiles")
         elements = _ELEMENTS * turns
@@ -251,10 +252,11 @@ class Study:
             trials += [(Extents(turns, turns), turns + 1)]
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
+        wider = [(Extents(elements, count, counted=False), tiles) for count in (_FEW, 1)] if coverage.skipped else []
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first.machine)
-        for extents, most in trials:
-            if budget <= 0:
+        for i, (extents, most) in enumerate((*trials, *wider)):
+            if budget <= 0 or (i >= len(trials) and not self.missing()):
                 break
             other = self.run(extents, turns, most, budget=budget)
             budget -= other.machine.steps
@@ -266,6 +268,10 @@ class Study:
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
         return first
+
+    def missing(self) -> bool:
+        """Whether a step was not executed yet."""
+        return any(id(one) not in self.reached.executed for one in steps_of(self.compiled))
 
     def certain(self, first: Run, long: Run) -> Iterator[ProtocolFault]:
         """The findings of the long run that do not rest on how often it supposes that loops run."""
