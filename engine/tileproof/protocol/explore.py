@@ -89,8 +89,8 @@ def seek(
         reached: what the runs reached so far; it is added to.
         run: a run of a size with decisions by place and by term.
         usual: the run whose size is taken where it reaches a place.
-        runs, share: the budget: how many runs, and how many instructions they may take together beside a run like one:
-            the usual run may do nothing that the others do.
+        runs, share: the budget: how many runs, and how many instructions they may take together beside the longest that
+            went well: the usual run may do nothing that the others do.
     """
     spent, most = 0, share(usual)
     guards = guards_of(code)
@@ -116,7 +116,7 @@ def seek(
                 found = run(sizes, forced, reached.agreed(forced))
                 runs -= 1
                 spent += found.machine.steps
-                most = max(most, share(found.machine))
+                most = max(most, share(found.machine)) if found.smooth else most
                 reached.add(found.machine, forced)
                 yield found
                 if i == 0 and found.smooth:
