@@ -387,6 +387,31 @@ FLAG = """
     }
 """
 
+# Only one of two warps that come to a loop together enters it.
+ENTERS = """
+    %mine = scf.if %first -> (i1) {
+      scf.yield %true : i1
+    } else {
+      %none = arith.constant false
+      scf.yield %none : i1
+    }
+    %two = arith.cmpi slt, %warp, %c2 : i32
+    scf.if %two {
+      %left = scf.while (%go = %mine) : (i1) -> (i1) {
+        scf.condition(%go) %go : i1
+      } do {
+      ^bb0(%one_more: i1):
+        %one2 = nvvm.elect.sync -> i1
+        scf.if %one2 {
+          %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+        }
+        %no_more = arith.constant false
+        scf.yield %no_more : i1
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+"""
+
 # Tensor memory, of which each warp has its own quarter of the lanes.
 _TENSOR = """
     scf.if %first {
@@ -482,6 +507,7 @@ CASES = {
     "a barrier of the cluster": (CLUSTER, 128, 2, "    nvvm.cluster.wait\n", "", {"PR134"}),
     "a wait behind a look": (FALLBACK, 128, 1, "%full, %c0, %c9", "%full, %c1, %c9", {"PR126"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),
+    "one of two warps enters a loop": (ENTERS, 128, 1, "scf.if %first ->", "scf.if %true ->", {"PR122"}),
     "a flag in shared memory": (FLAG, 128, 1, "eq, %set, %false", "ne, %set, %false", {"PR130"}),
     "a flag that others read too": (FLAG, 128, 1, "eq, %mine, %c0", "ne, %mine, %c0", {"PR130"}),
     "quarters of tensor memory": (QUARTERS, 256, 1, "%last = arith.constant 5", "%last = arith.constant 4", {"PR113"}),

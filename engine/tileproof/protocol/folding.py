@@ -287,7 +287,6 @@ _BINARY: dict[str, Callable[[int, int], int | None]] = {
     **{"minsi": min, "minui": min, "maxsi": max, "maxui": max},
 }
 _UNARY = {"extui", "extsi", "trunci", "index_cast", "index_castui", "zext", "sext", "trunc"}
-_UNKNOWN = crc32(b"unknown")
 _CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\.)")
 
 
@@ -328,8 +327,7 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
             index = _NAMES.index(word[1])
         compare = _PREDICATES[index]
         lifted = lift(lambda a, b: int(compare(a, b)), _NAMES[index])
-        unknown = Open(1, hash((_UNKNOWN, operation.span.start)), truth=True)
-        return lambda a, b: (unknown if (found := lifted(a, b)) is None else found,)
+        return lambda a, b: (lifted(a, b),)
     if name == "select":
         return lambda c, a, b: (_select(c, a, b),)
     return None
@@ -849,11 +847,11 @@ def _view(
 def _set_field(operation: Operation) -> Function:
     """An atom with a value in one of its fields; where it is made executable, only the atom."""
     text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
-    masks = "mask" in text
+    masks, maps = "mask" in text, "descriptor" in text
 
     def function(atom: Value, value: Value = None) -> Sequence[Value]:
         held = atom if isinstance(atom, Fields) else Fields()
-        if isinstance(value, Address):
+        if isinstance(value, Address) and not maps:
             return (replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):
             return (replace(held, mask=value),)

@@ -420,8 +420,10 @@ class Machine:
         return thread_set.place + 1 if inside else instruction.target
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
-        value = self.uniform(thread_set, instruction.inputs[0])
         held = thread_set.values[instruction.inputs[0]]
+        if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
+            self.split_by_value(thread_set, held)  # roles leave the loop at different times
+        value = self.uniform(thread_set, instruction.inputs[0])
         decider = held if isinstance(held, Open) else value
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         limit = (
