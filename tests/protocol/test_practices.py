@@ -461,7 +461,7 @@ CASES = {
     "own part of cp.async": (OWN_PART, 128, 1, "    nvvm.cp.async.wait.group 0\n", "", {"PR111"}),
     "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
     "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
-    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR107"}),
+    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112"}),
     "a fence of shared memory": (
         REDUCTION,
         128,

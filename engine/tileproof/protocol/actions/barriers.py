@@ -50,6 +50,8 @@ def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, whe
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
     """How messages call a barrier: by the memory that it lies in."""
+    if (known := machine.names.get(key)) is not None:
+        return known
     memory = machine.allocations.by_serial.get(key[1])
     if memory is None:  # what folding makes has no serial number
         return "in registers"
@@ -155,6 +157,7 @@ def arrive(
             machine.releases.cta_scope[thread_set.cta] = (machine.now, operation)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
+    machine.came("arrive", key, count, operation, thread_set)
     if count > barrier.pending:
         if not machine.taint.covers(key):
             _too_many(machine, operation, barrier, count)
@@ -228,6 +231,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.expected += count * threads
             barrier.expecting = instruction.operation
             barrier.announced = barrier.phase
+            machine.came("expect", key, count * threads, instruction.operation, thread_set)
     return thread_set.place + 1
 
 
@@ -299,6 +303,7 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         thread_set.blocked = OnMbarrier(waiting[0])
         return WAITS
     for key, barrier, _ in found:
+        machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
     result(thread_set, instruction, 1)
     return thread_set.place + 1
