@@ -249,7 +249,7 @@ class Study:
             one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
             return one.machine, one.faults
 
-        steps = self.share("diagnosis", self.judged)
+        steps = self.share("diagnosis", self.judged.machine)
         search = Search(self.book, rerun, self.compiled, line, self.explain, self.limit("diagnosis_runs"), steps)
         return replace(outcome, faults=diagnosed(search, outcome.faults))
 
