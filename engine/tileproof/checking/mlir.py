@@ -36,7 +36,7 @@ from tileproof.judge.target import Target
 from tileproof.memory.built_descriptors import assembled
 from tileproof.memory.descriptors import made, operand_facts
 from tileproof.memory.overlaps import sharing
-from tileproof.memory.tensor_maps import kernel_arguments
+from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
@@ -144,6 +144,8 @@ class _Check:
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
         judge = judge_of(self.ruleset, facts.schema)
+        ends = self.book.enums["joined_end"].members if facts.related else {}
+        related = tuple(Related(span, ends[end][0]) for end, span in facts.related)
         legal = True
         for rule in judge.violated(facts.values):
             legal = legal and rule.severity is not Severity.ERROR
@@ -151,7 +153,10 @@ class _Check:
             hint = render(judge, rule, rule.hint, facts)
             span = span_of(rule, facts)
             self.diagnostics.append(
-                Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+                Diagnostic(
+                    *(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources),
+                    related=related,
+                )
             )
         return legal
 
@@ -321,7 +326,7 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts.append(assembled(self.ruleset, operations, self.aliases, arguments))
+            parts += [map_facts(arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))

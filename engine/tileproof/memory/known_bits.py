@@ -22,6 +22,7 @@ from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook
 
 _ADDRESSES = frozenset({"llvm.ptrtoint", "cute.ptrtoint"})
+_POINTERS = frozenset({"llvm.inttoptr", "cute.inttoptr"})
 _SUMS = frozenset({"arith.addi", "llvm.add"})
 _DEEPEST = 64  # operations of arithmetic that a value is computed through
 _WORD, _DESCRIPTOR = "tcgen05.descriptor", "nvvm.tcgen05_mma_smem_desc_v2"  # which makes such a word
@@ -40,6 +41,7 @@ class Known:
         step: run-time multiples of so many bytes come on top; 0 where there are none.
         shift: by how many bits the address was shifted to the right.
         maker: the operation that put an address into a descriptor; None where it was assembled by arithmetic.
+        mover: the last operation that added to it.
     """
 
     width: int
@@ -50,6 +52,7 @@ class Known:
     shift: int = 0
     step: int = 0
     maker: Operation | None = field(default=None, compare=False)
+    mover: Operation | None = field(default=None, compare=False)
 
     @property
     def value(self) -> int | None:
@@ -90,17 +93,20 @@ def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, 
             return anything(width, place.allocation, place.base, place.step)
         return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
     name = operation.name
+    if name in _POINTERS and len(operation.operands) == 1:
+        return fold(book, operation.operands[0], scope, places, depth + 1)
     known = name in _ARITHMETIC or name in _OF_ADDRESSES
     if name in _SUMS and len(operation.operands) == 2:
         parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
         multiples = [multiple_of(operand, scope) for operand in operation.operands]
         width = _width(operation) or max(part.width for part in parts)
-        return _add(width, parts, field_of(book, _WORD, "start").reach, multiples)
+        total = _add(width, parts, field_of(book, _WORD, "start").reach, multiples)
+        return total if total.memory is None else replace(total, mover=operation)
     if (known and len(operation.operands) != (1 if name in _RESIZES else 2)) or not (known or name == _DESCRIPTOR):
         return anything(_width(operation) or 64)
     parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
     if name == _DESCRIPTOR:
-        return replace(_assembled(book, parts), maker=operation)
+        return replace(_assembled(book, parts), maker=operation, mover=None)
     width = _width(operation) or max(part.width for part in parts)
     if name in _OF_ADDRESSES:
         return _OF_ADDRESSES[name](width, parts, field_of(book, _WORD, "start").reach)
@@ -223,7 +229,7 @@ def _addressed(found: Known, parts: list[Known], *, kept: bool, shift: int | Non
     same = of.shift if shift is None else shift
     kept = kept and len(addresses) == 1
     start, step = (of.start, of.step) if kept else (None, 0)
-    return replace(found, memory=of.memory, start=start, step=step, shift=same, maker=of.maker)
+    return replace(found, memory=of.memory, start=start, step=step, shift=same, maker=of.maker, mover=of.mover)
 
 
 # Those that ask how long an address in shared memory may be, as sums do.
@@ -246,6 +252,12 @@ _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
     "llvm.zext": _resize,
     "llvm.trunc": _resize,
 }
+
+
+def computes(operation: Operation) -> bool:
+    """Whether an operation is arithmetic through which addresses are followed: it accesses nothing."""
+    name = operation.name
+    return name in _ARITHMETIC or name in _OF_ADDRESSES or name in _SUMS or name in _POINTERS or name == _DESCRIPTOR
 
 
 def _assembled(book: Rulebook, operands: list[Known]) -> Known:

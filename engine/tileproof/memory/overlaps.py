@@ -116,7 +116,7 @@ class _Run:
             return
         argument = argument_of(operation.operands[1], scope, self.places.operations)
         found = None if argument is None else self.arguments.get((kernel_name(argument[0]) or "", argument[1]))
-        row = None if found is None else self.book.shared_table("smem_swizzle").rows.get((found.swizzle,))
+        row = None if found is None else self.book.shared_table("smem_swizzle").rows.get((found.swizzle or "",))
         numbers = tuple(n for n in row[:3] if isinstance(n, int)) if row is not None else ()
         swizzle = Swizzle(*numbers) if len(numbers) == 3 and numbers[0] else None
         self.writers.append(_Use(place, swizzle, row is not None, "TMA writes it", operation.name_span))

@@ -286,8 +286,8 @@ def _begins(coordinate: Tuple, layout: Layout) -> tuple[int, int]:
             offset, step = offset + more, gcd(step, multiple)
         return offset, step
     if isinstance(coordinate, int):
-        offset = crd2idx(coordinate, layout)
-        return (offset, 0) if isinstance(offset, int) else (0, 1)
+        found = crd2idx(coordinate, layout)
+        return (found, 0) if isinstance(found, int) else (0, 1)
     if str(coordinate) == "_":
         return 0, 0
     return 0, gcd(*(abs(stride) for extent, stride in _steps(layout) if extent > 1))
