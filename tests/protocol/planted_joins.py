@@ -33,18 +33,21 @@ class Operand:
     Attributes:
         applies: a pattern of the line, whose group is the operand.
         change: the new value for the old one; None where that is no fault.
+        followed: a pattern that must be in the line or the next two.
     """
 
     name: str
     applies: str
     change: Callable[[int], int | None]
     width: int = 32
+    followed: str | None = None
 
     def plant(self, text: str) -> Iterator[Fault]:
         """Each kernel that has the fault once."""
         lines = text.split("\n")
         for at, line in enumerate(lines):
-            found = re.search(self.applies, line)
+            behind = "\n".join(lines[at : at + 3])
+            found = re.search(self.applies, line) if self.followed is None or re.search(self.followed, behind) else None
             value = None if found is None else _value(lines, at, found[1])
             new = None if value is None else self.change(value)
             if found is None or new is None:
@@ -52,7 +55,9 @@ class Operand:
             indent = line[: len(line) - len(line.lstrip())]
             constant = f"{indent}%planted = arith.constant {new} : i{self.width}"
             changed = line[: found.start(1)] + "%planted" + line[found.end(1) :]
-            yield Fault(self.name, frozenset({at + 1, at + 2}), "\n".join([*lines[:at], constant, changed, *lines[at + 1 :]]))
+            yield Fault(
+                self.name, frozenset({at + 1, at + 2}), "\n".join([*lines[:at], constant, changed, *lines[at + 1 :]])
+            )
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,7 @@ def _other(*values: int) -> Callable[[int], int | None]:
 
 
 _DESCRIPTOR = r"tcgen05_mma_smem_desc_v2\((?:%[\w-]+, ){N}(%[\w-]+)[,)]"
+_ADVANCE, _WIDENED = r"arith\.addi %\w+, (%c[246]_i32) : i32$", r"arith\.extui %\w+ : i32 to i64"
 _MMA = r"nvvm\.tcgen05\.mma %[\w#-]+, %[\w#-]+, %[\w#-]+, (%[\w-]+),"
 
 
@@ -227,8 +233,8 @@ OPERATORS: tuple[Operand | Line | Everywhere | Box, ...] = (
     Operand("descriptor-stride-doubled", _descriptor(2), lambda n: n * 2),
     Operand("descriptor-stride-halved", _descriptor(2), lambda n: n // 2),
     Operand("descriptor-leading-doubled", _descriptor(1), lambda n: n * 2 if n > 1 else None),
-    Operand("descriptor-advance-by-one", r"arith\.addi %\w+, (%c[246]_i(?:32|64)) : i(?:32)$", lambda n: n + 1),
-    Operand("descriptor-advance-doubled", r"arith\.addi %\w+, (%c[246]_i(?:32|64)) : i(?:32)$", lambda n: n * 2),
+    Operand("descriptor-advance-by-one", _ADVANCE, lambda n: n + 1, followed=_WIDENED),
+    Operand("descriptor-advance-doubled", _ADVANCE, lambda n: n * 2, followed=_WIDENED),
     # Instruction descriptors.
     Operand("instruction-n-halved", _MMA, _instruction(17, 22, lambda n: n // 2 if n > 2 else None)),
     Operand("instruction-n-doubled", _MMA, _instruction(17, 22, lambda n: n * 2)),
@@ -239,7 +245,9 @@ OPERATORS: tuple[Operand | Line | Everywhere | Box, ...] = (
     Operand("instruction-b-major", _MMA, _instruction(16, 16, lambda n: 1 - n)),
     # Tensor memory.
     Line("d-behind-its-columns", _later_column),
-    Operand("columns-too-few", r"(?:tcgen05\.alloc %[\w#-]+, |[^e]alloc_tmem\()(%[\w-]+)", lambda n: 32 if n > 64 else None),
+    Operand(
+        "columns-too-few", r"(?:tcgen05\.alloc %[\w#-]+, |[^e]alloc_tmem\()(%[\w-]+)", lambda n: 32 if n > 64 else None
+    ),
     Line("allocation-of-other-group", _group),
     # Multicast masks, places and sizes of copies.
     Operand("mask-outside-cluster", r"(?:multicast_mask = |mcast_mask>\(%[\w#]+, )(%c\w+)", lambda n: n | 1 << 14, 16),

@@ -40,6 +40,7 @@ from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
+from tileproof.protocol.launch_limits import launch_facts
 from tileproof.protocol.verify import kernels, relevant
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook, Ruleset
@@ -63,7 +64,9 @@ _ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 
 
-_ASSEMBLES = re.compile(r"nvvm\.tcgen05\.mma|tma_load|tma_store")  # else there is nothing to follow
+_ASSEMBLES = re.compile(
+    r"nvvm\.tcgen05\.mma|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
+)  # else there is nothing to follow
 
 
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
@@ -127,6 +130,7 @@ class _Check:
         self.judge_uses()
         self.judge_descriptors()
         self.judge_assembled()
+        self.judge_launches(chosen)
         self.judge_tilings()
         self.judge_types()
         self.judge_protocol()
@@ -313,7 +317,10 @@ class _Check:
         """The operands in shared memory that descriptors are made of: one question a kind of memory."""
         asked: set[object] = set()
         for one in made(self.book, self.scan.module.operations, self.aliases):
-            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
+            question = (
+                *(one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch),
+                one.atom,
+            )
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.ruleset, one))
@@ -333,6 +340,20 @@ class _Check:
             if key not in seen:
                 seen.add(key)
                 self.judge(facts)
+
+    def judge_launches(self, chosen: Target | None) -> None:
+        """Each kernel against its launch and the target."""
+        operations, text = self.scan.module.operations, self.source.text
+        if "smem" not in text and "multicast" not in text:
+            return
+        named = chosen.name if chosen is not None and chosen.stated else None
+        for kernel in kernels(operations):
+            seen: set[object] = set()
+            for facts in launch_facts(self.book, kernel, operations, self.aliases, named):
+                key = (facts.schema, tuple(sorted(facts.values.items())))
+                if key not in seen:
+                    seen.add(key)
+                    self.judge(facts)
 
     def judge_use(self, operation: Operation, member: str) -> bool:
         """Whether the first operand of an operation is an atom with the interface that the operation needs."""

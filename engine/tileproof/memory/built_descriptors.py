@@ -15,6 +15,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Pointer, Tensor, read_type
 from tileproof.evaluate import bitfields
 from tileproof.layout.values import Layout
+from tileproof.memory.bulk_copies import atom_facts, bulk_facts, tensor_facts
 from tileproof.memory.fills import Filled, Fills
 from tileproof.memory.joined_operands import Joins, Reader, mode_name
 from tileproof.memory.known_bits import Known, computes, fold
@@ -47,7 +48,9 @@ def assembled(
             case "raw_mma":
                 yield from run.mma(operation, scope)
             case "bulk_load":
-                run.written(operation, scope)
+                yield from run.written(operation, scope)
+            case "bulk_store" | "raw_copy":
+                yield from run.bulk(operation, scope)
             case "copy":
                 yield from run.copy(operation, scope)
     yield from run.joined(operations)
@@ -67,10 +70,10 @@ class _Use:
     writes: bool
 
     def meets(self, filled: Filled) -> bool:
-        """Whether it may be of the part of memory that a tensor map fills."""
+        """Whether it may be of the part of memory that a tensor map fills, its first stage where it is a ring."""
         if self.memory is not filled.boxes[0].memory:
             return False
-        return self.start is None or (filled.first <= self.start and (filled.end is None or self.start < filled.end))
+        return self.start is None or filled.first <= self.start < filled.first + filled.length
 
 
 @dataclass(slots=True)
@@ -83,20 +86,40 @@ class _Run:
     fills: Fills
     read: list[list[Reader]] = field(default_factory=list)
 
-    def written(self, operation: Operation, scope: Scope) -> None:
+    def written(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         """A bulk tensor copy into shared memory."""
         if len(operation.operands) < 2:
             return
         place = self.places.of(operation.operands[0], scope)
         if place is not None:
             self.fills.add(place, operation, scope)
+            facts = tensor_facts(operation, place, self.aliases)
+            yield from [facts] if facts is not None else []
+
+    def bulk(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
+        """A bulk copy of bytes, or of a tensor out of shared memory."""
+        found = (self.places.of(name, scope) for name in operation.operands[:2])
+        sides = [place for place in found if place is not None]
+        if operation.name in self.ruleset.book.enums["bulk_operation"].by_spelling:
+            facts = bulk_facts(self.ruleset.book, operation, scope, sides, self.aliases)
+        else:
+            facts = tensor_facts(operation, sides[0], self.aliases) if sides else None
+        yield from [facts] if facts is not None else []
 
     def copy(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         """A copy through TMA: its tensor map against the swizzle of the memory in the kernel."""
         if len(operation.operands) < 3 or not operation.inputs:
             return
-        if ".atom.tma_" not in resolve(operation.inputs[0].text, self.aliases):
+        atom = resolve(operation.inputs[0].text, self.aliases)
+        if ".atom.bulk_copy" in atom:
+            facts = atom_facts(operation, self.aliases)
+            yield from [facts] if facts is not None else []
+        if ".atom.tma_" not in atom:
             return
+        for name in operation.operands[1:3]:
+            place = self.places.of(name, scope)
+            facts = tensor_facts(operation, place, self.aliases) if place is not None else None
+            yield from [facts] if facts is not None else []
         tensor_map = self.fills.tensor_map(operation.operands[0], scope)
         if tensor_map is None or tensor_map.swizzle is None:
             return
@@ -216,7 +239,8 @@ class _Run:
                 filled = None
                 if memory is not None:
                     filled = self.fills.filled(memory, start, size_of(memory, self.aliases))
-                facts, one = joins.operand(reader, filled)
+                sibling = next((other for other in readers if other is not reader), None)
+                facts, one = joins.operand(reader, filled, sibling.element if sibling is not None else None)
                 if facts and one is None and filled is not None:
                     others = list(self.other_uses(operations)) if others is None else others
                     if any(use.writes and use.meets(filled) for use in others):

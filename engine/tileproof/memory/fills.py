@@ -57,6 +57,11 @@ class Filled:
         return self.boxes[0].base
 
     @property
+    def length(self) -> int:
+        """The bytes from the start of the first box to the end of the last one, or of a stage where that is longer."""
+        return max(self.boxes[-1].base - self.first + (self.tensor_map.bytes or 1), self.step or 0)
+
+    @property
     def step(self) -> int | None:
         """The multiple that all boxes have on top of their bases; None where they differ."""
         steps = {box.step for box in self.boxes}

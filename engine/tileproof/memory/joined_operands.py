@@ -31,6 +31,7 @@ from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _WORD = "tcgen05.descriptor"
+_ROWS = 8  # of a core matrix
 _MAJORS = {".k": ".mn", ".mn": ".k"}
 
 
@@ -128,7 +129,7 @@ class Joined:
 def join(ruleset: Ruleset, reader: Reader, filled: Filled, major: str) -> Joined:
     """What a reader finds in its memory if it reads it in a major."""
     rows, columns = reader.extents
-    laid = lay_out(filled, rows, major)
+    laid = lay_out(filled, rows, major, reader.descriptor.step)
     short = laid is not None and laid.rows is not None and laid.rows < rows
     rows = laid.rows if short and laid is not None and laid.rows is not None else rows
     nothing = Joined(reader, filled, laid)
@@ -194,11 +195,14 @@ def _tiles(rest: Layout | None, bits: int) -> Iterator[tuple[int, tuple[int, int
                 yield offset * bits // 8, (row, column)
 
 
-def lay_out(filled: Filled, rows: int, major: str) -> Laid | None:
+def lay_out(filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
     """The boxes of a part of memory as an operand of so many rows; None where they are not understood.
 
     One box may hold the rows of an instruction, or several at equal distances; boxes behind each other along K make the
-    operand longer.
+    operand longer. Where each CTA of a cluster copies a slice of the tile to all, the CTA says where a box begins.
+
+    Args:
+        stage: of what number the place of the reader is a multiple.
     """
     tensor_map = filled.tensor_map
     if tensor_map.box is None or tensor_map.stored is None or len(tensor_map.box) < 2 or prod(tensor_map.box[2:]) != 1:
@@ -213,7 +217,7 @@ def lay_out(filled: Filled, rows: int, major: str) -> Laid | None:
     distance = steps.pop() if steps else 0
     span = bases[-1] - bases[0] + one
     step = filled.step
-    slices = step is not None and 0 < step < span + one // 2 and step == one and len(bases) == 1  # a CTA copies its own
+    slices = step == one and len(bases) == 1 and stage != step and along < rows
     count = len(bases)
     mode = _differ(filled, major) if count > 1 else None
     if slices:
@@ -231,7 +235,9 @@ def lay_out(filled: Filled, rows: int, major: str) -> Laid | None:
     else:
         layout = Layout(((along, count), across), ((by_rows, at), by_columns))
         rows_of_all, columns_of_all = along * count, across
-    if step is None or (step and step < span):
+        if slices:
+            rows_of_all = None if filled.end is None or stage else (filled.end - filled.first) // one * along
+    if step is None or (step and step < span and not slices):
         rows_of_all = columns_of_all = None
     return Laid(layout, bases[0], rows_of_all, columns_of_all, span)
 
@@ -262,8 +268,12 @@ class Joins:
     unclear: set[int] = field(default_factory=set)  # allocations that some MMA reads at an unknown place
     told: set[tuple[int, int]] = field(default_factory=set)  # parts of memory with a finding
 
-    def operand(self, reader: Reader, filled: Filled | None) -> tuple[list[Facts], Joined | None]:
-        """What an operand says of its memory, and the join where the two agree."""
+    def operand(self, reader: Reader, filled: Filled | None, sibling: str | None) -> tuple[list[Facts], Joined | None]:
+        """What an operand says of its memory, and the join where the two agree.
+
+        Args:
+            sibling: the element of the other operand of the MMA.
+        """
         memory = reader.descriptor.memory
         if filled is None or self.invalid(filled) or _linear(filled):
             self.unclear.add(id(memory))
@@ -275,11 +285,14 @@ class Joins:
             spell = {"written": mode_name(tensor_map.swizzle)}
             spell["read"] = f"the descriptor of {reader.role} {mode_name(swizzle)}"
             values: dict[str, Scalar] = {"written": tensor_map.swizzle, "read": swizzle}
-            found.append(Facts("smem_exchange", values, spell, {}, reader.made, ends))
+            place = self.swizzled(reader, filled, swizzle)
+            found.append(Facts("smem_exchange", values, spell, {}, place, ends))
         element = reader.element
         if element is not None and tensor_map.element is not None:
             types: dict[str, Scalar] = {"operand": reader.member, "type": element, "map": tensor_map.element}
-            found.append(Facts("joined_operand", types, {}, {}, reader.operation.name_span, ends))
+            made = tensor_map.made
+            place = reader.operation.name_span if element != sibling or made is None else made.name_span
+            found.append(Facts("joined_operand", types, {}, {}, place, ends))
         if reader.shape is None or tensor_map.swizzle != swizzle:
             self.unclear.add(id(memory))
             return found, None
@@ -287,8 +300,25 @@ class Joins:
         if (wrong := self.mismatch(one, ends)) is not None:
             self.unclear.add(id(memory))
             return [*found, wrong], None
+        key = (id(memory), filled.first, reader.role)
+        before = next(iter(self.parts.get(key, ())), None)
+        if before is not None and before.reader.element is not None:
+            same: dict[str, Scalar] = {"operand": reader.member, "type": element or before.reader.element}
+            same["before"] = before.reader.element
+            found.append(Facts("joined_types", same, {}, {}, reader.operation.name_span, ends))
         self.note(one)
         return found, one
+
+    def swizzled(self, reader: Reader, filled: Filled, swizzle: str) -> Span:
+        """Where to say that two swizzles differ: at the map if the descriptor's is that of the box, else there."""
+        tensor_map = filled.tensor_map
+        row = self.ruleset.book.shared_table("smem_swizzle").rows.get((swizzle,))
+        if row is None or tensor_map.box is None or tensor_map.stored is None or tensor_map.made is None:
+            return reader.made
+        width, strides = row[3], {reader.fields.get("lbo"), reader.fields.get("sbo")}
+        assert isinstance(width, int)
+        of_box = tensor_map.box[0] * tensor_map.stored == width * 8 and width * _ROWS in strides
+        return tensor_map.made.name_span if of_box else reader.made
 
     def mismatch(self, one: Joined, ends: tuple[tuple[str, Span], ...]) -> Facts | None:
         """The first thing in which an MMA and the boxes differ: the major, the rows, the strides, the start."""
@@ -304,11 +334,27 @@ class Joins:
             assert laid is not None and laid.rows is not None
             values = {"operand": reader.member, "rows": rows, "filled": laid.rows}
             return Facts("joined_operand", values, {}, {}, self.smaller(reader, one.filled, laid), ends)
+        width = self.width(one.filled)
+        if width is not None and not one.reason and one.row is None and one.astray == "":
+            values = {"operand": reader.member, "width": width[0], "row": width[1]}
+            sized = one.filled.tensor_map.sized
+            place = sized[0].name_span if sized else reader.operation.name_span
+            return Facts("joined_width", values, {}, {}, place, ends)
         if not one.reason and not one.astray:
             return None
         values = {"operand": reader.member, "agrees": ".no"}
         place = reader.made if one.reason else reader.advanced
         return Facts("assembled_descriptor", values, {"agrees": one.reason or one.astray}, {}, place, ends)
+
+    def width(self, filled: Filled) -> tuple[int, int] | None:
+        """The bytes of the innermost extent of a box and of a row of its swizzle, where they differ."""
+        tensor_map = filled.tensor_map
+        row = self.ruleset.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle or "",))
+        if row is None or tensor_map.swizzle == ".none" or tensor_map.box is None or tensor_map.stored is None:
+            return None
+        width, span = tensor_map.box[0] * tensor_map.stored // 8, row[3]
+        assert isinstance(span, int)
+        return None if width == span else (width, span)
 
     def note(self, found: Joined) -> None:
         """Remember which part of its memory an MMA reads."""

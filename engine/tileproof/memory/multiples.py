@@ -17,6 +17,7 @@ _INTEGER = re.compile(r"constant\s+(-?\d+|true|false)\b|value\s*=\s*(-?\d+|true|
 _SUMS = frozenset({"arith.addi", "llvm.add", "cute.tuple_add"})
 _PRODUCTS = frozenset({"arith.muli", "llvm.mul", "cute.tuple_mul"})
 _SHIFTS = frozenset({"arith.shli", "llvm.shl"})
+_QUOTIENTS = frozenset({"arith.shrui", "arith.shrsi", "llvm.lshr", "llvm.ashr"})
 _SAME = frozenset(
     {
         *("arith.extui", "arith.extsi", "arith.trunci", "arith.index_cast", "arith.index_castui"),
@@ -24,6 +25,7 @@ _SAME = frozenset(
         *("cute.to_int_tuple", "cute.make_coord", "cute.assume"),
     }
 )
+_TWO = _SUMS | _PRODUCTS | _SHIFTS | _QUOTIENTS
 _TUPLE = re.compile(r'!cute\.(?:int_tuple|coord)<"(-?\d+)">')
 
 
@@ -45,13 +47,16 @@ def multiple_of(name: str, scope: Scope, depth: int = 0) -> tuple[int, int]:
     if operation.name in _SAME and not operands:
         written = _TUPLE.search(" ".join((*operation.pieces, *(use.text for use in operation.outputs))))
         return (0, 1) if written is None else (int(written[1]), 0)
-    if len(operands) != 2 or operation.name not in _SUMS | _PRODUCTS | _SHIFTS:
+    if len(operands) != 2 or operation.name not in _TWO:
         return 0, 1
     (a, of_a), (b, of_b) = (multiple_of(operand, scope, depth + 1) for operand in operands)
     if operation.name in _SUMS:
         return a + b, gcd(of_a, of_b)
     if operation.name in _SHIFTS:
         return (a << b, of_a << b) if not of_b and 0 <= b < 64 else (0, 1)
+    if operation.name in _QUOTIENTS:
+        whole = not of_b and 0 <= b < 64 and not (a | of_a) & (1 << b) - 1
+        return (a >> b, of_a >> b) if whole else (0, 1)
     return a * b, gcd(a * of_b, b * of_a, of_a * of_b)
 
 

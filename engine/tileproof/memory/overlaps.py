@@ -16,6 +16,7 @@ from tileproof.dialects.facts import Facts
 from tileproof.dialects.operations import Operations, StepOperands
 from tileproof.layout import Layout, Swizzle, idx2crd, is_static_layout
 from tileproof.layout.values import ComposedLayout, show
+from tileproof.memory.k_blocks import k_blocks
 from tileproof.memory.pointers import Field, Place, Places, View, fields_of, first_collision, size_of
 from tileproof.memory.tensor_maps import Arguments, argument_of, kernel_name
 from tileproof.mlir.ir import Alias, Operation
@@ -84,6 +85,7 @@ class _Run:
                     yield self.allocation(operation, fields)
             case StepOperands("mma"):
                 self.mma(operation, scope)
+                yield from k_blocks(operation, scope, self.places.operations, self.aliases)
             case StepOperands("copy", _, source, target):
                 self.use(operation, source, scope, self.readers, "a copy reads it")
                 self.use(operation, target, scope, self.writers, "a copy writes it")

@@ -112,6 +112,15 @@ def size_of(allocation: Operation, aliases: dict[str, Alias]) -> int | None:
     return None
 
 
+def byte_alignment(allocation: Operation, aliases: dict[str, Alias]) -> int | None:
+    """The alignment of an allocation in bytes, as its type promises; None where that cannot be read."""
+    for use in (*allocation.outputs, *allocation.inputs):
+        match read_type(resolve(use.text, aliases)):
+            case Tensor(Pointer(space="smem", alignment=alignment)):
+                return alignment // 8
+    return None
+
+
 def byte_swizzle(memory: Pointer | Tensor) -> Swizzle | None:
     """The swizzle of the addresses that a pointer or a layout makes, on bytes; None where there is none."""
     pointer = memory.iterator if isinstance(memory, Tensor) else memory

@@ -198,6 +198,9 @@ def element_widths(book: Rulebook, element: str | None) -> tuple[int | None, int
     return bits, stored
 
 
+_WIDEST = 128  # bytes of the rows of the widest swizzle: a wider box has none
+
+
 def map_facts(arguments: Arguments) -> Iterator[Facts]:
     """The tensor maps that kernels get, each by itself: the facts of the schema ``tensor_map``."""
     seen: set[int] = set()
@@ -216,11 +219,14 @@ def map_facts(arguments: Arguments) -> Iterator[Facts]:
                     del values["inner"]
         if one.box is not None and one.moved is None:
             values["largest"] = max(one.box)
-        spans = {"inner": one.sized[0].name_span} if one.sized else {}
+        inner = values.get("inner")
+        wide = isinstance(inner, int) and inner > _WIDEST
+        spans = {"inner": one.sized[0].name_span} if one.sized and wide else {}
         if one.sized and "largest" in values:
             assert one.box is not None, "sized"
             spans["largest"] = one.sized[one.box.index(max(one.box))].name_span
-        yield Facts("tensor_map", values, {}, spans, one.made.name_span, ((".map", one.made.name_span),))
+        ends = ((".map", one.made.name_span), *((".box", size.name_span) for size in one.sized[:2]))
+        yield Facts("tensor_map", values, {}, spans, one.made.name_span, ends)
 
 
 def mode_of(book: Rulebook, swizzle: Swizzle | None) -> str | None:
