@@ -224,7 +224,7 @@ OPERATORS: tuple[Operand | Line | Everywhere | Box, ...] = (
     Operand("map-swizzle-other", r"tensor_map_encode_tiled .* swizzle = (%[\w-]+)", _other(3, 2, 1)),
     Operand("map-swizzle-none", r"tensor_map_encode_tiled .* swizzle = (%[\w-]+)", lambda n: 0 if n else None),
     Operand("map-type-other", r"tensor_map_encode_tiled data_type = (%[\w-]+)", _other(6, 9)),
-    Operand("map-type-wider", r"tensor_map_encode_tiled data_type = (%[\w-]+)", lambda n: {0: 1, 6: 7, 9: 7}.get(n)),
+    Operand("map-type-wider", r"tensor_map_encode_tiled data_type = (%[\w-]+)", {0: 1, 6: 7, 9: 7}.get),
     Box("map-box-rows-halved", 1, lambda n: n // 2 if n > 8 else None),
     Box("map-box-width-halved", 0, lambda n: n // 2 if n > 8 else None),
     Box("map-box-width-doubled", 0, lambda n: n * 2),
@@ -281,5 +281,7 @@ def _swapped(text: str) -> str:
     return re.sub(r"\b(?:bf16|f16|BF16_RN|F16_RN)\b", lambda m: names[m[0]], text)
 
 
-# Where an operator plants no fault, by the operator and the reason: kernels, or None for all.
-HARMLESS: dict[str, dict[str, tuple[str, ...] | None]] = {}
+# What is found at another place than where it was planted: a type that all uses spell is an alias far from them.
+ELSEWHERE = {"mma-element-other", "kernel-swizzle-other", "host-swizzle-other", "memory-too-large", "basis-rows-halved"}
+# What no join sees: maps of the output, whose memory threads write, have no second text that says their type.
+UNSEEN = {"map-type-other", "map-type-wider", "map-box-width-halved"}

@@ -266,6 +266,7 @@ class Joins:
     ruleset: Ruleset
     parts: dict[tuple[int, int, str], list[Joined]] = field(default_factory=dict)
     unclear: set[int] = field(default_factory=set)  # allocations that some MMA reads at an unknown place
+    said: set[tuple[str, int]] = field(default_factory=set)  # what was reported of a descriptor, by who makes it
     told: set[tuple[int, int]] = field(default_factory=set)  # parts of memory with a finding
 
     def operand(self, reader: Reader, filled: Filled | None, sibling: str | None) -> tuple[list[Facts], Joined | None]:
@@ -299,7 +300,9 @@ class Joins:
         one = join(self.ruleset, reader, filled, reader.major)
         if (wrong := self.mismatch(one, ends)) is not None:
             self.unclear.add(id(memory))
-            return [*found, wrong], None
+            maker = (wrong.schema, id(reader.descriptor.maker or reader.operation))
+            known, self.said = maker in self.said, self.said | {maker}
+            return found if known else [*found, wrong], None
         key = (id(memory), filled.first, reader.role)
         before = next(iter(self.parts.get(key, ())), None)
         if before is not None and before.reader.element is not None:
@@ -327,7 +330,8 @@ class Joins:
         short = laid is not None and laid.rows is not None and rows > laid.rows and one.column is not None
         if one.reason or (laid is not None and laid.rows is not None and rows > laid.rows):
             other = join(self.ruleset, reader, one.filled, _MAJORS[major])
-            if not other.reason and other.column is not None:
+            whole = other.laid is not None and (other.laid.rows is None or other.laid.rows >= rows)
+            if whole and not other.reason and other.column is not None:
                 values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
                 return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
         if short:
