@@ -116,3 +116,16 @@ def test_branches_share_shared_memory():
     behind = f"{one.format('x')}\n{one.format('y')}\n      return"
     text = BULK.format(**{**PLAIN, "given": 404160}).replace("return", behind, 1)
     assert codes(text, "sm_90a") == {"DS156"}
+
+
+def test_tensor_memory_is_managed_for_one_number_of_ctas():
+    steps = [
+        '%slot = "test.slot"() : () -> !llvm.ptr<3>',
+        "%columns = arith.constant 128 : i32",
+        "nvvm.tcgen05.alloc %slot, %columns{0} : !llvm.ptr<3>, i32",
+        "nvvm.tcgen05.relinquish_alloc_permit",
+        "nvvm.tcgen05.dealloc %d, %columns : !llvm.ptr<6>, i32",
+    ]
+    for group, expected in (("", set()), (" {group = #nvvm.cta_group<cta_2>}", {"TM153"})):
+        added = "\n".join(f"      {step.format(group) if '{0}' in step else step}" for step in steps)
+        assert codes(kernel().replace("      return", f"{added}\n      return", 1)) == expected

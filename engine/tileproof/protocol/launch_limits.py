@@ -22,6 +22,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
 _MASK = re.compile(r"\bmulticast_mask\s*=\s*(%[\w$.#-]+)")
+_TWO = re.compile(r"cta_2\b|\bis_two_cta\b")
 _SEGMENTS = re.compile(r"array<i32:\s*([\d,\s]*)>")
 
 
@@ -42,11 +43,16 @@ def launch_facts(
     clusters = [cluster for cluster, _ in launches]
     known = [prod(cluster) for cluster in clusters if cluster is not None]
     ctas = max(known) if known and len(known) == len(clusters) else None
-    for operation, scope in walk((kernel,)) if ctas is not None else ():
-        if (mask := _mask(book, operation, scope)) is not None:
+    grouped: list[tuple[Operation, int]] = []
+    kinds = book.enums["group_operation"].by_spelling
+    for operation, scope in walk((kernel,)):
+        if operation.name in kinds:
+            grouped.append((operation, _group(operation)))
+        if ctas is not None and (mask := _mask(book, operation, scope)) is not None:
             highest = fold(book, mask, scope).ones.bit_length() - 1
             values: dict[str, Scalar] = {"cta": max(highest, 0), "ctas": ctas or 1}
             yield Facts("launched_mask", values, {}, {}, operation.name_span)
+    yield from _groups([one for one in grouped if kinds[one[0].name] != ".mma"], grouped)
     allocated, first = _allocated(kernel, 0, Operations.of(book), dict(aliases))
     if first is None:
         return
@@ -57,6 +63,23 @@ def launch_facts(
     if given and min(given) > 0:
         memory: dict[str, Scalar] = {"given": min(given), "allocated": allocated}
         yield Facts("launched_memory_given", memory, {}, {}, first.name_span)
+
+
+def _group(operation: Operation) -> int:
+    """The CTAs for which an operation on tensor memory works."""
+    text = " ".join((*operation.pieces, *(f"{one.name} {one.text}" for one in operation.attributes)))
+    return 2 if _TWO.search(text) is not None else 1
+
+
+def _groups(managing: list[tuple[Operation, int]], all_of_them: list[tuple[Operation, int]]) -> Iterator[Facts]:
+    """Each operation that manages tensor memory otherwise than most operations of the kernel work."""
+    two = sum(group == 2 for _, group in all_of_them)
+    one = len(all_of_them) - two
+    if not one or not two or one == two:
+        return
+    for operation, group in managing:
+        values: dict[str, Scalar] = {"group": group, "others": 1 if one > two else 2}
+        yield Facts("tmem_management", values, {}, {}, operation.name_span)
 
 
 def _allocated(
