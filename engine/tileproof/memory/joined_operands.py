@@ -305,12 +305,17 @@ class Joins:
             return found if known else [*found, wrong], None
         key = (id(memory), filled.first, reader.role)
         before = next(iter(self.parts.get(key, ())), None)
-        if before is not None and before.reader.element is not None:
+        if before is not None and before.reader.element is not None and self.fits(element, tensor_map.element):
             same: dict[str, Scalar] = {"operand": reader.member, "type": element or before.reader.element}
             same["before"] = before.reader.element
             found.append(Facts("joined_types", same, {}, {}, reader.operation.name_span, ends))
         self.note(one)
         return found, one
+
+    def fits(self, element: str | None, of_map: str | None) -> bool:
+        """Whether an operand of a type may be filled by a map of a type, as far as both are known."""
+        row = self.ruleset.book.shared_table("operand_map").rows.get((element or "",))
+        return row is None or of_map is None or (isinstance(row[0], frozenset) and of_map in row[0])
 
     def swizzled(self, reader: Reader, filled: Filled, swizzle: str) -> Span:
         """Where to say that two swizzles differ: at the map if the descriptor's is that of the box, else there."""
