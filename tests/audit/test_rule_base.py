@@ -10,12 +10,12 @@ import tileproof
 from tileproof.audit.contracts import as_text, differences
 from tileproof.audit.rules import check_files
 from tileproof.rulebase.explain import text_of
-from tileproof.rulebase.load import default_files
+from tileproof.rulebase.load import shipped_files
 
 
 @pytest.mark.sweep
 def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice():
-    outcome = check_files(default_files(), 60, os.cpu_count() or 1)
+    outcome = check_files(shipped_files(), 60, os.cpu_count() or 1)
     assert [str(fault) for fault in outcome.faults] == []
     assert [str(fault) for fault in outcome.unknown] == []
     assert outcome.configurations > 1_000_000

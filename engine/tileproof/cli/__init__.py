@@ -14,6 +14,7 @@ import click
 from tileproof import __version__
 
 COMMANDS = (
+    "builtin",
     "check",
     "descriptors",
     "emit",

@@ -33,7 +33,7 @@ def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple
     """List all rules, one a line."""
     from tileproof.rulebase.explain import as_json, contract_of, is_deviation, listing  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     documented = book.documented().values()
     chosen = [item for item in documented if contract is None or contract_of(item) in (None, contract)]
     if deviations:
@@ -48,7 +48,7 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
     """Show the text of a rule from its file."""
     from tileproof.rulebase.explain import text_of  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     click.echo(text_of(find(book, code)))
 
 
@@ -71,7 +71,7 @@ def check_rules(chosen: tuple[str, ...], timeout: float, jobs: int, folders: tup
     paths = [Path(name) for name in chosen if Path(name).is_file()]
     if missing := [name for name in chosen if name.endswith(".rule") and not Path(name).is_file()]:
         fail(f"{missing[0]}: no such file of rules")
-    book, files = load_rules(folders, paths, status=1)
+    book, files = load_rules(folders, paths, status=1, whole=True)
     codes = _codes(book, files, chosen) if chosen else None
     count = len(book.rules) if codes is None else len(codes)
     processes = jobs or os.cpu_count() or 1
@@ -119,7 +119,7 @@ def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[
     """
     from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     pairs = ((left, right), (right, left))
     regions = (region for a, b in pairs for region in differences(book, a, b, timeout))
     if form == "json":

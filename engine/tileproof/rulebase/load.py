@@ -74,13 +74,29 @@ def rule_file(path: Path) -> Source:
 _READERS = (resources.PACKAGE / "base/records.py", *sorted((resources.PACKAGE / "rulebase").rglob("*.py")))
 
 
+# Chapters that no kernel is judged by, only shown and compared: a check does not read them.
+_REFERENCE = ("builtins", "pages")
+
+
 @lru_cache(maxsize=1)
 def default_files() -> tuple[Source, ...]:
-    """The rule files that ship with tileproof, named by their path below rules/."""
+    """The rule files that judge, named by their path below rules/."""
+    return _shipped(reference=False)
+
+
+@lru_cache(maxsize=1)
+def shipped_files() -> tuple[Source, ...]:
+    """All rule files that ship with tileproof: those that judge, and the reference chapters."""
+    return _shipped(reference=True)
+
+
+def _shipped(reference: bool) -> tuple[Source, ...]:
     folder = resources.folder("rules")
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.rule")}
     return tuple(
-        Source(f"rules/{path.relative_to(folder).as_posix()}", path.read_text(encoding="utf-8"))
-        for path in sorted(folder.rglob("*.rule"))
+        Source(f"rules/{name}", path.read_text(encoding="utf-8"))
+        for name, path in sorted(names.items(), key=lambda item: item[1])
+        if reference or name.partition("/")[0] not in _REFERENCE
     )
 
 
