@@ -16,8 +16,10 @@ from tileproof import __version__
 COMMANDS = (
     "builtin",
     "check",
+    "decode",
     "descriptors",
     "emit",
+    "encode",
     "explain",
     "layout",
     "legal",

@@ -321,16 +321,11 @@ class Resolver:
         schema, to = self.book.schemas[lowering.schema], self.book.schemas[lowering.to]
         for contract in (lowering.contract,) if lowering.contract else CONTRACTS:
             scope = Scope(self.book, schema, contract)
+            fields = {**self.word_fields(lowering.lines, contract), **to.fields}
             try:
-                for condition in (lowering.when, *(when for _, _, when in lowering.carried)):
-                    if condition is not None:
-                        scope.expect(condition, BOOLEAN)
-                fields = {**self.word_fields(lowering.lines, contract), **to.fields}
-                for name, expression, _ in lowering.carried:
-                    if name not in fields:
-                        raise _Mismatch(f"schema '{to.name}' has no fact '{name}'", expression.span)
-                    domain = fields[name]
-                    scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
+                if lowering.when is not None:
+                    scope.expect(lowering.when, BOOLEAN)
+                self.carried(lowering.carried, scope, fields, f"schema '{to.name}'")
             except _Mismatch as fault:
                 yield RuleFault(Place(lowering.place.source, fault.span), str(fault))
             yield from self.lines(lowering.lines, scope, self.operands(to.name), lowering.place)
@@ -353,12 +348,31 @@ class Resolver:
         schema = replace(schema, fields={**given, **schema.fields})
         for contract in (template.contract,) if template.contract else CONTRACTS:
             scope = Scope(self.book, schema, contract)
-            if template.when is not None:
-                try:
+            try:
+                if template.when is not None:
                     scope.expect(template.when, BOOLEAN)
-                except _Mismatch as fault:
-                    yield RuleFault(Place(template.place.source, fault.span), str(fault))
+                self.carried(
+                    template.carried, scope, self.word_fields(template.lines, contract), "no word of its lines"
+                )
+            except _Mismatch as fault:
+                yield RuleFault(Place(template.place.source, fault.span), str(fault))
             yield from self.lines(template.lines, scope, operands, template.place)
+
+    def carried(
+        self,
+        carried: tuple[tuple[str, Expression, Expression | None], ...],
+        scope: Scope,
+        fields: dict[str, Domain],
+        where: str,
+    ) -> None:
+        """Raise unless derived facts are facts of the place, and of their kind."""
+        for name, expression, when in carried:
+            if when is not None:
+                scope.expect(when, BOOLEAN)
+            if name not in fields:
+                raise _Mismatch(f"{where} has no fact '{name}'", expression.span)
+            domain = fields[name]
+            scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
 
     def word_fields(self, lines: tuple[Line, ...], contract: str) -> dict[str, Domain]:
         """The facts of the words that lines pack."""
