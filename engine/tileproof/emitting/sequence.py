@@ -127,7 +127,7 @@ def text_of(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -
 
 
 def _told(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The facts with what the template has for those that are not given, and what it derives of those that are known."""
+    """The facts with what the template has for those that are not given, and what it derives of them."""
     found = {**dict(template.defaults), **facts}
     for name, expression, when in template.carried:
         if holds(ruleset, when, facts):

@@ -99,7 +99,7 @@ def unpack(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar]
 
 
 def lost(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> tuple[BitField, ...]:
-    """The fields that share bits with others and are read back as something else than these facts; what ``pack`` raises."""
+    """The fields that share bits with others and are read back as something else; raises as ``pack`` does."""
     packed = pack(ruleset, name, facts)
     word = word_for(ruleset, name, facts)
     return tuple(

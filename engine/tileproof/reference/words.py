@@ -170,8 +170,9 @@ def _field(
 
 
 def _held(word: Word) -> set[str]:
-    """The facts that the bits of a word hold."""
-    return {fact for field in word.fields for fact in facts_of(field.value)}
+    """The facts that the bits of a word hold, but for those that choose its declaration."""
+    chosen = facts_of(word.when) if word.when is not None else frozenset()
+    return {fact for field in word.fields for fact in facts_of(field.value)} - chosen
 
 
 def _with_hint(error: PackError) -> str:
@@ -207,9 +208,8 @@ def remarks(decoded: Decoded) -> Iterator[str]:
     """What is to be said of a word besides its fields."""
     for name in decoded.lost:
         field = next(one for one in decoded.word.fields if one.name == name)
-        over = ", ".join(
-            f"{one.name} ({one})" for one in decoded.word.fields if one.mask & field.mask and one is not field
-        )
+        sharing = [one for one in decoded.word.fields if one.mask & field.mask and one is not field]
+        over = ", ".join(f"{one.name} ({one})" for one in sharing)
         yield f"  note: {name} ({field}) does not read back: it shares bits with {over}"
     for code, severity, message in decoded.violated:
         yield f"  {severity}: {code}: {message}"

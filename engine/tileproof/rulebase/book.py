@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.bitfield import Canonical, Word
+from tileproof.rulebase.contradiction import Contradiction
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     Atom,
@@ -29,7 +30,7 @@ from tileproof.rulebase.template import Lowering, Template
 
 Declaration: TypeAlias = (
     "Reference | Enum | MoreMembers | Table | MoreRows | Schema | Atom | Unjudged | Instruction | Fragment | Word"
-    " | Canonical | Lowering | Template | Rule | Finding"
+    " | Canonical | Lowering | Template | Rule | Finding | Contradiction"
 )
 
 
@@ -51,6 +52,7 @@ class Rulebook:
     lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
     templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
     references: dict[str, Reference]  # by title
+    contradictions: dict[str, Contradiction]  # by code
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

@@ -16,6 +16,8 @@ from tileproof.base.source import Source, Span
 from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
 from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.book import Declaration, Rulebook
+from tileproof.rulebase.checklist import strange_rows
+from tileproof.rulebase.contradiction import Contradiction
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     Atom,
@@ -145,6 +147,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
         faults += missing_rows(book)
         faults += missing_fragments(book)
         faults += missing_rules(book)
+        faults += strange_rows(book)
     if faults:
         raise RuleError(faults)
     return book
@@ -167,7 +170,7 @@ def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -212,6 +215,8 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                     if (item.name, contract) in book.tables:
                         faults.append(RuleFault(item.place, f"table '{item.name}' is declared twice in {contract}"))
                     book.tables.setdefault((item.name, contract), item)
+            case Contradiction():
+                put(book.contradictions, item.code, item, "contradiction")  # type: ignore[arg-type]
             case Rule() | Finding():
                 shelf = book.rules if isinstance(item, Rule) else book.findings
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]

@@ -11,9 +11,11 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.contradiction import Accepts, Always, Contradiction, Differ, Notes, Overlap, Some, counted
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     HARDWARE,
+    PAGES,
     Atom,
     Bounded,
     Domain,
@@ -115,6 +117,8 @@ class Resolver:
             yield from self.lowering(lowering)
         for template in dict.fromkeys(item for same in self.book.templates.values() for item in same):
             yield from self.template(template)
+        for contradiction in self.book.contradictions.values():
+            yield from self.contradiction(contradiction)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -357,6 +361,44 @@ class Resolver:
             except _Mismatch as fault:
                 yield RuleFault(Place(template.place.source, fault.span), str(fault))
             yield from self.lines(template.lines, scope, operands, template.place)
+
+    def contradiction(self, item: Contradiction) -> Iterator[RuleFault]:
+        """That what a contradiction names is declared, and its claim can be computed."""
+        for problem in self.unknown_in(item):
+            yield RuleFault(item.place, f"{item.code}: {problem}")
+
+    def unknown_in(self, item: Contradiction) -> Iterator[str]:
+        if item.schema is not None and item.schema not in self.book.schemas:
+            yield f"unknown schema '{item.schema}'"
+            return
+        match item.proof:
+            case Always(expression) | Some(expression):
+                if item.schema is None:
+                    yield "a claim needs a schema: `on NAME`"
+                    return
+                try:
+                    claim = counted(self.book.tables, PAGES, expression)
+                    Scope(self.book, self.book.schemas[item.schema], PAGES).expect(claim, BOOLEAN)
+                except _Mismatch as fault:
+                    yield str(fault)
+            case Accepts(accepting, code, facts):
+                if accepting not in CONTRACTS or code not in self.book.rules:
+                    yield f"no contract '{accepting}' or no rule '{code}'"
+                    return
+                schema = self.book.schemas[item.schema or self.book.rules[code].schema]
+                for name, value in facts:
+                    if name not in schema.fields or not self.belongs(schema, name, value):
+                        yield f"{value} is not a value of a fact '{name}' of '{schema.name}'"
+            case Notes(code):
+                if code not in self.book.rules:
+                    yield f"no rule '{code}'"
+            case Overlap(word, names):
+                known = {field.name for one in self.book.words.get((word, PAGES), ()) for field in one.fields}
+                yield from (f"word '{word}' has no field '{name}'" for name in names if name not in known)
+            case Differ(words):
+                known = {f"'{name}' in {contract}" for name, contract in self.book.words}
+                named = (f"'{name}' in {contract}" for name, contract in words)
+                yield from (f"no word {one}" for one in named if one not in known)
 
     def carried(
         self,
