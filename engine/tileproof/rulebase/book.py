@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.bitfield import Canonical, Word
-from tileproof.rulebase.contradiction import Contradiction
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     Atom,
@@ -27,6 +26,9 @@ from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.fragment import Fragment
 from tileproof.rulebase.references import Reference
 from tileproof.rulebase.template import Lowering, Template
+
+if TYPE_CHECKING:
+    from tileproof.rulebase.contradiction import Contradiction
 
 Declaration: TypeAlias = (
     "Reference | Enum | MoreMembers | Table | MoreRows | Schema | Atom | Unjudged | Instruction | Fragment | Word"

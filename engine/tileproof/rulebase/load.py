@@ -16,8 +16,6 @@ from tileproof.base.source import Source, Span
 from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
 from tileproof.rulebase.bitfield import Canonical, Word
 from tileproof.rulebase.book import Declaration, Rulebook
-from tileproof.rulebase.checklist import strange_rows
-from tileproof.rulebase.contradiction import Contradiction
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     Atom,
@@ -140,6 +138,8 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
     if faults:  # what an unread file declares would be missed everywhere
         raise RuleError(faults)
+    from tileproof.rulebase.checklist import strange_rows  # noqa: PLC0415  not where the book is in the cache
+
     book = _collect(list(_with_references(declarations, faults)), faults)
     if not faults:
         faults += Resolver(book).faults()
@@ -170,6 +170,8 @@ def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
+    from tileproof.rulebase.contradiction import Contradiction  # noqa: PLC0415  as above
+
     book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 

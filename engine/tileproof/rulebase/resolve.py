@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.contradiction import Accepts, Always, Contradiction, Differ, Notes, Overlap, Some, counted
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     HARDWARE,
@@ -50,6 +49,9 @@ from tileproof.rulebase.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment
 from tileproof.rulebase.parser import rules as syntax
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
 from tileproof.syntax import SyntaxFault
+
+if TYPE_CHECKING:
+    from tileproof.rulebase.contradiction import Contradiction
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
@@ -368,20 +370,23 @@ class Resolver:
             yield RuleFault(item.place, f"{item.code}: {problem}")
 
     def unknown_in(self, item: Contradiction) -> Iterator[str]:
+        """The names in a contradiction that mean nothing, and what is wrong with its claim."""
+        from tileproof.rulebase import contradiction as c  # noqa: PLC0415  not where the book is in the cache
+
         if item.schema is not None and item.schema not in self.book.schemas:
             yield f"unknown schema '{item.schema}'"
             return
         match item.proof:
-            case Always(expression) | Some(expression):
+            case c.Always(expression) | c.Some(expression):
                 if item.schema is None:
                     yield "a claim needs a schema: `on NAME`"
                     return
                 try:
-                    claim = counted(self.book.tables, PAGES, expression)
+                    claim = c.counted(self.book.tables, PAGES, expression)
                     Scope(self.book, self.book.schemas[item.schema], PAGES).expect(claim, BOOLEAN)
                 except _Mismatch as fault:
                     yield str(fault)
-            case Accepts(accepting, code, facts):
+            case c.Accepts(accepting, code, facts):
                 if accepting not in CONTRACTS or code not in self.book.rules:
                     yield f"no contract '{accepting}' or no rule '{code}'"
                     return
@@ -389,13 +394,13 @@ class Resolver:
                 for name, value in facts:
                     if name not in schema.fields or not self.belongs(schema, name, value):
                         yield f"{value} is not a value of a fact '{name}' of '{schema.name}'"
-            case Notes(code):
+            case c.Notes(code):
                 if code not in self.book.rules:
                     yield f"no rule '{code}'"
-            case Overlap(word, names):
+            case c.Overlap(word, names):
                 known = {field.name for one in self.book.words.get((word, PAGES), ()) for field in one.fields}
                 yield from (f"word '{word}' has no field '{name}'" for name in names if name not in known)
-            case Differ(words):
+            case c.Differ(words):
                 known = {f"'{name}' in {contract}" for name, contract in self.book.words}
                 named = (f"'{name}' in {contract}" for name, contract in words)
                 yield from (f"no word {one}" for one in named if one not in known)

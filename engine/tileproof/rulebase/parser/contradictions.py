@@ -1,18 +1,24 @@
-"""Contradictions in rule files to the values of ``rulebase.contradiction``, by grammar/rules.lark."""
+"""Contradictions in rule files to the values of ``rulebase.contradiction``, by grammar/rules.lark.
+
+Those values are imported where they are made: a check needs the parser for placeholders, and no contradiction.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from lark import Token
 
-from tileproof.rulebase.contradiction import Accepts, Always, Contradiction, Differ, Notes, Overlap, Some
 from tileproof.rulebase.declarations import PAGES
 from tileproof.rulebase.expression import Expression
 from tileproof.rulebase.parser.fragments import Part, cited
 from tileproof.rulebase.parser.references import ReferenceBuilder
 from tileproof.syntax import SyntaxFault
+
+if TYPE_CHECKING:
+    from tileproof.rulebase.contradiction import Contradiction
 
 
 class ContradictionBuilder(ReferenceBuilder):
@@ -25,22 +31,22 @@ class ContradictionBuilder(ReferenceBuilder):
         return Part("against", _text(items))
 
     def for_all(self, items: list[Expression]) -> Part:
-        return Part("proof", Always(items[0]))
+        return Part("proof", _values().Always(items[0]))
 
     def for_some(self, items: list[Expression]) -> Part:
-        return Part("proof", Some(items[0]))
+        return Part("proof", _values().Some(items[0]))
 
     def accepts(self, items: list[Any]) -> Part:
         contract, code, *given = items
         facts = tuple((str(name), value) for name, value in filter(None, given))
-        return Part("proof", Accepts(str(contract), str(code), facts))
+        return Part("proof", _values().Accepts(str(contract), str(code), facts))
 
     def notes(self, items: list[Token]) -> Part:
-        return Part("proof", Notes(str(items[0])))
+        return Part("proof", _values().Notes(str(items[0])))
 
     def overlap(self, items: list[Token]) -> Part:
         word, one, other = map(str, items)
-        return Part("proof", Overlap(word, (one, other)))
+        return Part("proof", _values().Overlap(word, (one, other)))
 
     def packed_in(self, items: list[Any]) -> Part:
         name, *contract = items
@@ -49,7 +55,7 @@ class ContradictionBuilder(ReferenceBuilder):
 
     def differ(self, items: list[Part]) -> Part:
         one, other = (part.value for part in items)
-        return Part("proof", Differ((one, other)))
+        return Part("proof", _values().Differ((one, other)))
 
     def contradiction(self, items: list[Any]) -> Contradiction:
         code, name, *rest = items
@@ -63,7 +69,7 @@ class ContradictionBuilder(ReferenceBuilder):
         for kind in ("claim", "against", "proof", "source"):
             if kind not in held:
                 raise SyntaxFault(f"a contradiction needs a {kind}", *self._place(code).span)
-        return Contradiction(
+        made: Contradiction = _values().Contradiction(
             code=str(code),
             name=str(name),
             schema=schema,
@@ -73,6 +79,13 @@ class ContradictionBuilder(ReferenceBuilder):
             citations=cited(parts),
             place=self._place(code),
         )
+        return made
+
+
+def _values() -> ModuleType:
+    from tileproof.rulebase import contradiction  # noqa: PLC0415  see above
+
+    return contradiction
 
 
 def _text(tokens: list[Token]) -> str:
