@@ -11,10 +11,13 @@ from click.testing import CliRunner, Result
 
 from conftest import SHARED
 from tileproof.cli import main
+from tileproof.evaluate.solver import Answer, Question, unequal
+from tileproof.evaluate.z3 import Encoder
 from tileproof.reference import shown
 from tileproof.reference.builtins import builtins, judged
 from tileproof.reference.selection import NoMeaning, meanings, named, select
 from tileproof.reference.tables import numbers, rows
+from tileproof.rulebase.expression import Comparison, Connective, Fact, Lookup, Symbol
 from tileproof.rulebase.load import load, shipped_files
 
 BOOK = load(shipped_files())
@@ -265,3 +268,29 @@ def test_json_has_what_the_text_has():
     assert several["ambiguous"] and [found["kind"] for found in several["meanings"]] == ["builtin", "group"]
     everything = json.loads(run("--list", "--format", "json").stdout)
     assert [len(everything[key]) for key in ("builtins", "groups", "intrinsics", "by_n")] == [90, 5, 6, 32]
+
+
+def test_z3_proves_that_the_map_by_n_is_injective_BLT04():
+    """Two entries with different keys have different ids."""
+    encoder = Encoder(BOOK.under("tileiras"), "wgmma.dispatch")
+    one, defined = encoder.term(Lookup("wgmma_intrinsic", (Fact("n"), Fact("element")), None))
+    other, also = encoder.term(Lookup("wgmma_intrinsic", (Fact("n2"), Fact("element2")), None))
+    keys = [Comparison("==", Fact(key), Fact(f"{key}2")) for key in ("n", "element")]
+    differing = encoder.not_true(Connective("and", tuple(keys)))
+    question = Question(encoder, 20)
+    assert question.ask(defined, also, differing, one == other).answer is Answer.UNSATISFIABLE
+    # What the proof is of can happen: different keys, and ids that are neighbours.
+    assert question.ask(defined, also, differing, one == other + 1).answer is Answer.SATISFIABLE
+    # The even ids are for integers, the odd ones for floats.
+    integer = encoder.true(Comparison("==", Fact("element"), Symbol(".integer")))
+    assert question.ask(defined, unequal(integer, one % 2 == 0)).answer is Answer.UNSATISFIABLE
+
+
+def test_sizes_have_ids_of_their_own_BLT05():
+    ids = [i for row in rows(BOOK, "wgmma_size").values() for kind in ("integer", "float") for i in numbers(row[kind])]
+    (extent,) = rows(BOOK, "wgmma_grid_extent").values()
+    assert len(ids) == len(set(ids)) == 12
+    assert all(int(str(extent["first"])) <= i <= int(str(extent["last"])) for i in ids)
+    # Each is the fifth of a block of 24, whatever the blocks are.
+    offsets = {(i - int(str(extent["first"]))) % int(str(extent["stride"])) for i in ids}
+    assert offsets == {4, 5}

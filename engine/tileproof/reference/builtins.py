@@ -50,6 +50,7 @@ class Builtin:
         first, last: its id is one of these; they are equal where the page determines it.
         basis: what says so.
         types: of the fragment, or of A and B, C and D.
+        llvm: its intrinsic in LLVM; empty where there is none.
         lookup: the tables from its id to an intrinsic, with the entry; empty where no table has it.
     """
 
@@ -63,6 +64,7 @@ class Builtin:
     shape: str
     types: tuple[str, ...]
     gate: Gate | None
+    llvm: str
     lookup: tuple[str, ...]
 
     @property
@@ -118,8 +120,15 @@ def _made(book: Rulebook, member: str, row: Row) -> Builtin:
         shape=spelled(book, "builtin_tile", row["tile"]),
         types=tuple(str(one)[1:] for one in types),
         gate=_gate(book, row),
+        llvm=_llvm(book, row),
         lookup=tuple(_lookups(book, first)) if first == last else (),
     )
+
+
+def _llvm(book: Rulebook, row: Row) -> str:
+    found = book.shared_table("builtin_llvm").rows.get((str(row["family"]), str(row["operation"])))
+    parts = {name: str(row[name])[1:] for name in ("type", "c", "d", "combine")}
+    return str(found[0]).format(shape=spelled(book, "builtin_tile", row["tile"]), **parts) if found is not None else ""
 
 
 def _gate(book: Rulebook, row: Row) -> Gate | None:
@@ -199,6 +208,7 @@ def as_json(builtin: Builtin, judgement: Judged | None = None) -> dict[str, Any]
         "operation": builtin.operation,
         "shape": builtin.shape,
         "types": list(builtin.types),
+        "llvm": builtin.llvm or None,
         "lookup": list(builtin.lookup),
         "gate": None
         if gate is None
@@ -230,6 +240,8 @@ def lines(builtin: Builtin, judgement: Judged) -> Iterator[tuple[str, str]]:
     yield "does", f"{builtin.family}, {builtin.operation}, {builtin.shape} {' '.join(builtin.types)}"
     for one in builtin.lookup:
         yield "table", one
+    if builtin.llvm:
+        yield "llvm", builtin.llvm
     gate = builtin.gate
     if gate is None:
         yield "gate", "the page names no function that emits it"
