@@ -6,6 +6,7 @@ import contextlib
 import json
 import random
 import re
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tileproof.evaluate.solver import Answer, Question
 from tileproof.evaluate.z3 import Encoder
 from tileproof.reference import words
 from tileproof.reference.tables import number, rows
-from tileproof.rulebase.bitfield import Word
+from tileproof.rulebase.bitfield import BitField, Word
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar, facts_of
 
@@ -36,6 +37,14 @@ def run(command: str, *arguments: str) -> Result:
     return result
 
 
+@cache
+def codes(contract: str, field: BitField, known: tuple[tuple[str, Scalar], ...]) -> tuple[int, ...]:
+    """The codes that a field may have; none where it may have all."""
+    shown = choices(BOOK.under(contract), field, dict(known))
+    constant = re.fullmatch(r"\d+", shown)
+    return (int(constant[0]),) if constant else tuple(map(int, re.findall(r"(\d+) \(", shown)))
+
+
 def meaningful(name: str, contract: str, word: Word, given: random.Random) -> tuple[int, dict[str, Scalar]]:
     """A random word that means something, and the facts that choose its declaration."""
     ruleset, schema = BOOK.under(contract), BOOK.schemas[word.schema]
@@ -48,10 +57,8 @@ def meaningful(name: str, contract: str, word: Word, given: random.Random) -> tu
     for field in word.fields:
         if field.over:
             continue
-        listed = re.findall(r"(\d+) \(", choices(ruleset, field, known))
-        constant = re.fullmatch(r"\d+", choices(ruleset, field, known))
-        code = int(given.choice(listed)) if listed else int(constant[0]) if constant else given.getrandbits(field.width)
-        value |= code << field.low
+        listed = codes(contract, field, tuple(known.items()))
+        value |= (given.choice(listed) if listed else given.getrandbits(field.width)) << field.low
     return value, known
 
 
