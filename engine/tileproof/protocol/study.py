@@ -14,7 +14,7 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
@@ -25,6 +25,7 @@ from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, reg
 from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
@@ -119,6 +120,7 @@ class Study:
     actions: dict[str, Action]
     explain: bool
     thorough: bool
+    judged: Run | None = None
     reached: Exploration = field(default_factory=Exploration)
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
 
@@ -137,6 +139,9 @@ class Study:
         agreed: Decisions = _NOTHING,
         budget: int | None = None,
         watch: Watch | None = None,
+        program: Program | None = None,
+        recorded: Recorded | None = None,
+        allowed: Set[tuple[str, int]] | None = None,
     ) -> Run:
         """One run.
 
@@ -146,10 +151,13 @@ class Study:
             forced, agreed: which way to go, by place and by term; then threads that wait for ever go on.
             budget: the most instructions, where it is a trial.
             watch: looks for a state that comes again.
+            program: a changed one, whose doubts are none of the kernel's.
+            recorded: to be filled with what happens.
+            allowed: the only findings, by code and place, after which the run goes on.
         """
         most = self.limit("run_steps")
         machine = Machine(
-            with_extents(self.compiled, extents),
+            with_extents(program or self.compiled, extents),
             replace(self.shape, extent=turns, extents=extents),
             self.book,
             self.actions,
@@ -158,7 +166,10 @@ class Study:
             forced=forced,
             agreed=agreed,
             excusing=bool(forced),
-            history=[] if self.explain else None,
+            history=recorded.history if recorded else [] if self.explain and program is None else None,
+            events=recorded.events if recorded else None,
+            names=recorded.names if recorded else {},
+            allowed=allowed,
             watch=watch,
             most=min(budget or most, most),
         )
@@ -168,7 +179,7 @@ class Study:
             leaked(machine)
             incomplete_phases(machine)
             register_budget(machine)
-        for case, operation in machine.taint.reasons:
+        for case, operation in machine.taint.reasons if program is None else ():
             self.doubt(case, operation)
         return Run(machine, tuple(each_once(machine.faults)))
 
@@ -199,6 +210,7 @@ class Study:
         if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
             long = self.better(first)
             self.reached.add(long.machine)
+        self.judged = long
         faults = [*self.certain(first, long)]
         bound: int | None = None
         if self.open_loops():
@@ -215,6 +227,31 @@ class Study:
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
         return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+
+    def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
+        """The same with the findings by their causes, as far as the budget goes.
+
+        Args:
+            line: where an operation is, for hints.
+        """
+        if self.judged is None or not outcome.faults:
+            return outcome
+        from tileproof.protocol.diagnosis import SUPPLIED, Search, diagnosed, supplied  # noqa: PLC0415
+
+        machine = self.judged.machine
+        shape = machine.shape
+        self.actions[SUPPLIED] = supplied
+
+        def rerun(
+            program: Program, recorded: Recorded | None, allowed: Set[tuple[str, int]] | None = None
+        ) -> tuple[Machine, tuple[ProtocolFault, ...]]:
+            extents = (shape.extents, shape.extent, machine.tiles)
+            one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
+            return one.machine, one.faults
+
+        steps = self.share("diagnosis", self.judged)
+        search = Search(self.book, rerun, self.compiled, line, self.explain, self.limit("diagnosis_runs"), steps)
+        return replace(outcome, faults=diagnosed(search, outcome.faults))
 
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""

@@ -266,6 +266,7 @@ def complete_on(
         # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
     access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    machine.came("copy", key, size_, operation, thread_set, target)
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
