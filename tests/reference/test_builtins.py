@@ -142,6 +142,8 @@ def test_wgmma_builtins_and_their_arguments_BLT03():
     assert [by_name(f"__wgmma_mma_async_{t}").first for t in ("f16", "bf16", "tf32", "f8")] == [765, 766, 767, 768]
     assert judged(BOOK, by_name("__wgmma_mma_async_f8")).targets == ("sm_90a",)
     assert len(rows(BOOK, "wgmma_argument")) == 8
+    assert by_name("__wgmma_mma_async_f16").operands == ("6 chained: A, B, C, scaleA, scaleD, negate/saturation",)
+    assert by_name("__hmma_m16n16k16_mma_f16f16").operands[-1] == "rowcol: layouts of A and B (0 to 3)"
 
 
 @pytest.mark.parametrize("row", rows(BOOK, "wgmma_dispatch").values(), ids=lambda row: str(row["N"]))
@@ -177,6 +179,16 @@ def test_the_reference_of_intrinsics_BLT07():
     ]
     for row in rows(BOOK, "intrinsic").values():
         assert int(str(row["last"])) - int(str(row["first"])) + 1 == row["entries"]
+
+
+def test_the_intrinsic_of_a_shape_and_types_has_the_ids_of_its_n_BLT07():
+    prefix = "llvm.nvvm.wgmma.mma_async.sync.aligned"
+    found = run(f"{prefix}.m64n128k16.f32.f16.f16")
+    assert found.exit_code == 0
+    assert "N = 128: 10666 (integer) or 10667 (float)" in found.stdout
+    assert "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16" in found.stdout
+    assert "no intrinsic by N" in run(f"{prefix}.m64n100k16.f32.f16.f16").stdout
+    assert run(f"{prefix}.m64n128k16.f32.f16.colour").exit_code == 2
 
 
 def test_copies_of_backend_functions_BLT08():

@@ -14,7 +14,7 @@ from typing import Any
 from tileproof.base.records import dataclass
 from tileproof.checking.instruction import Verdict, context, legal
 from tileproof.ptx.select import lower_atom
-from tileproof.reference.tables import Row, number, rows, spelled
+from tileproof.reference.tables import Row, number, numbers, rows, spelled
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Value
@@ -50,6 +50,7 @@ class Builtin:
         first, last: its id is one of these; they are equal where the page determines it.
         basis: what says so.
         types: of the fragment, or of A and B, C and D.
+        operands: as the page lists them: of an MMA with their values where it gives them.
         llvm: its intrinsic in LLVM; empty where there is none.
         lookup: the tables from its id to an intrinsic, with the entry; empty where no table has it.
     """
@@ -64,6 +65,7 @@ class Builtin:
     shape: str
     types: tuple[str, ...]
     gate: Gate | None
+    operands: tuple[str, ...]
     llvm: str
     lookup: tuple[str, ...]
 
@@ -120,9 +122,21 @@ def _made(book: Rulebook, member: str, row: Row) -> Builtin:
         shape=spelled(book, "builtin_tile", row["tile"]),
         types=tuple(str(one)[1:] for one in types),
         gate=_gate(book, row),
+        operands=tuple(_operands(book, member, str(row["operation"]))),
         llvm=_llvm(book, row),
         lookup=tuple(_lookups(book, first)) if first == last else (),
     )
+
+
+def _operands(book: Rulebook, member: str, operation: str) -> Iterator[str]:
+    """The operands: of WGMMA as its argument layout has them, of another MMA as its handler does."""
+    wgmma = rows(book, "wgmma_builtin").get(member)
+    if wgmma is not None:
+        yield spelled(book, "wgmma_chain", wgmma["chain"])
+    elif operation == ".mma":
+        for key, row in rows(book, "mma_operand").items():
+            values = sorted(numbers(row["values"]))
+            yield spelled(book, "mma_operand", key) + (f" ({values[0]} to {values[-1]})" if values else "")
 
 
 def _llvm(book: Rulebook, row: Row) -> str:
@@ -208,6 +222,7 @@ def as_json(builtin: Builtin, judgement: Judged | None = None) -> dict[str, Any]
         "operation": builtin.operation,
         "shape": builtin.shape,
         "types": list(builtin.types),
+        "operands": list(builtin.operands),
         "llvm": builtin.llvm or None,
         "lookup": list(builtin.lookup),
         "gate": None
@@ -240,6 +255,8 @@ def lines(builtin: Builtin, judgement: Judged) -> Iterator[tuple[str, str]]:
     yield "does", f"{builtin.family}, {builtin.operation}, {builtin.shape} {' '.join(builtin.types)}"
     for one in builtin.lookup:
         yield "table", one
+    for one in builtin.operands:
+        yield "operand", one
     if builtin.llvm:
         yield "llvm", builtin.llvm
     gate = builtin.gate

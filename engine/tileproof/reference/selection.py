@@ -15,6 +15,7 @@ from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render
+from tileproof.ptx.opcode import read_opcode
 from tileproof.reference.builtins import Builtin, builtins
 from tileproof.reference.facts import BadQuery, integer, value_of
 from tileproof.reference.tables import number, numbers, rows, spelled, within
@@ -174,6 +175,8 @@ def named(book: Rulebook, text: str) -> Builtin | Meaning:
         row = rows(book, "intrinsic")[spellings[text.strip()]]
         ids = str(row["first"]) if row["first"] == row["last"] else f"{row['first']}-{row['last']}"
         return Meaning("intrinsic", text.strip(), f"{ids}: {row['usage']}")
+    if (found := _by_opcode(book, text.strip())) is not None:
+        return found
     begun = [one.name for name, one in known.items() if wanted and wanted in name]
     begun += [name for name in spellings if wanted and wanted in name]
     if begun:
@@ -182,6 +185,26 @@ def named(book: Rulebook, text: str) -> Builtin | Meaning:
     near = get_close_matches(wanted, [*known, *spellings], _NEAREST, 0.5)
     shown = ", ".join(known[one].name if one in known else one for one in near)
     raise BadQuery(f"no builtin or intrinsic is called '{text}'" + (f"; nearest: {shown}" if near else ""))
+
+
+def _by_opcode(book: Rulebook, text: str) -> Meaning | None:
+    """The intrinsic of an MMA with its shape and types in its name, as NVVM WGMMA Ops builds it; None for another name.
+
+    Raises:
+        BadQuery: the rest of the name is no shape and types.
+    """
+    prefix = spelled(book, "wgmma_intrinsic_name", ".mma_sync")
+    if not text.startswith(f"{prefix}."):
+        return None
+    (instruction,) = rows(book, "wgmma_instruction").values()
+    opcode = f"{instruction['opcode']}{text.removeprefix(prefix)}"
+    read = read_opcode(book, opcode)
+    if read.faults or read.declaration is None:
+        raise BadQuery(f"'{text}': {read.faults[0].stated.message}")
+    ids = [row for row in rows(book, "wgmma_dispatch").values() if row["N"] == read.values.get("N")]
+    listed = [f"{row[element]} ({element})" for row in ids for element in ("integer", "float")]
+    said = f"N = {read.values.get('N')}: {' or '.join(listed) or 'no intrinsic by N'}; {opcode}"
+    return Meaning("intrinsic", text, said)
 
 
 # -- from a meaning to ids
