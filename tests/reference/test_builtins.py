@@ -156,7 +156,7 @@ def test_selection_by_n_both_ways_BLT04(row):
         assert (meaning.name, meaning.said) == (f"WGMMA by N, {element} elements", f"N = {row['N']}")
 
 
-def test_what_the_page_leaves_open_is_undetermined_BLT05_BLT06():
+def test_what_the_page_leaves_open_is_undetermined_BLT05():
     f16 = by_name("__wgmma_mma_async_f16")
     assert select(BOOK, f16, {"size": "128"}).by_size == (5308, 5309)
     assert select(BOOK, f16, {"size": "8", "element": "float"}).by_size == (5357, 5429)
@@ -166,9 +166,19 @@ def test_what_the_page_leaves_open_is_undetermined_BLT05_BLT06():
     for identifier in range(5304, 5448):
         found = meanings(BOOK, identifier)
         assert len(found) == 2 or (len(found[0].candidates) == 4 and "undetermined" in found[0].said)
+
+
+def test_opcodes_of_tcgen05_are_one_of_eight_variants_BLT06():
     for identifier in range(4905, 4941):
         (opcode,) = meanings(BOOK, identifier)
         assert len(opcode.candidates) == 8
+    (row,) = rows(BOOK, "tcgen05_isd").values()
+    assert int(str(row["last"])) - int(str(row["first"])) + 1 == row["opcodes"]
+    variants = rows(BOOK, "tcgen05_variant")
+    sure = {kind for name, one in variants.items() if name != ".fp4" for kind in frozenset(one["kinds"])}
+    assert set(BOOK.enums["tcgen05_kind"].members) - sure == {".f8f6f4"}
+    with pytest.raises(NoMeaning):
+        meanings(BOOK, 4941)
 
 
 def test_the_reference_of_intrinsics_BLT07():
