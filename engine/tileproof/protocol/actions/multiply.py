@@ -132,6 +132,9 @@ def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     clock = Clock()
     clock.learn(("tc", thread_set.cta, thread_set.warps[0]), machine.tick())
     clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in thread_set.clock.known.items()})
+    for agent, done in thread_set.own.items():  # a commit is a tcgen05.fence::before_thread_sync as well
+        if agent[0] in ("ld", "st") and agent[-1] in thread_set.warps:
+            clock.learn(agent, done)
     mask = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else None
     if len(instruction.inputs) > 1 and mask is None:
         raise Unfollowed(instruction.operation, "commit_mask")
