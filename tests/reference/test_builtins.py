@@ -278,8 +278,9 @@ def test_a_gap_and_an_ambiguous_name_name_what_is_near():
     assert run("10656").stderr.endswith("nearest: 10654, 10655\n")
     assert "__hmma_m16n16k16_ld_b" in run("__hmma").stderr
     assert "__dmma_m8n8k4_ld_b, WGMMA MMA async load" in run("753").stdout
-    with pytest.raises(NoMeaning, match="ids are 678-770, 4905-4940"):
+    with pytest.raises(NoMeaning, match="ids are 678-770, 4905-4940, 5304-5447, 8279-8280, 8887-8889, 8891-8897"):
         meanings(BOOK, 677)
+    assert run("fence.aligned").stderr.endswith("nearest: llvm.nvvm.wgmma.fence.aligned\n")
 
 
 def test_json_has_what_the_text_has():

@@ -149,8 +149,22 @@ def _gap(book: Rulebook, identifier: int) -> str:
     whole = rows(book, "builtin_range")[".all"]
     ranges = [(number(whole["first"]), number(whole["last"]))]
     ranges += [(number(row["first"]), number(row["last"])) for row in rows(book, "intrinsic").values()]
-    shown = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in sorted(ranges))
+    ranges += [(one, one) for one in sorted(_of_mmas(book))]
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    shown = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in joined)
     return f"no builtin or intrinsic has the id {identifier}; ids are {shown}"
+
+
+def _of_mmas(book: Rulebook) -> frozenset[int]:
+    """The intrinsics of MMAs and their fragments that the tables name."""
+    tables = (rows(book, "fragment_count"), rows(book, "fragment_iteration"))
+    listed = {one for table in tables for row in table.values() for one in numbers(row["intrinsics"])}
+    return frozenset(listed | {number(row["id"]) for row in rows(book, "satf_exception").values()})
 
 
 def _pair(row: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -179,10 +193,10 @@ def named(book: Rulebook, text: str) -> Builtin | Meaning:
         return found
     begun = [one.name for name, one in known.items() if wanted and wanted in name]
     begun += [name for name in spellings if wanted and wanted in name]
-    if begun:
+    if len(begun) > 1:
         more = f" and {len(begun) - _NEAREST} more" * (len(begun) > _NEAREST)
         raise BadQuery(f"'{text}' is ambiguous: {', '.join(begun[:_NEAREST])}{more}")
-    near = get_close_matches(wanted, [*known, *spellings], _NEAREST, 0.5)
+    near = begun or get_close_matches(wanted, [*known, *spellings], _NEAREST, 0.5)
     shown = ", ".join(known[one].name if one in known else one for one in near)
     raise BadQuery(f"no builtin or intrinsic is called '{text}'" + (f"; nearest: {shown}" if near else ""))
 
