@@ -97,14 +97,16 @@ _MOST_RELEASES = 12
 
 
 def _arrivals(scene: Scene) -> Iterator[Change]:
-    """An arrival at a ring that nobody arrives at, after what uses its stages."""
+    """An arrival at a barrier that nobody arrives at, after what uses the stages of its ring."""
     seen = set()
     for key in scene.roots:
         ring = scene.ring(key)
-        came = any(one.kind in ("arrive", "copy") for other in ring for one in scene.by_key[other])
-        if came or key[1:] in seen:
+        phase = scene.machine.barriers[key].phase
+        came = [one for other in ring for one in scene.by_key[other] if one.kind in ("arrive", "copy")]
+        if key[1:] in seen or any(one.key == key and one.phase == phase for one in came):
             continue
         seen.add(key[1:])
+        rank = 1 if came else 0
         ring = scene.stages(key)
         waiting = {(one.cta, warp) for one, _, other in scene.waiting if other == key for warp in one.warps}
         anchors = [one for name in _RELEASES for one in scene.steps(name) if scene.executing[id(one)] - waiting]
@@ -118,9 +120,9 @@ def _arrivals(scene: Scene) -> Iterator[Change]:
             warps = scene.executing[id(anchor)]
             each = max(len(warps) // max(len({cta for cta, _ in warps}), 1), 1)
             new = step(SUPPLIED, anchor, _arriving(ring, tensor, pair, each))
-            yield Change(case, facts, anchor, inserted(anchor, True, new), key=key)
+            yield Change(case, facts, anchor, inserted(anchor, True, new), rank=rank, key=key)
             for depth in range(len(loop_ends(scene.machine.program, scene.places[id(anchor)])) if tensor else 0):
-                yield Change(case, facts, anchor, inserted_behind_loop(anchor, depth, new), key=key)
+                yield Change(case, facts, anchor, inserted_behind_loop(anchor, depth, new), rank=rank, key=key)
 
 
 def _arriving(ring: list[BarrierKey], tensor: bool, pair: bool, warps: int) -> Supplied:
