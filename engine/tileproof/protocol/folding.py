@@ -378,6 +378,11 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     tensor = base.memory.space == "tmem"
     if isinstance(distance, Lanes) and tensor:
         columns = {None if one is None else one & base.memory.columns for one in distance.each}
+        if base.lane == 0:
+            lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
+            base = replace(base, lane=Lanes(lanes) if any(lanes) else 0)
+        else:
+            base = replace(base, lane=None)
         distance = columns.pop() if len(columns) == 1 else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
@@ -761,9 +766,34 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):
             return (None,)
-        return (seen(view.moved(at(coord))),)
+        found = seen(view.moved(at(coord)))
+        beyond = _beyond(layout, profile, integers(coord)) if view.memory.space in ("smem", "tmem") else None
+        return (found if beyond is None or not isinstance(found, Address) else replace(found, outside=beyond),)
 
     return function
+
+
+@lru_cache(maxsize=65536)
+def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
+    """The extents of the modes that the leaves of a coordinate index, 0 where a leaf is a whole mode or part of one."""
+    if not isinstance(profile, tuple) or len(profile) != len(modes(layout)):
+        return ()
+    found: list[int] = []
+    for leaf, mode in zip(profile, modes(layout), strict=True):
+        extent = size(mode)
+        if isinstance(leaf, tuple):
+            found += [0] * len(tuple(tuples.leaves(leaf)))
+        else:
+            found.append(extent if leaf is not Wildcard.ALL and isinstance(extent, int) else 0)
+    return tuple(found)
+
+
+def _beyond(layout: Layout, profile: Tuple, given: Integers) -> tuple[int, int] | None:
+    """An index outside its mode, and the extent of that; None where there is none that is known."""
+    for leaf, extent in zip(given, _extents(layout, profile), strict=False):
+        if type(leaf) is int and 0 < extent <= leaf:
+            return leaf, extent
+    return None
 
 
 def _role(operation: Operation) -> str:
@@ -795,6 +825,7 @@ def _view(
     seen = seen_as(book, kind)
     role = _role(operation)
     parted = inputs[at] if at < len(inputs) else None
+    warp = limit(book, "warp_threads")
     cut = not role and any(isinstance(one, Algebraic) and one.kind == "coord" for one in inputs)
 
     def function(*operands: Value) -> Sequence[Value]:
@@ -810,6 +841,8 @@ def _view(
             if isinstance(thread, Lanes) and isinstance(tiled, TiledCopy | TiledMma) and isinstance(parted, Tensor):
                 apart = base.shared_out(distances(tiled, role, parted, thread.each))
                 base = replace(apart, origin=part_of(tiled, role, parted))
+        if role in ("S", "D") and isinstance(base, Address) and base.memory.space == "tmem" and len(operands) > at + 1:
+            base = _quartered(base, tiled, role, parted, _one(operands[at + 1]), warp)
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
         return (seen(base if isinstance(base, Address) else None), *((None,) * (count - 1)))
@@ -817,13 +850,34 @@ def _view(
     return function
 
 
+def _quartered(base: Address, tiled: Type | None, role: str, parted: Type | None, thread: Value, warp: int) -> Address:
+    """Tensor memory that a tiled copy partitions: each warp has the lanes of its part; ``warp``: its threads."""
+    words_ = isinstance(parted, Tensor) and isinstance(parted.iterator, Pointer)
+    if not words_ or not isinstance(tiled, TiledCopy) or not isinstance(thread, Lanes) or base.lane != 0:
+        return replace(base, lane=None)
+    assert isinstance(parted, Tensor)
+    assert isinstance(parted.iterator, Pointer)
+    if element_bits(parted.iterator.element) != base.memory.column:
+        return replace(base, lane=None)
+    first = tuple(one if place % warp == 0 else None for place, one in enumerate(thread.each))
+    starts = distances(tiled, role, parted, first)
+    size_ = base.memory.column // 8
+    return replace(base, lane=Lanes(tuple(None if one is None else one // size_ >> base.memory.lane for one in starts)))
+
+
 def _set_field(operation: Operation) -> Function:
     """An atom with a value in one of its fields; where it is made executable, only the atom."""
     text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
-    masks = "mask" in text
+    masks, accumulates = "mask" in text, "accum" in text
+    scale = re.search(r"\bsf_?([ab])\b", text, re.IGNORECASE)
 
     def function(atom: Value, value: Value = None) -> Sequence[Value]:
         held = atom if isinstance(atom, Fields) else Fields()
+        if scale is not None:
+            where = value if isinstance(value, Address) else None
+            return (replace(held, scales=(where, held.scales[1]) if scale[1] in "aA" else (held.scales[0], where)),)
+        if accumulates:
+            return (replace(held, accumulates=value if isinstance(value, int | Lanes) else None),)
         if isinstance(value, Address):
             return (replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):

@@ -33,6 +33,7 @@ _BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
 _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
 _CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
 _CONFIGURATION = "cuda.launch_cfg."
+_OVERLAP = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
@@ -185,6 +186,23 @@ def _launches(book: Rulebook, function: Operation, name: str | None) -> Iterator
                 yield _Stated(block, cluster)
         elif operation.name == "gpu.launch_func" and _callee(operation) == name:
             yield _launched(book, operation, scope)
+
+
+def allowed_to_overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> Operation | None:
+    """What lets a launch of a kernel begin before the grid before it has ended; None where no launch does."""
+    name = kernel_name(kernel)
+    for function in _host_code(operations):
+        allowed: dict[int, Operation] = {}  # by the operation that creates a configuration
+        for operation, scope in walk((function,)):
+            if operation.name == _OVERLAP and len(operation.operands) > 1:
+                made = scope.get(operation.operands[0])
+                if made is not None and _constant(book, operation.operands[1], scope) == 1:
+                    allowed[id(made.operation)] = operation
+            elif allowed and operation.name in _LAUNCHES and _callee(operation) == name and operation.operands:
+                made = scope.get(operation.operands[0])
+                if made is not None and id(made.operation) in allowed:
+                    return allowed[id(made.operation)]
+    return None
 
 
 def _callee(operation: Operation) -> str | None:

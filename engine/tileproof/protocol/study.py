@@ -20,6 +20,10 @@ from dataclasses import field, replace
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import Action
+from tileproof.protocol.actions.exits import left_early
+from tileproof.protocol.actions.registers import warpgroups
+from tileproof.protocol.actions.tensor_memory import halves_missing
+from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
@@ -168,6 +172,10 @@ class Study:
             leaked(machine)
             incomplete_phases(machine)
             register_budget(machine)
+            unwritten(machine)
+            left_early(machine)
+            halves_missing(machine)
+            warpgroups(machine)
         for case, operation in machine.taint.reasons:
             self.doubt(case, operation)
         return Run(machine, tuple(each_once(machine.faults)))

@@ -9,6 +9,7 @@ a trip count alike have one term, and so one decision. ``None`` is an unknown va
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 from zlib import crc32
 
@@ -97,6 +98,8 @@ class Address:
         parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
         loose: whether it is cut from a larger part at a coordinate that was not followed.
+        lane: of tensor memory, where each thread has one of its own; None where it is not known.
+        outside: an index that is cut out of a mode which has no more than so many, and that number.
     """
 
     memory: Allocation
@@ -110,6 +113,8 @@ class Address:
     parts: tuple[int | None, ...] = ()
     origin: str = ""
     loose: bool = False
+    lane: int | Lanes | None = 0
+    outside: tuple[int, int] | None = None
 
     def at(
         self,
@@ -132,6 +137,8 @@ class Address:
             parts,
             origin,
             self.loose,
+            self.lane,
+            self.outside,
         )
 
     def shared_out(self, distances: Sequence[int | None]) -> Address:
@@ -150,6 +157,10 @@ class Address:
             return self.at(None, self.unit)
         if self.memory.space == "tmem":
             width = self.memory.column
+            if steps >> self.memory.lane:
+                return replace(self, lane=_lower(self.lane, steps >> self.memory.lane, self.unit == width)).moved(
+                    steps & self.memory.columns
+                )
             steps = (steps & self.memory.columns) * min(self.unit, width) // width
         elif self.memory.space == "rmem":
             steps *= self.unit
@@ -159,12 +170,30 @@ class Address:
         return self.at(None if self.offset is None else self.offset + steps, self.unit, None, parts, self.origin)
 
 
+def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | None:
+    """A lane of tensor memory so many further down; ``known``: whether the steps are lanes."""
+    if not known or lane is None:
+        return None
+    if isinstance(lane, Lanes):
+        return Lanes(tuple(None if one is None else one + steps for one in lane.each))
+    return lane + steps
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What was set on an atom: the barrier on which a copy completes, and the CTAs that it writes to."""
+    """What was set on an atom.
+
+    Attributes:
+        barrier: on which a copy completes.
+        mask: the CTAs that it writes to.
+        accumulates: whether an MMA adds to its accumulator, 1 or 0; None where it is not known.
+        scales: the scale factors of an MMA in tensor memory, of A and of B.
+    """
 
     barrier: Address | None = None
     mask: int | Lanes | None = None
+    accumulates: int | Lanes | None = None
+    scales: tuple[Address | None, Address | None] = (None, None)
 
 
 Integers: TypeAlias = "tuple[int | Lanes | None, ...]"

@@ -14,6 +14,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.dependents import overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
@@ -74,7 +75,9 @@ def verify(
             ) -> Outcome:
                 return Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
 
-            yield _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+            outcome = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+            early = tuple(overlapping(book, kernel, inside, operations))
+            yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:

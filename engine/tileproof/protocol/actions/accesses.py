@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,8 +12,10 @@ from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet, access_set
+from tileproof.protocol.actions.exits import accessed
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import ThreadSet
@@ -51,6 +54,11 @@ def access(
     """One access to shared or tensor memory: a finding where a conflicting access is not ordered before it."""
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
+    if where.outside is not None:
+        index, extent = where.outside
+        named = _named(kind, writes, agents, where.memory.space)
+        machine.report("PR177", "here", operation, access=named, index=index, extent=extent, last=extent - 1)
+        return
     touched_bytes = None
     if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
         touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
@@ -63,6 +71,8 @@ def access(
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
+        if kind == ".generic":
+            accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
         for old in log.overlapping(low, high):
@@ -97,8 +107,8 @@ def _ordered(
     if not writes and not old.writes:
         return False
     book = machine.book
-    if old.writes and not writes and _proxy(book, old.kind) == _proxy(book, kind) == ".generic":
-        _scoped(machine, thread_set, old, operation)
+    if old.writes and not writes and _proxy(book, old.kind) == ".generic":
+        _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared = None
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
@@ -209,12 +219,21 @@ def _raced(
     return True
 
 
-def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
-    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope."""
+_CTA_SCOPE = re.compile(r"(?:release|acq_rel)\.cta\b|mem_scope<cta>")
+
+
+def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation, asynchronous: bool) -> None:
+    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope.
+
+    Args:
+        asynchronous: whether the async proxy reads. NVIDIA's pipelines hand tiles to it by arrivals that say no scope.
+    """
     home = old.agents[0][-2] if old.agents else thread_set.cta
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
     moment, arrival = machine.releases.cta_scope[home]
+    if asynchronous and _CTA_SCOPE.search(words(arrival)) is None:
+        return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
     if all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
