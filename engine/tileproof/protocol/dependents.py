@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.launch import allowed_to_overlap
+from tileproof.protocol.launch import overlap
 from tileproof.protocol.machine import ProtocolFault
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
@@ -28,13 +28,17 @@ def overlapping(
         inside: the operations of the kernel; where it calls others, these may wait.
         operations: those of the module, whose host code may launch the kernel.
     """
-    allowance = allowed_to_overlap(book, kernel, operations)
+    launched = overlap(book, kernel, operations)
     calls = book.enums["called_operation"].by_spelling
-    if allowance is None or any(one.name in calls or _WAITS.search(words(one)) is not None for one in inside):
+    if launched is None or any(one.name in calls or _WAITS.search(words(one)) is not None for one in inside):
         return
-    said = state(book, "PR176", "here")
-    trace = ((place(book, "PR176", "here", "launch", {}), allowance),)
-    yield ProtocolFault("PR176", kernel, said.message, said.hint, trace)
+    if launched.later and not launched.earlier:
+        return  # the first of several kernels: the later ones wait for it
+    code = "PR176" if launched.earlier else "PR178"
+    said = state(book, code, "here")
+    yield ProtocolFault(
+        code, kernel, said.message, said.hint, ((place(book, code, "here", "launch", {}), launched.allowance),)
+    )
 
 
 __all__ = ["overlapping"]

@@ -188,20 +188,38 @@ def _launches(book: Rulebook, function: Operation, name: str | None) -> Iterator
             yield _launched(book, operation, scope)
 
 
-def allowed_to_overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> Operation | None:
-    """What lets a launch of a kernel begin before the grid before it has ended; None where no launch does."""
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A launch of a kernel that may begin before the grid before it has ended.
+
+    Attributes:
+        allowance: what the launch says so by.
+        earlier, later: whether the same host function launches something before it, and behind it.
+    """
+
+    allowance: Operation
+    earlier: bool
+    later: bool
+
+
+def overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> Overlap | None:
+    """The first launch of a kernel that may overlap with the grid before it; None where there is none."""
     name = kernel_name(kernel)
     for function in _host_code(operations):
         allowed: dict[int, Operation] = {}  # by the operation that creates a configuration
+        found, launches = None, 0
         for operation, scope in walk((function,)):
             if operation.name == _OVERLAP and len(operation.operands) > 1:
                 made = scope.get(operation.operands[0])
                 if made is not None and _constant(book, operation.operands[1], scope) == 1:
                     allowed[id(made.operation)] = operation
-            elif allowed and operation.name in _LAUNCHES and _callee(operation) == name and operation.operands:
+            elif operation.name in _LAUNCHES and operation.operands:
                 made = scope.get(operation.operands[0])
-                if made is not None and id(made.operation) in allowed:
-                    return allowed[id(made.operation)]
+                if found is None and made is not None and id(made.operation) in allowed and _callee(operation) == name:
+                    found = Overlap(allowed[id(made.operation)], launches > 0, later=False)
+                launches += 1
+        if found is not None:
+            return Overlap(found.allowance, found.earlier, launches > 1)
     return None
 
 

@@ -151,7 +151,7 @@ def halves_missing(machine: Machine) -> None:
             peer = 2 * machine.leader(cta) + 1 - cta
             if peer < machine.shape.ctas and peer not in everywhere[operation.name]:
                 machine.report("PR172", "here", operation, cta=cta, peer=peer)
-                break
+                return  # what follows from it is no other mistake
 
 
 def by_pair(text: str) -> bool:
