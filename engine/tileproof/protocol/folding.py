@@ -754,6 +754,8 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
     assert isinstance(coord_kind, Algebraic)
     profile: Tuple = coord_kind.value  # type: ignore[assignment]
     seen = seen_as(book, result)
+    shared = isinstance(kind.iterator, Pointer) and kind.iterator.space in ("smem", "tmem")
+    extents = _extents(layout, profile) if shared or isinstance(kind.iterator, Descriptor) else ()
 
     def at(coord: Value) -> int | Lanes | None:
         leaves = integers(coord)
@@ -767,13 +769,14 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
         if not isinstance(view, Address):
             return (None,)
         found = seen(view.moved(at(coord)))
-        beyond = _beyond(layout, profile, integers(coord)) if view.memory.space in ("smem", "tmem") else None
-        return (found if beyond is None or not isinstance(found, Address) else replace(found, outside=beyond),)
+        for leaf, extent in zip(integers(coord), extents, strict=False):
+            if type(leaf) is int and 0 < extent <= leaf and isinstance(found, Address):
+                found = replace(found, outside=(leaf, extent))
+        return (found,)
 
     return function
 
 
-@lru_cache(maxsize=65536)
 def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
     """The extents of the modes that the leaves of a coordinate index, 0 where a leaf is a whole mode or part of one."""
     if not isinstance(profile, tuple) or len(profile) != len(modes(layout)):
@@ -786,14 +789,6 @@ def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
         else:
             found.append(extent if leaf is not Wildcard.ALL and isinstance(extent, int) else 0)
     return tuple(found)
-
-
-def _beyond(layout: Layout, profile: Tuple, given: Integers) -> tuple[int, int] | None:
-    """An index outside its mode, and the extent of that; None where there is none that is known."""
-    for leaf, extent in zip(given, _extents(layout, profile), strict=False):
-        if type(leaf) is int and 0 < extent <= leaf:
-            return leaf, extent
-    return None
 
 
 def _role(operation: Operation) -> str:
@@ -852,17 +847,24 @@ def _view(
 
 def _quartered(base: Address, tiled: Type | None, role: str, parted: Type | None, thread: Value, warp: int) -> Address:
     """Tensor memory that a tiled copy partitions: each warp has the lanes of its part; ``warp``: its threads."""
-    words_ = isinstance(parted, Tensor) and isinstance(parted.iterator, Pointer)
-    if not words_ or not isinstance(tiled, TiledCopy) or not isinstance(thread, Lanes) or base.lane != 0:
-        return replace(base, lane=None)
-    assert isinstance(parted, Tensor)
-    assert isinstance(parted.iterator, Pointer)
-    if element_bits(parted.iterator.element) != base.memory.column:
-        return replace(base, lane=None)
-    first = tuple(one if place % warp == 0 else None for place, one in enumerate(thread.each))
-    starts = distances(tiled, role, parted, first)
-    size_ = base.memory.column // 8
-    return replace(base, lane=Lanes(tuple(None if one is None else one // size_ >> base.memory.lane for one in starts)))
+    lane = None
+    if isinstance(parted, Tensor) and isinstance(tiled, TiledCopy) and isinstance(thread, Lanes) and base.lane == 0:
+        words_ = isinstance(parted.iterator, Pointer) and element_bits(parted.iterator.element) == base.memory.column
+        lane = (
+            _first_lanes(tiled, role, parted, thread.each, warp, base.memory.column << base.memory.lane)
+            if words_
+            else None
+        )
+    return replace(base, lane=lane)
+
+
+@lru_cache(maxsize=256)
+def _first_lanes(
+    tiled: TiledCopy, role: str, parted: Tensor, threads: tuple[int | None, ...], warp: int, bits: int
+) -> Lanes:
+    """The lane at which the part of the first thread of each warp begins; ``bits``: from one lane to the next."""
+    starts = distances(tiled, role, parted, tuple(t if i % warp == 0 else None for i, t in enumerate(threads)))
+    return Lanes(tuple(None if one is None else 8 * one // bits for one in starts))
 
 
 def _set_field(operation: Operation) -> Function:
@@ -877,7 +879,8 @@ def _set_field(operation: Operation) -> Function:
             where = value if isinstance(value, Address) else None
             return (replace(held, scales=(where, held.scales[1]) if scale[1] in "aA" else (held.scales[0], where)),)
         if accumulates:
-            return (replace(held, accumulates=value if isinstance(value, int | Lanes) else None),)
+            adds = value if isinstance(value, int | Lanes) else None
+            return (Fields(held.barrier, held.mask, adds, held.scales),)
         if isinstance(value, Address):
             return (replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):

@@ -49,6 +49,8 @@ def needs(
     if where is None or where.offset is None or where.memory.space != "tmem":
         return
     written = machine.tensor.written
+    if (case, id(operation)) in written.missing:
+        return
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas:
         if not _given(machine, cta, low, high, case):
@@ -66,10 +68,11 @@ def freed(machine: Machine, cta: int, low: int, columns: int | None) -> None:
 def _given(machine: Machine, cta: int, low: int, high: int, case: str, warp: int | None = None) -> bool:
     """Whether something wrote there; ``warp``: whose writes do not count."""
     written = machine.tensor.written
-    return cta in written.anywhere or any(
-        start < high and low < end and kind in _GIVEN_BY[case] and issuer != warp
-        for start, end, kind, issuer in written.columns.get(cta, ())
-    )
+    kinds = _GIVEN_BY[case]
+    for start, end, kind, issuer in written.columns.get(cta, ()):
+        if start < high and low < end and kind in kinds and issuer != warp:
+            return True
+    return cta in written.anywhere
 
 
 def unwritten(machine: Machine) -> None:
