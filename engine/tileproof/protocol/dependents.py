@@ -34,10 +34,19 @@ def overlapping(
         return
     if launched.later and not launched.earlier:
         return  # the first of several kernels: the later ones wait for it
-    code = "PR176" if launched.earlier else "PR178"
-    said = state(book, code, "here")
-    yield ProtocolFault(
-        code, kernel, said.message, said.hint, ((place(book, code, "here", "launch", {}), launched.allowance),)
+    if launched.earlier:
+        yield _fault(book, "PR176", "here", kernel, at=(("launch", launched.allowance),))
+    else:
+        yield _fault(book, "PR178", "here", kernel, at=(("launch", launched.allowance),))
+
+
+def _fault(
+    book: Rulebook, code: str, case: str, kernel: Operation, at: tuple[tuple[str, Operation], ...]
+) -> ProtocolFault:
+    """A finding that stands at a kernel; ``at``: other operations that it is about."""
+    said = state(book, code, case)
+    return ProtocolFault(
+        code, kernel, said.message, said.hint, tuple((place(book, code, case, n, {}), o) for n, o in at)
     )
 
 

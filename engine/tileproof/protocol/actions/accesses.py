@@ -36,6 +36,8 @@ def _lanes(book: Rulebook, kind: str) -> str:
 
 _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 
+PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
+
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
@@ -124,6 +126,8 @@ def _ordered(
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
+    if old.shape == PRIMITIVE and kind in (".load", ".generic"):
+        return False  # an example of NVIDIA waits for it by tcgen05.wait::st
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, which one is not known
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)

@@ -15,7 +15,7 @@ from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
-from tileproof.protocol.actions.accesses import access, generic
+from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.exits import arrived
@@ -116,9 +116,8 @@ def _copy_by_tcgen05(
     grouped(machine, operation, two)
     ctas = cta_pair(machine, thread_set, "cta_2" if two else "")
     access(machine, thread_set, operation, source, ".s2t", False, agents, moment, ctas=ctas)
-    if instruction.effect is not None and instruction.effect.copy:
-        # An example of NVIDIA waits for a tcgen05.cp in the style of primitives by tcgen05.wait::st.
-        access(machine, thread_set, operation, target, ".s2t", True, agents, moment, ctas=ctas)
+    shape = "" if instruction.effect is not None and instruction.effect.copy else PRIMITIVE
+    access(machine, thread_set, operation, target, ".s2t", True, agents, moment, shape, ctas=ctas)
     wrote(machine, thread_set, target, ".s2t", ctas)
 
 

@@ -58,8 +58,12 @@ def left_early(machine: Machine) -> None:
         known = machine.exits.known.get(cta, Clock()).known
         for place, last in accesses.items():
             waited = last.phase and known.get(("bar", *place), -1) >= last.phase
-            if not waited and not all(known.get(agent, -1) >= last.moment for agent in last.agents):
-                machine.report("PR171", "arrival" if last.phase else "access", last.operation)
+            if waited or all(known.get(agent, -1) >= last.moment for agent in last.agents):
+                continue
+            if last.phase:
+                machine.report("PR171", "arrival", last.operation)
+            else:
+                machine.report("PR171", "access", last.operation)
 
 
 __all__ = ["accessed", "arrived", "ended", "left_early"]

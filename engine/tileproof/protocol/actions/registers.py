@@ -36,10 +36,11 @@ def _requested(machine: Machine, warp: tuple[int, int], count: int, operation: O
         if "decrease" in words(operation) and count > _at_launch(machine):
             machine.report("PR173", "launch", operation, count=count, held=_at_launch(machine))
         return
-    grows = "increase" in words(operation)
-    if (grows and count < before[0]) or ("decrease" in words(operation) and count > before[0]):
-        case = "fewer" if grows else "more"
-        machine.report("PR173", case, operation, at=(("before", before[1]),), count=count, held=before[0])
+    at = (("before", before[1]),)
+    if "increase" in words(operation) and count < before[0]:
+        machine.report("PR173", "fewer", operation, at=at, count=count, held=before[0])
+    elif "decrease" in words(operation) and count > before[0]:
+        machine.report("PR173", "more", operation, at=at, count=count, held=before[0])
 
 
 def _at_launch(machine: Machine) -> int:

@@ -85,8 +85,17 @@ def unwritten(machine: Machine) -> None:
     if any(one.effect is not None and _writes(one.effect) and id(one.operation) not in executed for one in code):
         return
     for one in missing.values():
-        if not _given(machine, one.cta, one.low, one.high, one.case, one.warp):
-            machine.report("PR170", one.case, one.operation, low=one.low)
+        if _given(machine, one.cta, one.low, one.high, one.case, one.warp):
+            continue
+        match one.case:
+            case "accumulator":
+                machine.report("PR170", "accumulator", one.operation, low=one.low)
+            case "scales":
+                machine.report("PR170", "scales", one.operation, low=one.low)
+            case "operand":
+                machine.report("PR170", "operand", one.operation, low=one.low)
+            case "load":
+                machine.report("PR170", "load", one.operation, low=one.low)
 
 
 def _writes(step: Step) -> bool:
