@@ -19,6 +19,7 @@ from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.accumulators import unfilled
 from tileproof.protocol.actions import Action
 from tileproof.protocol.actions.exits import left_early
 from tileproof.protocol.actions.registers import warpgroups
@@ -124,6 +125,7 @@ class Study:
     explain: bool
     thorough: bool
     reached: Exploration = field(default_factory=Exploration)
+    filled: bool = False  # whether it was asked who fills accumulators in registers
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
 
     def limit(self, name: str) -> int:
@@ -176,6 +178,9 @@ class Study:
             left_early(machine)
             halves_missing(machine)
             warpgroups(machine)
+            if not self.filled:
+                self.filled = True
+                unfilled(machine)
         for case, operation in machine.taint.reasons:
             self.doubt(case, operation)
         return Run(machine, tuple(each_once(machine.faults)))

@@ -38,11 +38,22 @@ def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> i
     if "tmem" in spaces[:2]:
         _tensor_mma(machine, thread_set, instruction, spaces)
     elif "smem_desc_view" in spaces:
+        fields = thread_set.values[instruction.inputs[0]]
+        adds = fields.accumulates if isinstance(fields, Fields) else None
+        _in_registers(machine, thread_set, instruction, adds == 1 and not isinstance(adds, Supposed))
         _wgmma(machine, thread_set, instruction, spaces)
     else:
+        _in_registers(machine, thread_set, instruction, adds=True)
         for place in range(1, len(instruction.inputs)):
             generic(machine, thread_set, operation, address(thread_set, instruction, place), place == 1, "")
     return thread_set.place + 1
+
+
+def _in_registers(machine: Machine, thread_set: ThreadSet, instruction: Instruction, adds: bool) -> None:
+    """Note the first MMA on an accumulator in registers; ``adds``: whether it adds to what they hold."""
+    where = address(thread_set, instruction, 1)
+    if where is not None and where.memory.space == "rmem":
+        machine.accumulators.setdefault((thread_set.cta, where.memory.serial), instruction.operation if adds else None)
 
 
 @action("raw_wgmma")
