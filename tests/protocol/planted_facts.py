@@ -109,6 +109,13 @@ def _longer_ring(lines: list[str], at: int) -> list[str] | None:
     return [*lines[:at], f"{indent}%planted = arith.constant {int(found[3]) + 1} : i32", changed, *lines[at + 1 :]]
 
 
+def _unfilled(lines: list[str], at: int) -> list[str] | None:
+    """The threads do not fill an accumulator in registers."""
+    found = re.search(r"store_vec\(%\w+, (%\w+)\)", lines[at])
+    used = found is not None and f", {found[1]}, " in "".join(line for line in lines if "cute.gemm(" in line)
+    return [*lines[:at], *lines[at + 1 :]] if used else None
+
+
 def _last(pattern: str) -> Callable[[list[str], int], list[str] | None]:
     """The last operations of the kernel that hold a pattern are dropped, if there is only their partner behind it."""
 
@@ -133,7 +140,7 @@ def _narrow_scope(line: str) -> str:
 
 
 def _swap_direction(line: str) -> str:
-    return line.replace("increase", "decrease") if "increase" in line else line.replace("decrease", "increase")
+    return line.replace("increase", "decrease")
 
 
 FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
@@ -146,6 +153,7 @@ FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
         lambda line: re.search(r"nvvm\.tcgen05\.mma(\.block_scale)? %", line) is not None,
         _raw_accumulates,
     ),
+    Rewrite("zeros-dropped", lambda line: "cute.memref.store_vec(%cst" in line, _unfilled),
     Operator(
         "scale-copies-dropped-everywhere",
         lambda line: (
@@ -167,7 +175,7 @@ FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
         _next_lanes,
     ),
     Operator("registers-of-one-warp", lambda line: "nvvm.setmaxregister" in line, _by_one_warp),
-    Operator("registers-wrong-way", lambda line: "nvvm.setmaxregister" in line, _swap_direction),
+    Operator("registers-wrong-way", lambda line: "nvvm.setmaxregister increase" in line, _swap_direction),
     Operator(
         "registers-never-given-back-everywhere", lambda line: "setmaxregister decrease" in line, lambda line: None
     ),

@@ -29,6 +29,7 @@ HERE = Path(__file__).parent / "facts"
 BOOK = tileproof.load_rules()
 
 CODES = {
+    "accumulator_unfilled": "PR170",
     "accumulator_unwritten": "PR170",
     "address_read_early": "PR153",
     "allocation_by_another_group": "PR158",
@@ -55,6 +56,7 @@ CODES = {
     "store_buffer_reused": "PR112",
     "store_committed_late": "PR105",
     "store_unwaited": "PR113",
+    "wgmma_accumulator_unfilled": "PR170",
 }
 
 

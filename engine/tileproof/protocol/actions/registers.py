@@ -55,7 +55,7 @@ def warpgroups(machine: Machine) -> None:
 
     The pool of a CTA has what its warps give back: those that ask have together no more than at the launch.
     """
-    if machine.taint.everything:
+    if machine.taint.everything or any(one.blocked for one in machine.thread_sets):
         return
     size = limit(machine, "group_warps")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.requests.items()) if cta == 0}

@@ -141,7 +141,8 @@ def _by_group(machine: Machine, thread_set: ThreadSet, operation: Operation) -> 
 
 def halves_missing(machine: Machine) -> None:
     """Report operations on tensor memory of both CTAs of a pair that only one of them executes."""
-    if machine.shape.ctas < limit(machine, "pair_ctas") or machine.taint.reasons:
+    alone = machine.shape.ctas < limit(machine, "pair_ctas")
+    if alone or machine.taint.reasons or any(one.blocked for one in machine.thread_sets):
         return
     everywhere: dict[str, set[int]] = {}
     for operation, ctas in machine.tensor.paired.values():
