@@ -73,7 +73,7 @@ gpu.module @kernels {
       nvvm.mbarrier.try_wait.parity %bar, %c0, %long : !llvm.ptr<3>, i32, i32
       %issues = nvvm.elect.sync -> i1
       scf.if %issues {
-        // expected-error@+1 {{the read by tcgen05.cp is not ordered after the write by a bulk copy}}
+        // expected-error@+1 {{the read by tcgen05.cp, which CTA 0 issues, is not ordered after the write by a bulk copy there}}
         nvvm.tcgen05.cp %d, %s_desc {group = #nvvm.cta_group<cta_2>, multicast = #nvvm.tcgen05_cp_multicast<warpx4>, shape = #nvvm.tcgen05_cp_shape<shape_32x128b>}
         nvvm.tcgen05.commit %bar2, multicast_mask = %mask {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>, i16
       }

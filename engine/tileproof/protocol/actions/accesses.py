@@ -78,7 +78,9 @@ def access(
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
         for old in log.overlapping(low, high):
-            if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):
+            if _ordered(
+                machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
+            ):
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes)
         log.add(one, over if writes else set())
@@ -105,6 +107,7 @@ def _ordered(
     where: Address,
     moment: int,
     touched_bytes: AccessSet | None,
+    cta: int,
 ) -> bool:
     if not writes and not old.writes:
         return False
@@ -142,7 +145,7 @@ def _ordered(
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents, where.memory.space)
     if not known:
-        _unordered(machine, thread_set, old, named, writes, operation, where)
+        _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
     if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
@@ -163,12 +166,20 @@ def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
 
 
 def _unordered(
-    machine: Machine, thread_set: ThreadSet, old: Access, named: str, writes: bool, operation: Operation, where: Address
+    machine: Machine,
+    thread_set: ThreadSet,
+    old: Access,
+    named: str,
+    writes: bool,
+    operation: Operation,
+    where: Address,
+    cta: int,
 ) -> None:
     """Report two accesses whose order is missing: data used before they are there, or memory reused while in use.
 
     Args:
         named: the later access.
+        cta: whose memory it is.
     """
     at = (("earlier", old.operation),)
     buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
@@ -181,6 +192,11 @@ def _unordered(
             machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)
         else:
             machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+    elif hazard == "RAW" and cta != thread_set.cta:
+        home = thread_set.cta
+        machine.report(
+            "PR111", "peer", operation, at=at, buffer=buffer, access=named, earlier=earlier, home=home, cta=cta
+        )
     elif hazard == "RAW":
         machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
     else:
