@@ -28,7 +28,7 @@ from tileproof.dialects.values import (
 from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
-from tileproof.layout.basics import get_shape, modes, outer, size
+from tileproof.layout.basics import flat_modes, get_shape, modes, outer, size
 from tileproof.layout.slicing import slice_and_offset
 from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Wildcard
@@ -778,7 +778,10 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
 
 
 def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
-    """The extents of the modes that the leaves of a coordinate index, 0 where a leaf is a whole mode or part of one."""
+    """The extents of the modes that the leaves of a coordinate index.
+
+    0 where a leaf is a whole mode or part of one, and for a mode without a stride: no index leaves that.
+    """
     if not isinstance(profile, tuple) or len(profile) != len(modes(layout)):
         return ()
     found: list[int] = []
@@ -787,7 +790,8 @@ def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
         if isinstance(leaf, tuple):
             found += [0] * len(tuple(tuples.leaves(leaf)))
         else:
-            found.append(extent if leaf is not Wildcard.ALL and isinstance(extent, int) else 0)
+            stays = extent == 1 and not any(stride for _, stride in flat_modes(mode))
+            found.append(extent if leaf is not Wildcard.ALL and isinstance(extent, int) and not stays else 0)
     return tuple(found)
 
 

@@ -129,12 +129,14 @@ class Remote:
 
     Attributes:
         agents, moment: who did it, and when.
+        issuers: the warps that issued it.
         phase: of the barrier that it completes, counted from 1; 0 where it completes none.
     """
 
     operation: Operation
     agents: tuple[Agent, ...]
     moment: int
+    issuers: tuple[Agent, ...]
     phase: int = 0
 
 
