@@ -139,10 +139,6 @@ def _narrow_scope(line: str) -> str:
     return line.replace("mem_scope<cluster>", "mem_scope<cta>").replace("release.cluster.", "release.cta.")
 
 
-def _swap_direction(line: str) -> str:
-    return line.replace("increase", "decrease")
-
-
 FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
     Operator(
         "accumulates-from-the-first", lambda line: re.search(r"accum_c>\(%\w+, %false", line) is not None, _accumulates
@@ -175,7 +171,6 @@ FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
         _next_lanes,
     ),
     Operator("registers-of-one-warp", lambda line: "nvvm.setmaxregister" in line, _by_one_warp),
-    Operator("registers-wrong-way", lambda line: "nvvm.setmaxregister increase" in line, _swap_direction),
     Operator(
         "registers-never-given-back-everywhere", lambda line: "setmaxregister decrease" in line, lambda line: None
     ),

@@ -47,6 +47,7 @@ CODES = {
     "registers_decreased_to_more": "PR173",
     "registers_differ": "PR174",
     "registers_increased_to_fewer": "PR173",
+    "registers_never_given_back": "PR160",
     "registers_of_one_warp": "PR174",
     "registers_pool": "PR160",
     "registers_wrong_way": "PR173",

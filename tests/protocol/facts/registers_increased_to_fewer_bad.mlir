@@ -4,9 +4,10 @@ gpu.module @kernels {
   llvm.mlir.global internal @slot() {addr_space = 3 : i32} : !llvm.array<4 x i32>
   llvm.mlir.global internal @bars() {addr_space = 3 : i32} : !llvm.array<8 x i64>
   llvm.mlir.global internal @tiles() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<65536 x i8>
-  cuda.kernel @k(%out: !llvm.ptr<1>, %value: f32) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>, nvvm.cluster_dim = array<i32: 1, 1, 1>} {
+  cuda.kernel @k(%out: !llvm.ptr<1>, %value: f32) attributes {gpu.kernel, nvvm.reqntid = array<i32: 256, 1, 1>, nvvm.cluster_dim = array<i32: 1, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
+    %c4 = arith.constant 4 : i32
     %c32 = arith.constant 32 : i32
     %tid = nvvm.read.ptx.sreg.tid.x : i32
     %warp_of = arith.divsi %tid, %c32 : i32
@@ -23,9 +24,14 @@ gpu.module @kernels {
     }
     nvvm.fence.mbarrier.init
     nvvm.barrier
-    nvvm.setmaxregister increase 128
-    // expected-error@+1 {{this increases the registers of a thread to 120, which has 128}}
-    nvvm.setmaxregister increase 120
+    %low = arith.cmpi slt, %warp, %c4 : i32
+    scf.if %low {
+      nvvm.setmaxregister decrease 40
+    } else {
+      nvvm.setmaxregister increase 128
+      // expected-error@+1 {{this increases the registers of a thread to 120, which has 128}}
+      nvvm.setmaxregister increase 120
+    }
     return
   }
 }

@@ -71,8 +71,12 @@ def warpgroups(machine: Machine) -> None:
     grown = [asked[-1] for asked in mine.values() if "increase" in words(asked[-1][1])]
     had = held * len(mine)
     warp = machine.shape.warp
-    if grown and had < wanted <= limit(machine, "cta_registers") // warp:
-        most, operation = max(grown, key=lambda one: one[0])
+    if not grown:
+        return
+    most, operation = max(grown, key=lambda one: one[0])
+    if not any("decrease" in words(one) for asked in mine.values() for _, one in asked):
+        machine.report("PR160", "never", operation, most=most)
+    elif had < wanted <= limit(machine, "cta_registers") // warp:
         machine.report("PR160", "pool", operation, most=most, wanted=wanted * warp, had=had * warp, held=held)
 
 
