@@ -15,7 +15,7 @@ import pytest
 import tileproof
 from conftest import SHARED, corpus_files
 from protocol.planted import mutants
-from protocol.planted_facts import FACTS
+from protocol.planted_facts import FACTS, HARMLESS
 from protocol.test_protocol_bugs import changed
 from protocol.test_protocol_corpus import found
 from tileproof.base.diagnostic import Severity
@@ -135,9 +135,6 @@ def test_both_faults_of_cutlass_3643_are_found_and_its_repair_is_clean():
     assert errors(with_wait(text)) == {"PR127"}
     assert errors(with_wait(with_scope(text))) == set()
 
-
-# Where an operator plants no fault, by the operator, the reason and the kernel: the lines.
-HARMLESS: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
 
 KERNELS = [
     "corpus/sm_90a/dense_gemm_persistent__default",
