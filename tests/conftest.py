@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import settings
 
 from tileproof.base.resources import PACKAGE
+from tileproof.cli import main
 
 # CI repeats the same examples in every run; a developer's runs look for new ones.
 settings.register_profile("ci", derandomize=True)
@@ -63,6 +66,22 @@ def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **en
         check=False,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def command(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    """The command line in this process: half a second sooner than ``tileproof``, for what says nothing of processes."""
+    done = CliRunner().invoke(main, arguments, input=stdin, catch_exceptions=False)
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def some(cases: Iterable[object], every: int = 3) -> list[object]:
+    """Cases of which the plain run takes every third, or so, and the sweep the others."""
+    return [case if i % every == 0 else _swept(case) for i, case in enumerate(cases)]
+
+
+def _swept(case: object) -> object:
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.sweep)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tileproof
-from conftest import EXAMPLES, corpus_files
+from conftest import EXAMPLES, corpus_files, some
 from tileproof.mlir.ir import print_module
 
 KERNEL = (EXAMPLES / "hopper_gemm.mlir").read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ FOLDED = [
 ]
 
 
-@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize("name", some(FOLDED, 4))
 def test_operations_with_a_wrong_number_of_operands(name: str):
     """The protocol folds what it can, in the whole kernel: nothing of what cannot be."""
     value = "%c10000000_i32"

@@ -58,7 +58,11 @@ def test_the_solver_is_loaded_where_a_hint_is_shown(arguments: list[str], solver
 @pytest.mark.parametrize(
     ("text", "opcode"),
     [
-        ("tcgen05.mma.cta_group::1.kind::mxf8f6f4.scale_vec::1X [r0],[r1],l2,r5,p0;", "tcgen05.mma.block_scale."),
+        pytest.param(
+            "tcgen05.mma.cta_group::1.kind::mxf8f6f4.scale_vec::1X [r0],[r1],l2,r5,p0;",
+            "tcgen05.mma.block_scale.",
+            marks=pytest.mark.sweep,
+        ),
         ("tcgen05.mma.cta_group::1.kind::f16.f32.f16.f16 [r0],[r1],l2,r3;", "tcgen05.mma.kind::f16.cta_group::1 "),
         ("mbarrier.arrive_drop.expect_tx.b64.acquire.cluster.shared l0+-1,[r0],r1;", "mbarrier.arrive_drop.expect_tx."),
     ],

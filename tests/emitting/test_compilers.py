@@ -64,7 +64,9 @@ def test_llc_knows_the_intrinsics_of_mma_and_prints_the_same_instruction(tmp_pat
     assert seen > 10
 
 
-@pytest.mark.parametrize("target", ["sm_70", "sm_75", "sm_80", "sm_89", "sm_90a"])
+@pytest.mark.parametrize(
+    "target", ["sm_70", "sm_75", "sm_80", "sm_89", pytest.param("sm_90a", marks=pytest.mark.sweep)]
+)
 def test_each_intrinsic_that_is_called_is_one_of_llvms(target: str):
     """By name, for all that is suggested; what LLVM has no intrinsic of is inline assembly."""
     lines = INTRINSICS.read_text(encoding="ascii").splitlines()

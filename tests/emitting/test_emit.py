@@ -10,8 +10,7 @@ import pytest
 from test_sweep import run as assembled
 
 import tileproof
-from conftest import SHARED
-from conftest import tileproof as command
+from conftest import SHARED, command
 from tileproof.checking.instruction import context
 from tileproof.emitting.atom import BadAtom, NotLegal, Refused, emit_atom, read, sequence_of
 from tileproof.evaluate.bitfields import unpack

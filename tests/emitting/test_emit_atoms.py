@@ -10,7 +10,7 @@ from test_sweep import joined
 from test_sweep import run as assembled
 
 import tileproof
-from conftest import tileproof as command
+from conftest import command
 from tileproof.checking.instruction import context
 from tileproof.emitting.atom import BadAtom, emit_atom
 from tileproof.emitting.kernel import module

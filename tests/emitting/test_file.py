@@ -10,8 +10,7 @@ import pytest
 from test_sweep import run as assembled
 
 import tileproof
-from conftest import corpus_files
-from conftest import tileproof as command
+from conftest import command, corpus_files
 from tileproof.base.source import Source
 from tileproof.emitting.atom import Refused
 from tileproof.emitting.file import emit_file

@@ -10,7 +10,7 @@ import pytest
 from test_sweep import run as assembled
 
 import tileproof
-from conftest import tileproof as command
+from conftest import command
 from tileproof.emitting.atom import BadAtom
 from tileproof.emitting.witness import NoGpu, encode, predicted, run, witness
 

@@ -37,19 +37,12 @@ REDUNDANT = {
 }
 
 # All that goes through the barriers of these kernels goes from one thread to the other threads of its warp.
-WITHIN_A_WARP = {"prim_mbarrier__default.2"}
+WITHIN_A_WARP = {"prim_mbarrier__default.2", "ct_prim_mbarrier_lifecycle"}
 
 # Kernels whose silence has a cause that is not repaired yet.
 OPEN = {
-    "ct_prim_pipeline_software_fill": "threads hand shared memory on in loops, at places that were not followed",
-    "ct_prim_async_pipeline": "threads hand shared memory on in loops, at places that were not followed",
-    "ct_prim_warp_named_barrier": "threads hand shared memory on in loops, at places that were not followed",
-    "ct_prim_mapa": "a wait for a value of another CTA",
-    "ct_prim_mbarrier_lifecycle": "the wait without a parity is unknown, and nothing else is",
-    "ct_prim_reduction_cluster_smem_reduce": "threads that leave the cluster barrier out get a warning",
-    "ct_prim_reduction_cluster_tmem_reduce": "threads that leave the cluster barrier out get a warning",
+    "ct_prim_reduction_cluster_tmem_reduce": "tcgen05.cp with a descriptor that is computed reads shared memory",
     "ct_prim_tma_tma_tensormap_replace": "fences of tensor maps in global memory",
-    "ct_prim_tcgen05_tmem_ld_to_stmatrix_transpose": "stmatrix through plain pointers",
 }
 
 

@@ -263,6 +263,71 @@ HANDED = """
     %read = cute.memref.load(%view, %at) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"0">) -> f32
 """
 
+# All threads arrive, and wait for the phase whose state their arrival returned.
+STATE = """
+    %more = llvm.getelementptr %full[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %false = arith.constant false
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        nvvm.mbarrier.init %more, %c128 : !llvm.ptr<3>, i32
+      }
+    }
+    nvvm.barrier
+    %start = builtin.unrealized_conversion_cast %data : !cute.ptr<f32, smem, align<1024>> to !llvm.ptr<3>
+    %mine = llvm.getelementptr %start[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    %other = arith.xori %tid, %c32 : i32
+    %theirs = llvm.getelementptr %start[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+    llvm.store %tid, %mine : i32, !llvm.ptr<3>
+    %state = nvvm.mbarrier.arrive %more : !llvm.ptr<3> -> i64
+    scf.while : () -> () {
+      %done = nvvm.mbarrier.try_wait.timelimit %more, %state, %long : !llvm.ptr<3>, i64, i32 -> i1
+      %again = arith.cmpi eq, %done, %false : i1
+      scf.condition(%again)
+    } do {
+      scf.yield
+    }
+    %read = llvm.load %theirs : !llvm.ptr<3> -> i32
+"""
+
+# A CTA reads what its peer wrote.
+PEER = """
+    %slot = llvm.getelementptr %full[3] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
+    %peer = arith.xori %rank, %c1 : i32
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        llvm.store %tid, %slot : i32, !llvm.ptr<3>
+      }
+    }
+    nvvm.cluster.arrive
+    nvvm.cluster.wait // behind the writes
+    %there = nvvm.mapa %slot, %peer : !llvm.ptr<3> -> !llvm.ptr<7>
+    %seen = llvm.load %there : !llvm.ptr<7> -> i32
+    nvvm.cluster.arrive
+    nvvm.cluster.wait
+"""
+
+# Threads add to one word of shared memory, and all read the sum.
+SUM = """
+    %slot = llvm.getelementptr %full[3] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    nvvm.red %slot, %tid {memOrder = #nvvm.mem_order<relaxed>, memScope = #nvvm.mem_scope<cta>, op = #nvvm.red_op<add>, type = #nvvm.red_type<s32>} : !llvm.ptr<3>, i32
+    nvvm.barrier // behind the sum
+    %seen = llvm.load %slot : !llvm.ptr<3> -> i32
+"""
+
+# Each warp stores four matrices, row by row, and loads those of another warp.
+MATRICES = """
+    %start = builtin.unrealized_conversion_cast %data : !cute.ptr<f32, smem, align<1024>> to !llvm.ptr<3>
+    %mine = llvm.getelementptr %start[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i128
+    %other = arith.xori %tid, %c32 : i32
+    %theirs = llvm.getelementptr %start[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i128
+    nvvm.stmatrix %mine, %tid, %tid, %tid, %tid {layout = #nvvm.mma_layout<row>} : !llvm.ptr<3>, i32, i32, i32, i32
+    nvvm.barrier // behind the stores
+    %read = nvvm.ldmatrix %theirs {layout = #nvvm.mma_layout<row>, num = 4 : i32} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+"""
+
 # Threads share a tile out by rows of 4 elements, write it, and read it by columns.
 TILES = """
     %whole = cute.make_layout() : !cute.layout<"(32,16):(16,1)">
@@ -349,7 +414,7 @@ CASES = {
     "own part of cp.async": (OWN_PART, 128, 1, "    nvvm.cp.async.wait.group 0\n", "", {"PR111"}),
     "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
     "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
-    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112", "PR107"}),
+    "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112"}),
     "a fence of shared memory": (
         REDUCTION,
         128,
@@ -394,6 +459,21 @@ CASES = {
     "an arrival at the cluster's barrier": (CLUSTER, 128, 2, "    nvvm.cluster.arrive\n", "", {"PR135"}),
     "a barrier of the cluster": (CLUSTER, 128, 2, "    nvvm.cluster.wait\n", "", {"PR134"}),
     "a wait behind a look": (FALLBACK, 128, 1, "%full, %c0, %c9", "%full, %c1, %c9", {"PR126"}),
+    "a wait by state": (STATE, 128, 1, "init %more, %c128", "init %more, %c160", {"PR125"}),
+    "a barrier that reduces": (
+        EXCHANGE.replace(
+            "nvvm.barrier //",
+            "%any = nvvm.barrier.cta.red %true, %c2, %c128 {kind = #nvvm.barrier_redux_kind<or>} : i1, i32, i32 -> i32 //",
+        ),
+        128,
+        1,
+        "%c2, %c128 {",
+        "%c2, %c32 {",
+        {"PR136"},
+    ),
+    "what a peer wrote": (PEER, 128, 2, "nvvm.cluster.wait // behind the writes", "", {"PR116", "PR134"}),
+    "a sum of all threads": (SUM, 128, 1, "nvvm.barrier // behind the sum", "", {"PR116"}),
+    "matrices of another warp": (MATRICES, 128, 1, "nvvm.barrier // behind the stores", "", {"PR116"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),
 }
 

@@ -471,7 +471,11 @@ def test_metadata_in_tensor_memory_are_where_cutlass_has_them(k: int, bits: int,
 
 @pytest.mark.parametrize(
     ("shape", "lanes", "bits"),
-    [("32x32b", 32, 32), ("16x128b", 16, 128), pytest.param("16x256b", 16, 256, marks=pytest.mark.sweep)],
+    [
+        ("32x32b", 32, 32),
+        pytest.param("16x128b", 16, 128, marks=pytest.mark.sweep),
+        pytest.param("16x256b", 16, 256, marks=pytest.mark.sweep),
+    ],
 )
 def test_a_packed_access_takes_the_lower_half_of_every_column(shape: str, lanes: int, bits: int):
     for opcode, modifier in (("ld", "pack"), ("st", "unpack")):

@@ -8,6 +8,7 @@ import pytest
 
 import tileproof
 from conformance.generator import Pool
+from conftest import some
 from tileproof.ptx.parse_facts import lower
 from tileproof.ptx.registers import by_letter
 from tileproof.ptx.spell import forms_of, spell
@@ -17,7 +18,9 @@ DECLARATIONS = [item for same in BOOK.instructions.values() for item in same]
 
 
 @pytest.mark.parametrize("size", [12, pytest.param(40, marks=pytest.mark.sweep)])
-@pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda d: ".".join((d.name, *(s[1:] for s in d.selectors))))
+@pytest.mark.parametrize(
+    "declaration", some(DECLARATIONS), ids=lambda d: ".".join((d.name, *(s[1:] for s in d.selectors)))
+)
 def test_spelling_and_lowering_are_inverse(declaration, size):
     rng = random.Random(declaration.name)
     pool = Pool(BOOK, declaration, rng, size)

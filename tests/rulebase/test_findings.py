@@ -19,6 +19,7 @@ ENGINE = Path(tileproof.__file__).parent
 BOOK = load(default_files())
 CODE = re.compile(r"(?:PR|IR|AT|PT)\d{3}")
 FOLLOWED = "PR190"
+CAUSE = "PR191"
 NO_FACTS = {"at"}  # a keyword of Machine.report that is none
 
 
@@ -42,8 +43,8 @@ def reported() -> Iterator[tuple[str, str, str | None, set[str | None]]]:
         texts = [text_of(argument) for argument in call.args]
         at = texts.index(code) + 1
         case = texts[at] if at < len(texts) else None
-        if code == FOLLOWED and case is None:
-            continue  # the cases of `Unfollowed` are collected by themselves
+        if code in (FOLLOWED, CAUSE) and case is None:
+            continue  # the cases of `Unfollowed` and of `Change` are collected by themselves
         yield where, code, case, {keyword.arg for keyword in call.keywords} - NO_FACTS
 
 
@@ -59,6 +60,13 @@ def doubts() -> Iterator[tuple[str, str, set[str | None]]]:
             if isinstance(node, ast.Call) and at is not None and (case := text_of(node.args[at])) is not None:
                 where = f"{path.relative_to(ENGINE)}:{node.lineno}"
                 yield where, case, {keyword.arg for keyword in node.keywords}
+
+
+def causes() -> set[str]:
+    """The cases of PR191: every text of the diagnosis that is the name of one."""
+    files = sorted((ENGINE / "protocol" / "diagnosis").glob("*.py"))
+    nodes = (node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return {text for node in nodes if isinstance(node, ast.expr) and (text := text_of(node)) is not None}
 
 
 def test_calls_name_a_case_and_pass_its_facts():
@@ -84,6 +92,8 @@ def test_every_case_is_reported_somewhere():
             wrong.append(f"{where}: {FOLLOWED} {case} states {sorted(declared_facts)}, not {sorted(map(str, facts))}")
         said.add((FOLLOWED, case))
     assert not wrong
+    roles = {member.removeprefix(".") for member in BOOK.enums["warp_work"].members}
+    said |= {(CAUSE, case) for case in BOOK.findings[CAUSE].cases if case in causes() | roles}
     declared = {(code, case) for code, finding in BOOK.findings.items() for case in finding.cases}
     assert declared == said
 

@@ -177,7 +177,7 @@ def test_z3_shows_that_a_small_schedule_is_minimal():
     strongest=st.lists(st.integers(1, 3), min_size=1, max_size=4),
     needs=st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3), min_size=1, max_size=2), max_size=4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_cheapest_choice_is_that_of_brute_force(strongest, needs):
     """Each need is met by one of some operations that is strong enough."""
 

@@ -10,7 +10,7 @@ import pytest
 import z3
 
 import tileproof
-from conftest import tileproof as command
+from conftest import command
 from tileproof.base.diagnostic import Severity
 from tileproof.evaluate.enumerate import legal_configurations
 from tileproof.evaluate.python import judge_for

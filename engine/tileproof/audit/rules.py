@@ -8,17 +8,22 @@ For every rule, in each of its contracts:
 - its two readings agree on every configuration of the facts it reads. The Python function is run over the product of
   their domains, some thousand points at a time. Each time that gives three sets (kept, violated, silent), and Z3 is
   asked for a point where its formula differs from the set: the comparison is complete, and it costs a few questions
-  a rule instead of one for each of a million points.
+  a rule instead of one for each of a million points. Who wants an answer sooner names the most configurations of a
+  rule: then facts with many values have a part of them, with the ends and those near what the rule names.
+
+A rule that reads no table of its contract is the same formula in both: what asks about it alone is asked once.
 
 And for every table that rules read: each of its rows can be asked for. For every packed word: see ``wordcheck``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from itertools import product
 from math import prod
+from random import Random
 
 from tileproof.audit.bitfields import check_words
 from tileproof.base.diagnostic import Severity
@@ -26,14 +31,15 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.evaluate.python import Check, Judge, function
 from tileproof.evaluate.solver import Answer, Question, Solved, differ
-from tileproof.evaluate.z3 import Encoder, Formula, points
+from tileproof.evaluate.z3 import Encoder, Formula, Reading, points
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS, HARDWARE, Rule
-from tileproof.rulebase.expression import Lookup, Scalar, facts_of, walk
+from tileproof.rulebase.expression import Expression, Lookup, Number, Scalar, Symbol, facts_of, walk
 from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.load import load
 
 LARGEST_LATTICE = 4_000_000
+_FEW = 64  # values that a long domain keeps before a shorter one loses some
 ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger ones may take it minutes
 
 
@@ -48,17 +54,22 @@ class Audit:
 
 
 def check_book(
-    book: Rulebook, seconds: float, step: Callable[[], None] = lambda: None, codes: Collection[str] | None = None
+    book: Rulebook,
+    seconds: float,
+    step: Callable[[], None] = lambda: None,
+    codes: Collection[str] | None = None,
+    most: int = LARGEST_LATTICE,
 ) -> Audit:
     """Check the rules of a book.
 
     Args:
         step: called after each rule.
         codes: of the rules to check; None for all of them, and for what is not about one rule.
+        most: configurations of one rule for which its two readings are compared.
     """
-    outcome = _whole(book, seconds) if codes is None else Audit()
+    outcome = check_whole(book, seconds) if codes is None else Audit()
     for code in book.rules if codes is None else codes:
-        _add(outcome, check_rule(book, code, seconds))
+        _add(outcome, check_rule(book, code, seconds, most))
         step()
     return outcome
 
@@ -74,7 +85,7 @@ def check_files(
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
     book = load(files)
-    outcome = _whole(book, seconds) if codes is None else Audit()
+    outcome = check_whole(book, seconds) if codes is None else Audit()
     with ProcessPoolExecutor(jobs) as pool:
         for found in pool.map(_Job(files, seconds), book.rules if codes is None else codes):
             _add(outcome, found)
@@ -93,16 +104,40 @@ class _Job:
         return check_rule(load(self.files), code, self.seconds)
 
 
-def check_rule(book: Rulebook, code: str, seconds: float) -> Audit:
+def check_rule(book: Rulebook, code: str, seconds: float, most: int = LARGEST_LATTICE) -> Audit:
     """Check one rule in each of its contracts."""
     outcome = Audit()
     rule = book.rules[code]
-    for contract in (rule.contract,) if rule.contract else CONTRACTS:
-        _RuleCheck(book.under(contract), rule, seconds, outcome).run()
+    if rule.contract:
+        _RuleCheck(book.under(rule.contract), rule, seconds, outcome, most).run()
+        return outcome
+    for contract in CONTRACTS:
+        alone = contract == CONTRACTS[0] or not _reads_alike(book, rule)
+        _RuleCheck(book.under(contract), rule, seconds, outcome, most).run(alone)
     return outcome
 
 
-def _whole(book: Rulebook, seconds: float) -> Audit:
+def _reads_alike(book: Rulebook, rule: Rule) -> bool:
+    """Whether the tables that a rule reads are the same in all contracts."""
+    parts = (part for whole in _expressions(rule) for part in walk(whole))
+    names = {part.table for part in parts if isinstance(part, Lookup)}
+    return all(
+        book.tables[name, contract] == book.tables[name, CONTRACTS[0]] for name in names for contract in CONTRACTS
+    )
+
+
+def _expressions(rule: Rule) -> list[Expression]:
+    return [rule.require, *([rule.when] if rule.when is not None else [])]
+
+
+@lru_cache(maxsize=32)
+def _schema(ruleset: Ruleset, schema: str) -> tuple[Judge, Encoder, dict[str, Reading]]:
+    """The rules of a schema in both readings, which the checks of all of them share."""
+    judge, encoder = Judge(ruleset, schema), Encoder(ruleset, schema)
+    return judge, encoder, {check.rule.code: encoder.reading(check.rule) for check in judge.checks}
+
+
+def check_whole(book: Rulebook, seconds: float) -> Audit:
     """What is not about one rule: that instances are legal, rows of tables can be read, and words read back."""
     outcome = Audit()
     for contract in CONTRACTS:
@@ -130,17 +165,17 @@ def _add(outcome: Audit, more: Audit) -> None:
 class _RuleCheck:
     """The checks of one rule in one contract."""
 
-    def __init__(self, ruleset: Ruleset, rule: Rule, seconds: float, outcome: Audit) -> None:
+    def __init__(self, ruleset: Ruleset, rule: Rule, seconds: float, outcome: Audit, most: int) -> None:
         self.ruleset = ruleset
         self.book = ruleset.book
         self.contract = ruleset.contract
         self.rule = rule
         self.outcome = outcome
-        self.judge = Judge(ruleset, rule.schema)
+        self.judge, self.encoder, self.readings = _schema(ruleset, rule.schema)
         self.check = Check(ruleset, rule)
-        self.encoder = Encoder(ruleset, rule.schema)
-        self.reading = self.encoder.reading(rule)
+        self.reading = self.readings[rule.code]
         self.question = Question(self.encoder, seconds)
+        self.most = most
 
     def fault(self, message: str) -> None:
         self.outcome.faults.append(RuleFault(self.rule.place, f"{self.rule.code} in {self.contract}: {message}"))
@@ -148,13 +183,20 @@ class _RuleCheck:
     def unknown(self, message: str) -> None:
         self.outcome.unknown.append(RuleFault(self.rule.place, f"{self.rule.code} in {self.contract}: {message}"))
 
-    def run(self) -> None:
+    def run(self, alone: bool = True) -> None:
+        """All checks.
+
+        Args:
+            alone: also those that no other rule plays a part in.
+        """
         self.documented()
         self.examples()
-        self.can(self.reading.holds, "can never hold")
-        self.can(self.reading.violated, "can never be violated")
+        if alone:
+            self.can(self.reading.holds, "can never hold")
+            self.can(self.reading.violated, "can never be violated")
         self.needed()
-        self.agree()
+        if alone:
+            self.agree()
 
     def documented(self) -> None:
         if not self.rule.sources:
@@ -191,7 +233,7 @@ class _RuleCheck:
         if self.rule.severity is not Severity.ERROR:
             return
         others = {
-            check.rule.code: self.encoder.reading(check.rule).kept
+            check.rule.code: self.readings[check.rule.code].kept
             for check in self.judge.checks
             if check.rule is not self.rule and check.rule.severity is Severity.ERROR
         }
@@ -205,34 +247,41 @@ class _RuleCheck:
 
     def agree(self) -> None:
         """That the Python function and the formula say the same everywhere."""
-        names = sorted(self.rule.facts, key=lambda name: len(self.domain(name)))
-        size = prod(len(self.domain(name)) for name in names)
+        domains = self.domains()
+        names = sorted(domains, key=lambda name: len(domains[name]))
+        size = prod(len(values) for values in domains.values())
         if size > LARGEST_LATTICE:
             self.unknown(f"its {size} configurations are too many to compare the two readings")
             return
         self.outcome.configurations += size
         # One question to Z3 compares the readings on all values of the inner facts; the outer ones are fixed for it.
         inner: list[str] = []
-        while names and (not inner or prod(len(self.domain(name)) for name in (*inner, names[-1])) <= ONE_QUESTION):
+        while names and (not inner or prod(len(domains[name]) for name in (*inner, names[-1])) <= ONE_QUESTION):
             inner.insert(0, names.pop())
-        for chosen in product(*(self.domain(name) for name in names)):
-            found = self.compare(dict(zip(names, chosen, strict=True)), tuple(inner))
+        for chosen in product(*(domains[name] for name in names)):
+            found = self.compare(dict(zip(names, chosen, strict=True)), {name: domains[name] for name in inner})
             if found is not None:
                 self.fault(f"its two readings differ at {_shown(found)}")
                 return
 
-    def compare(self, facts: dict[str, Scalar], inner: tuple[str, ...]) -> dict[str, Scalar] | None:
+    def compare(self, facts: dict[str, Scalar], domains: Mapping[str, Sequence[Scalar]]) -> dict[str, Scalar] | None:
+        """Where the readings differ on the values of some facts, the others fixed; None where nowhere."""
+        inner = tuple(domains)
         sets: dict[bool | None, list[tuple[int, ...]]] = {True: [], False: [], None: []}
         trial = dict(facts)
-        numbers = [[self.encoder.number(value) for value in self.domain(name)] for name in inner]
-        for values, point in zip(product(*map(self.domain, inner)), product(*numbers), strict=True):
+        numbers = [[self.encoder.number(value) for value in values] for values in domains.values()]
+        for values, point in zip(product(*domains.values()), product(*numbers), strict=True):
             trial.update(zip(inner, values, strict=True))
             sets[self.check(trial)].append(point)
         formulas = {True: self.reading.holds, False: self.reading.violated, None: self.reading.silent}
-        assigned = self.encoder.assigned(facts)
+        parts = [name for name, values in domains.items() if len(values) < len(self.domain(name))]
+        chosen = [
+            points(self.encoder, (name,), [(self.encoder.number(value),) for value in domains[name]]) for name in parts
+        ]
+        assigned = [self.encoder.assigned(facts), *chosen]
         # The three sets and the three formulas each divide the domain: two equalities give the third, the largest one.
         for verdict, members in sorted(sets.items(), key=lambda item: len(item[1]))[:2]:
-            solved = self.ask(assigned, differ(formulas[verdict], points(self.encoder, inner, members)))
+            solved = self.ask(*assigned, differ(formulas[verdict], points(self.encoder, inner, members)))
             if solved.answer is Answer.SATISFIABLE:
                 return {**facts, **{name: solved.model[name] for name in inner}}
             if solved.answer is Answer.UNKNOWN:
@@ -242,14 +291,43 @@ class _RuleCheck:
     def domain(self, name: str) -> Sequence[Scalar]:
         return self.book.domain(self.rule.schema, name)
 
+    def domains(self) -> dict[str, Sequence[Scalar]]:
+        """The values of the facts that the rule reads; where they have too many configurations, a part of them.
+
+        The longest domain loses values until they are few enough. Its ends stay, and what the rule names and its
+        neighbours.
+        """
+        found = {name: self.domain(name) for name in sorted(self.rule.facts)}
+        if prod(map(len, found.values())) > LARGEST_LATTICE:
+            return found
+        named = {one.value for whole in _expressions(self.rule) for one in walk(whole) if isinstance(one, Number)}
+        symbols = {one.name for whole in _expressions(self.rule) for one in walk(whole) if isinstance(one, Symbol)}
+        marked = {*symbols, *(number + step for number in named for step in (-1, 0, 1))}
+        chance = Random(self.rule.code)
+        while (size := prod(map(len, found.values()))) > self.most:
+            longest = max(found, key=lambda name: len(found[name]))
+            values = found[longest]
+            count = min(max(len(values) * self.most // size, _FEW), len(values) // 2)
+            kept = {values[0], values[-1], *(one for one in marked if one in values), *_runs(values, count, chance)}
+            if len(kept) == len(values):
+                return found
+            found[longest] = tuple(value for value in values if value in kept)
+        return found
+
+
+def _runs(values: Sequence[Scalar], count: int, chance: Random) -> Iterator[Scalar]:
+    """About so many of some values, in a few runs: Z3 compares a run at once."""
+    length = max(count // 8, 1)
+    for start in chance.sample(range(0, len(values), length), count // length):
+        yield from values[start : start + length]
+
 
 def unreachable_rows(book: Rulebook) -> Iterator[RuleFault]:
     """Rows of tables that no rule can ever ask for. Tables that only the engine reads are left alone."""
     asked: dict[tuple[str, str], set[tuple[Scalar, ...]]] = {}
     for rule in book.rules.values():
-        expressions = [rule.require, *([rule.when] if rule.when is not None else [])]
         for contract in (rule.contract,) if rule.contract else CONTRACTS:
-            for part in (part for whole in expressions for part in walk(whole)):
+            for part in (part for whole in _expressions(rule) for part in walk(whole)):
                 if isinstance(part, Lookup):
                     keys = asked.setdefault((part.table, contract), set())
                     keys.update(_keys(book.under(contract), rule.schema, part))

@@ -412,10 +412,11 @@ class _Check:
             return
         explain, thorough = self.options.explain_path, self.options.thorough
         for outcome in verify_protocol(
-            self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough
+            self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough, line=self.line
         ):
             for fault in outcome.faults:
-                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in fault.trace)
+                said = fault.trace[:_SAID]
+                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in said)
                 span = fault.operation.name_span
                 found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
                 places = [Related(operation.name_span, what) for what, operation in fault.trace]
@@ -457,6 +458,9 @@ class _Check:
             if (use := self.atoms.get(text[node.start : node.end])) is not None:
                 return text[node.start : node.end], use
         return None
+
+
+_SAID = 2  # other places of a finding that its message names; all are `related`
 
 
 def _short(text: str) -> str:

@@ -6,6 +6,7 @@ anything but an MMA may write them, or where they are handed to what is not foll
 
 from __future__ import annotations
 
+from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope, walk
@@ -15,20 +16,41 @@ from tileproof.protocol.machine import Machine
 _SOURCE = 1  # the operand of a copy that it reads
 
 
-def unfilled(machine: Machine) -> None:
-    """Report the first MMA on accumulators that nobody fills."""
+@dataclass(frozen=True, slots=True)
+class Fills:
+    """Who fills registers.
+
+    Attributes:
+        filled: what allocates registers that something fills, by ``id``.
+        used: what allocates those of each MMA, by the ``id`` of that.
+    """
+
+    filled: frozenset[int]
+    used: dict[int, Operation]
+
+
+def unfilled(machine: Machine, fills: Fills | None) -> Fills | None:
+    """Report the first MMA on accumulators that nobody fills.
+
+    Args:
+        fills: of the kernel, where an earlier run asked for them.
+
+    Returns:
+        The same, or what was found where it was needed.
+    """
     first = [one for one in machine.accumulators.values() if one is not None]
     if not first or machine.taint.everything:
-        return
-    filled, used = _filled(machine)
+        return fills
+    fills = fills or _fills(machine)
     for operation in dict.fromkeys(first):
-        root = used.get(id(operation))
-        if root is not None and id(root) not in filled:
+        root = fills.used.get(id(operation))
+        if root is not None and id(root) not in fills.filled:
             machine.report("PR170", "registers", operation, registers=root.results[0].name)
+    return fills
 
 
-def _filled(machine: Machine) -> tuple[set[int], dict[int, Operation]]:
-    """What allocates registers that something fills, by ``id``; and what allocates those of each MMA."""
+def _fills(machine: Machine) -> Fills:
+    """Who fills the registers of a kernel."""
     operations = Operations.of(machine.book)
     roots: dict[int, Operation] = {}
     filled: set[int] = set()
@@ -49,7 +71,7 @@ def _filled(machine: Machine) -> tuple[set[int], dict[int, Operation]]:
                     used[id(operation)] = root
             elif not (step == "read" or (step == "copy" and place == _SOURCE) or _looks(machine, operation, step)):
                 filled.add(id(root))
-    return filled, used
+    return Fills(frozenset(filled), used)
 
 
 def _held(operation: Operation, scope: Scope, roots: dict[int, Operation]) -> dict[int, Operation]:
@@ -82,4 +104,4 @@ def _results(machine: Machine, operation: Operation) -> list[str]:
     return ["ptr"] if written is None else [machine.module.resolve(use.text) for use in written]
 
 
-__all__ = ["unfilled"]
+__all__ = ["Fills", "unfilled"]

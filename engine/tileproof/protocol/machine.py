@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 
 from tileproof.base.records import dataclass
@@ -11,6 +11,7 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Shape
+from tileproof.protocol.ledger import Event
 from tileproof.protocol.memory import AccessLog
 from tileproof.protocol.program import Instruction, Program, is_count
 from tileproof.protocol.state import (
@@ -76,6 +77,10 @@ class Machine:
         most: after how many instructions it gives up.
         roles: how many parts of a CTA one index may tell apart.
         history: what was done, in order, where the path to a finding is wanted.
+        events: what came to each mbarrier, in order, where a finding is diagnosed.
+        allowed: the findings, by code and place, that do not end a run in which a repair is tried.
+        names: what barriers are called, where that is known better than by the memory that they lie in.
+        tallies: what steps that the text does not have count, where a repair is tried.
         forced: which way to go at branches and loops, by place, whatever is supposed there.
         agreed: the same by the term of the condition: what two thread sets compute alike they decide alike.
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
@@ -111,6 +116,10 @@ class Machine:
     excusing: bool = False
     taint: Taint = field(default_factory=Taint)
     history: list[TraceStep] | None = None
+    events: list[Event] | None = None
+    allowed: Set[tuple[str, int]] | None = None
+    names: Mapping[BarrierKey, str] = field(default_factory=dict)
+    tallies: dict[tuple[int, ...], int] = field(default_factory=dict)
     watch: Callable[[Machine], None] | None = None
     running: ThreadSet | None = None
     most: int = 0
@@ -353,8 +362,8 @@ class Machine:
         first, *rest = point.parked
         alike = all(
             other.version == first.version
-            or set(other.warps) <= set(thread_set.warps)
-            or set(thread_set.warps) <= set(other.warps)
+            or set(other.warps) <= set(first.warps)
+            or set(first.warps) <= set(other.warps)
             for other in point.parked
         )
         for part in point.parked:
@@ -540,9 +549,26 @@ class Machine:
         if self.history is not None:
             mine = None if self.running is None else (self.running.cta, self.running.warps)
             path = path_to(self.history, [one for _, one in at], mine)
+        if self.allowed is not None and (code, operation.span.start) not in self.allowed:
+            self.most = 0  # no repair: the run ends
         said = state(self.book, code, case, **facts)
         trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
         self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))
+
+    def came(
+        self,
+        kind: str,
+        key: BarrierKey,
+        amount: int,
+        operation: Operation,
+        thread_set: ThreadSet,
+        filled: Address | None = None,
+    ) -> None:
+        """Keep what came to an mbarrier, where that is wanted."""
+        if self.events is not None:
+            phase = self.barriers[key].phase
+            buffer = "" if filled is None else filled.memory.field_at(filled.offset or 0)
+            self.events.append(Event(kind, key, phase, amount, operation, thread_set.cta, thread_set.warps, buffer))
 
     def mark(self, event: str, thread_set: ThreadSet) -> None:
         """Note that an event happens now to the warps of a thread set."""

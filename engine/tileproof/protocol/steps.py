@@ -80,6 +80,8 @@ def effects(
                 return Step(name, known.first, known.second, known.third)
             if not operation.name.startswith("cute.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
+        if known.step in _ELEMENTS and not any("ptr<3>" in text or "ptr<7>" in text for text in types[:1]):
+            return None
         copy = atom_of(types[0]) if known.step == "copy" and types else ""
         return Step(known.step, known.first, known.second, known.third, copy)
 
@@ -87,6 +89,7 @@ def effects(
 
 
 _UNKNOWN = Step("unknown", 0, 0, 0)
+_ELEMENTS = ("atomic", "matrix_load", "matrix_store")  # they matter in shared memory alone
 
 
 def may_synchronise(book: Rulebook, name: str, types: Sequence[str]) -> bool:

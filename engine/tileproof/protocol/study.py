@@ -14,12 +14,12 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field, replace
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.accumulators import unfilled
+from tileproof.protocol.accumulators import Fills, unfilled
 from tileproof.protocol.actions import Action
 from tileproof.protocol.actions.exits import left_early
 from tileproof.protocol.actions.registers import warpgroups
@@ -30,6 +30,7 @@ from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, reg
 from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, ProtocolFault
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
@@ -124,8 +125,9 @@ class Study:
     actions: dict[str, Action]
     explain: bool
     thorough: bool
+    judged: Run | None = None
     reached: Exploration = field(default_factory=Exploration)
-    filled: bool = False  # whether it was asked who fills accumulators in registers
+    fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
 
     def limit(self, name: str) -> int:
@@ -143,6 +145,9 @@ class Study:
         agreed: Decisions = _NOTHING,
         budget: int | None = None,
         watch: Watch | None = None,
+        program: Program | None = None,
+        recorded: Recorded | None = None,
+        allowed: Set[tuple[str, int]] | None = None,
     ) -> Run:
         """One run.
 
@@ -152,10 +157,13 @@ class Study:
             forced, agreed: which way to go, by place and by term; then threads that wait for ever go on.
             budget: the most instructions, where it is a trial.
             watch: looks for a state that comes again.
+            program: a changed one, whose doubts are none of the kernel's.
+            recorded: to be filled with what happens.
+            allowed: the only findings, by code and place, after which the run goes on.
         """
         most = self.limit("run_steps")
         machine = Machine(
-            with_extents(self.compiled, extents),
+            with_extents(program or self.compiled, extents),
             replace(self.shape, extent=turns, extents=extents),
             self.book,
             self.actions,
@@ -164,7 +172,10 @@ class Study:
             forced=forced,
             agreed=agreed,
             excusing=bool(forced),
-            history=[] if self.explain else None,
+            history=recorded.history if recorded else [] if self.explain and program is None else None,
+            events=recorded.events if recorded else None,
+            names=recorded.names if recorded else {},
+            allowed=allowed,
             watch=watch,
             most=min(budget or most, most),
         )
@@ -178,10 +189,8 @@ class Study:
             left_early(machine)
             halves_missing(machine)
             warpgroups(machine)
-            if not self.filled:
-                self.filled = True
-                unfilled(machine)
-        for case, operation in machine.taint.reasons:
+            self.fills = unfilled(machine, self.fills)
+        for case, operation in machine.taint.reasons if program is None else ():
             self.doubt(case, operation)
         return Run(machine, tuple(each_once(machine.faults)))
 
@@ -212,6 +221,7 @@ class Study:
         if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
             long = self.better(first)
             self.reached.add(long.machine)
+        self.judged = long
         faults = [*self.certain(first, long)]
         bound: int | None = None
         if self.open_loops():
@@ -228,6 +238,31 @@ class Study:
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
         return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+
+    def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
+        """The same with the findings by their causes, as far as the budget goes.
+
+        Args:
+            line: where an operation is, for hints.
+        """
+        if self.judged is None or not outcome.faults:
+            return outcome
+        from tileproof.protocol.diagnosis import SUPPLIED, Search, diagnosed, supplied  # noqa: PLC0415
+
+        machine = self.judged.machine
+        shape = machine.shape
+        self.actions[SUPPLIED] = supplied
+
+        def rerun(
+            program: Program, recorded: Recorded | None, allowed: Set[tuple[str, int]] | None = None
+        ) -> tuple[Machine, tuple[ProtocolFault, ...]]:
+            extents = (shape.extents, shape.extent, machine.tiles)
+            one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
+            return one.machine, one.faults
+
+        steps = self.share("diagnosis", self.judged)
+        search = Search(self.book, rerun, self.compiled, line, self.explain, self.limit("diagnosis_runs"), steps)
+        return replace(outcome, faults=diagnosed(search, outcome.faults))
 
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""

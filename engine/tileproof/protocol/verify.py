@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operands import resolve
@@ -45,6 +46,7 @@ def verify(
     actions: Mapping[str, Action] = ACTIONS,
     explain: bool = False,
     thorough: bool = False,
+    line: Callable[[Operation], int] | None = None,
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
@@ -52,6 +54,7 @@ def verify(
         actions: what each step does; another table watches the machine.
         explain: whether each finding keeps the path that leads to it.
         thorough: whether to take the larger budget of rules/protocol/exploration.rule.
+        line: the line of an operation; where it is given, findings are by their causes.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
@@ -72,10 +75,12 @@ def verify(
 
             def judged(
                 shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
-            ) -> Outcome:
-                return Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough).outcome()
+            ) -> Judged:
+                study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
+                return study.outcome(), study
 
-            outcome = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+            outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
+            outcome = outcome if line is None else study.causes(outcome, line)
             early = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
 
@@ -109,34 +114,45 @@ def _unfollowed(
     return Outcome(kernel, (), (Doubt(case, operation, said.message, said.hint),), parts(book, inside))
 
 
-def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Outcome]) -> Outcome:
-    """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be."""
+Judged: TypeAlias = "tuple[Outcome, Study]"
+
+
+def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged]) -> Judged:
+    """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be.
+
+    With it the study of the launch whose findings these are; where there are several, that of the first that has any.
+    """
     if launched.known:
-        outcomes = [judged(shape) for shape in launched.shapes]
-        first = outcomes[0]
+        results = [judged(shape) for shape in launched.shapes]
+        outcomes = [outcome for outcome, _ in results]
+        first, study = next((one for one in results if one[0].faults), results[0])
         if len(outcomes) == 1:
-            return first
+            return first, study
         bounds = [one.trip_counts for one in outcomes if one.trip_counts is not None]
-        return replace(
-            first,
+        whole = replace(
+            outcomes[0],
             faults=tuple(each_once([fault for one in outcomes for fault in one.faults])),
             doubts=tuple({(d.case, d.operation.span): d for one in outcomes for d in one.doubts}.values()),
             executed=frozenset().union(*(one.executed for one in outcomes)),
             trip_counts=min(bounds, default=None),
         )
+        return whole, study
     best, assumed, rank = None, launched.shapes[0], (True, 0, 0)
     for shape in launched.shapes:
-        found = judged(shape)
+        result = judged(shape)
+        found = result[0]
         errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
         # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
         one = (errors > 0, -len(found.executed), errors)
         if best is None or one < rank:
-            best, assumed, rank = found, shape, one
+            best, assumed, rank = result, shape, one
         if not errors and len(found.executed) == len(found.steps):
             break
     assert best is not None
-    doubts = (Doubt(case, best.kernel, said.message, said.hint) for case, said in launched.assumptions(book, assumed))
-    return replace(best, doubts=(*best.doubts, *doubts))
+    outcome, study = best
+    said = launched.assumptions(book, assumed)
+    doubts = (Doubt(case, outcome.kernel, one.message, one.hint) for case, one in said)
+    return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
 
 
 def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:

@@ -79,8 +79,8 @@ def coverage_json(coverage: Coverage) -> dict[str, int]:
 
 
 def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
-    explained = report.options.explain_path
-    related = {"related": [_related(diagnostic.source, place) for place in diagnostic.related]} if explained else {}
+    placed = report.options.explain_path or diagnostic.severity is not Severity.NOTE
+    related = {"related": [_related(diagnostic.source, place) for place in diagnostic.related]}
     cited = report.book.documented().get(diagnostic.code)
     urls = dict(zip(cited.sources, cited.urls, strict=True)) if cited else {}
     start = diagnostic.source.position(diagnostic.span.start)
@@ -98,7 +98,7 @@ def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
         "hint": diagnostic.hint,
         "sources": list(diagnostic.sources),
         "source_urls": [urls.get(source) or None for source in diagnostic.sources],
-        **related,
+        **(related if placed and (diagnostic.related or report.options.explain_path) else {}),
     }
 
 

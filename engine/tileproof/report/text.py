@@ -33,6 +33,8 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
         yield from _diagnostic(diagnostic, style)
         if report.options.explain_path:
             yield from _path(diagnostic, style)
+        elif diagnostic.severity is not Severity.NOTE:
+            yield from _places(diagnostic, style)
         yield ""
     if report.options.statistics:
         from tileproof.report.statistics import table  # noqa: PLC0415
@@ -60,6 +62,14 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     for label, value in (("hint", diagnostic.hint), ("source", "; ".join(diagnostic.sources))):
         if value:
             yield f"{' ' * 5} {style('=', 'faint')} {style(label, 'strong')}: {value}"
+
+
+def _places(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+    """The other places of a finding that its message does not name."""
+    for place in diagnostic.related:
+        line, column = diagnostic.source.position(place.span.start)
+        if f": line {line}" not in diagnostic.message:
+            yield f"{' ' * 5} {style('=', 'faint')} {style('see', 'strong')}: {line}:{column}: {place.message}"
 
 
 def _path(diagnostic: Diagnostic, style: Style) -> Iterator[str]:

@@ -196,7 +196,10 @@ class Scheduler:
         edited, outcomes = self.judge(plan)
         inserted = _numbered(edited, plan)
         verified = all(map(self._passes, outcomes))
-        return Scheduled(Source(self.source.name, edited.text), inserted, outcomes, self.trials, verified, minimal)
+        source = Source(self.source.name, edited.text)
+        if any(outcome.faults for outcome in outcomes):
+            outcomes = _by_causes(self.book, source)
+        return Scheduled(source, inserted, outcomes, self.trials, verified, minimal)
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
@@ -418,6 +421,16 @@ class Scheduler:
 def _cost(plan: Plan) -> tuple[int, int]:
     waits = [one.pending for one in plan if one.kind.role == ".wait"]
     return sum(one.kind.role != ".commit" for one in plan), -sum(waits)
+
+
+def _by_causes(book: Rulebook, source: Source) -> tuple[Outcome, ...]:
+    """What is left to find in a text, each mistake once and where it is to be changed, as ``check`` reports it."""
+    module = scan(source).module
+
+    def line(operation: Operation) -> int:
+        return source.position(operation.name_span.start).line
+
+    return tuple(verify(book, module.operations, module.aliases, line=line))
 
 
 def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:

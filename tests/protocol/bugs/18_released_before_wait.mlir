@@ -62,6 +62,7 @@ gpu.module @kernels {
       %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
         nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
         cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
+        // expected-error@+1 {{WAR hazard on 'smem_a': the write by a bulk copy is not ordered after the read by wgmma: nothing stands after this that orders it}}
         nvvm.wgmma.commit.group.sync.aligned
         %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64
         %next = arith.xori %phase, %c1 : i32
@@ -77,11 +78,9 @@ gpu.module @kernels {
         }
         %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
         %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
-        // expected-error@+1 {{WAR hazard on 'smem_a': the write by a bulk copy is not ordered after the read by wgmma}}
         cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
         %exec2 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
         %atom2 = cute_nvgpu.atom.set_value<tma_bar>(%exec2, %full_iter) : (!tma, !cute.ptr<i64, smem>)
-        // expected-error@+1 {{WAR hazard on 'smem_b': the write by a bulk copy is not ordered after the read by wgmma}}
         cute.copy(%atom2, %from, %tile_b) : (!tma, !coords, !tile)
         %next = arith.xori %phase, %c1 : i32
         scf.yield %next : i32
@@ -154,7 +153,7 @@ gpu.module @kernels {
       nvvm.wgmma.fence.aligned
       %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
         nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
-        // expected-error@+1 {{this wgmma is in no committed group: the wait does not cover it}}
+        // expected-error@+1 {{this wgmma is in no committed group: the wait does not cover it: nothing stands after this that orders it}}
         cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
         nvvm.wgmma.wait.group.sync.aligned 0
         %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64

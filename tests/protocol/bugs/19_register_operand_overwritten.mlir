@@ -53,11 +53,11 @@ gpu.module @kernels {
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     scf.for %k = %c0 to %k_tiles step %c1 : i32 {
-      // expected-error@+1 {{threads access registers %afrag while a wgmma that uses them is in flight}}
       cute.memref.store_vec(%converted, %afrag) : (vector<32xf16>, !afrag) -> ()
       nvvm.wgmma.fence.aligned
       cute.gemm(%mma, %acc, %afrag, %desc_b, %acc) : (!mma, !acc, !afrag, !desc, !acc)
       nvvm.wgmma.commit.group.sync.aligned
+      // expected-error@+1 {{threads access registers %afrag while a wgmma that uses them is in flight: this wait leaves 1 in flight}}
       nvvm.wgmma.wait.group.sync.aligned 1
     }
     nvvm.wgmma.wait.group.sync.aligned 0
@@ -120,11 +120,11 @@ gpu.module @kernels {
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     scf.for %k = %c0 to %k_tiles step %c1 : i32 {
-      // expected-error@+1 {{threads access registers %afrag while a wgmma that uses them is in flight}}
       cute.memref.store_vec(%converted, %afrag) : (vector<32xf16>, !afrag) -> ()
       nvvm.wgmma.fence.aligned
       cute.gemm(%mma, %acc, %afrag, %desc_b, %acc) : (!mma, !acc, !afrag, !desc, !acc)
       nvvm.wgmma.commit.group.sync.aligned
+      // expected-error@+1 {{threads access registers %afrag while a wgmma that uses them is in flight: this wait leaves 7 in flight}}
       nvvm.wgmma.wait.group.sync.aligned 7
     }
     nvvm.wgmma.wait.group.sync.aligned 0

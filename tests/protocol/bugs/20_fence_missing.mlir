@@ -27,10 +27,10 @@ gpu.module @kernels {
     %desc_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !operand) -> !desc
     %acc = cute.memref.alloca() : !acc
     %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by wgmma uses the async proxy, and no proxy fence follows the write by threads: nothing stands after this that orders it}}
     cute.memref.store(%row_a, %at, %value) : (!row, !cute.coord<"?">, f16) -> ()
     nvvm.barrier
     nvvm.wgmma.fence.aligned
-    // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by wgmma uses the async proxy, and no proxy fence follows the write by threads}}
     cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
     nvvm.wgmma.commit.group.sync.aligned
     nvvm.wgmma.wait.group.sync.aligned 0
@@ -101,11 +101,11 @@ gpu.module @kernels {
     %tile_a_layout = cute.make_layout() : !cute.layout<"((4096,1),(1)):((1,0),(0))">
     %tile_a = cute.make_view(%smem_a, %tile_a_layout) : !tile
     %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by a bulk store uses the async proxy, and no proxy fence follows the write by threads: nothing stands after this that orders it}}
     cute.memref.store(%row_a, %at, %value) : (!row, !cute.coord<"?">, f16) -> ()
     nvvm.barrier
     scf.if %first {
       %exec = cute_nvgpu.atom.make_exec_tma(%map) : (!outmap) -> !out
-      // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by a bulk store uses the async proxy, and no proxy fence follows the write by threads}}
       cute.copy(%exec, %tile_a, %to) : (!out, !tile, !coords)
       nvvm.cp.async.bulk.commit.group
       nvvm.cp.async.bulk.wait_group 0 {read}
@@ -215,10 +215,10 @@ gpu.module @kernels {
     %regs = cute.memref.alloca() : !regs
     %ld = cute.make_atom() : () -> !ld
     %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
+    // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by tcgen05.mma uses the async proxy, and no proxy fence follows the write by threads: nothing stands after this that orders it}}
     cute.memref.store(%row_a, %at, %value) : (!row, !cute.coord<"?">, f16) -> ()
     nvvm.barrier
     scf.if %first {
-      // expected-error@+1 {{RAW hazard across proxies on 'smem_a': the read by tcgen05.mma uses the async proxy, and no proxy fence follows the write by threads}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %leader = nvvm.elect.sync -> i1
       scf.if %leader {
@@ -346,6 +346,7 @@ gpu.module @kernels {
     scf.if %first {
       %one = nvvm.elect.sync -> i1
       scf.if %one {
+        // expected-error@+1 {{the initialisation of barrier 'full_mbar'[0] is not fenced: the async proxy and other CTAs may not see it: nothing stands after this that orders it}}
         nvvm.mbarrier.init %full, %c1 : !llvm.ptr<3>, i32
       }
     }
@@ -359,7 +360,6 @@ gpu.module @kernels {
       }
       %exec1 = cute_nvgpu.atom.make_exec_tma(%map) : (!map) -> !tma
       %atom1 = cute_nvgpu.atom.set_value<tma_bar>(%exec1, %full_iter) : (!tma, !cute.ptr<i64, smem>)
-      // expected-error@+1 {{the initialisation of barrier 'full_mbar'[0] is not fenced: the async proxy and other CTAs may not see it}}
       cute.copy(%atom1, %from, %tile_a) : (!tma, !coords, !tile)
     }
     nvvm.mbarrier.try_wait.parity %full, %c0, %c10000000 : !llvm.ptr<3>, i32, i32

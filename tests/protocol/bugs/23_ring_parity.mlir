@@ -46,13 +46,13 @@ gpu.module @kernels {
     %consumer = arith.cmpi slt, %warp, %c4 : i32
     scf.if %consumer {
       %last = scf.for %k = %c0 to %k_tiles step %c1 iter_args(%phase = %c0) -> (i32) : i32 {
-        // expected-error@+1 {{Deadlock: phase 1 of barrier 'full_mbar'[0] never completes: no further arrival reaches it}}
         nvvm.mbarrier.try_wait.parity %full, %phase, %c10000000 : !llvm.ptr<3>, i32, i32
         %at = cute.make_coord(%tid) : (i32) -> !cute.coord<"?">
         %value = cute.memref.load(%row_a, %at) : (!row, !cute.coord<"?">) -> f16
         cute.memref.store(%sum, %at, %value) : (!sum, !cute.coord<"?">, f16) -> ()
         %token = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64
         %odd = arith.andi %k, %c1 : i32
+        // expected-error@+1 {{Deadlock: phase 1 of barrier 'full_mbar'[0] never completes: no further arrival reaches it: the phase that is computed here is not that of the barrier}}
         %next = arith.xori %phase, %odd : i32
         scf.yield %next : i32
       }

@@ -228,8 +228,10 @@ def _raced(
     """A RAW or WAR hazard between threads: an access to bytes that other warps accessed, and no barrier in between."""
     for agent in old.agents:
         home, warp = agent
-        others = shared[warp] - {warp} if isinstance(warp, int) and warp in shared else set()
-        if home == thread_set.cta and others and not machine.knows(thread_set, agent, old.moment):
+        others = shared.get(warp, set()) if isinstance(warp, int) else set()
+        if home == thread_set.cta:
+            others = others - {warp}
+        if others and not machine.knows(thread_set, agent, old.moment):
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)

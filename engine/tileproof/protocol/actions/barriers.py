@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
@@ -51,6 +51,8 @@ def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, whe
 
 def barrier_name(machine: Machine, key: BarrierKey) -> str:
     """How messages call a barrier: by the memory that it lies in."""
+    if (known := machine.names.get(key)) is not None:
+        return known
     memory = machine.allocations.by_serial.get(key[1])
     if memory is None:  # what folding makes has no serial number
         return "in registers"
@@ -163,6 +165,7 @@ def arrive(
     arrived(machine, thread_set, operation, key, barrier.phase + 1, agents)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
+    machine.came("arrive", key, count, operation, thread_set)
     if count > barrier.pending:
         if not machine.taint.covers(key):
             _too_many(machine, operation, barrier, count)
@@ -204,13 +207,21 @@ def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> 
     return Clock() if "relaxed = true" in words(operation) else machine.arriving(thread_set)
 
 
+def _phase(machine: Machine, keys: Iterable[BarrierKey]) -> int | None:
+    """The state that an arrival returns: the parity of the phase in which it arrives; None where there are several."""
+    found = {barrier.phase & 1 for key in keys if (barrier := machine.barriers.get(key)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
 @action("arrive")
 def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     each = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else 1
     clock = _released(machine, thread_set, instruction.operation)
-    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+    keys = barrier_keys(machine, thread_set, instruction, 0)
+    state = _phase(machine, keys)
+    for key, threads in keys.items():
         arrive(machine, thread_set, instruction, key, threads * (each or 1), clock)
-    result(thread_set, instruction, 0)
+    result(thread_set, instruction, state)
     return thread_set.place + 1
 
 
@@ -218,9 +229,11 @@ def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
 def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     _expect(machine, thread_set, instruction)
     clock = _released(machine, thread_set, instruction.operation)
-    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+    keys = barrier_keys(machine, thread_set, instruction, 0)
+    state = _phase(machine, keys)
+    for key, threads in keys.items():
         arrive(machine, thread_set, instruction, key, threads, clock)
-    result(thread_set, instruction, 0)
+    result(thread_set, instruction, state)
     return thread_set.place + 1
 
 
@@ -236,6 +249,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.expected += count * threads
             barrier.expecting = instruction.operation
             barrier.announced = barrier.phase
+            machine.came("expect", key, count * threads, instruction.operation, thread_set)
     return thread_set.place + 1
 
 
@@ -307,6 +321,7 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         thread_set.blocked = OnMbarrier(waiting[0])
         return WAITS
     for key, barrier, _ in found:
+        machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
     result(thread_set, instruction, 1)
     return thread_set.place + 1

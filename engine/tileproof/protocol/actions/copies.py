@@ -279,6 +279,7 @@ def complete_on(
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)
     access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    machine.came("copy", key, size_, operation, thread_set, target)
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation

@@ -16,6 +16,7 @@ from tileproof.protocol.actions.base import Action, address, memory_word, operan
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.steps import number
 from tileproof.protocol.values import Address, Lanes, Value
 from tileproof.protocol.warps import ThreadSet
 
@@ -115,6 +116,52 @@ def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     where, shape, index = _element(thread_set, instruction, place)
     generic(machine, thread_set, instruction.operation, where, False, shape)
     result(thread_set, instruction, _loaded_value(machine, thread_set, instruction, where, index))
+    return thread_set.place + 1
+
+
+_ROW = "!cute.ptr<i128, smem>"  # of a matrix of 8 by 8 elements of 16 bits: one lane gives its address
+_ROWS = 8
+
+
+def _matrix(machine: Machine, thread_set: ThreadSet, instruction: Instruction, count: int | None, writes: bool) -> int:
+    """The threads of each warp move matrices together, row by row.
+
+    Args:
+        count: of the matrices of a warp; None where all lanes give the address of a row.
+    """
+    where = _plain(thread_set, instruction, address(thread_set, instruction, 0))
+    result(thread_set, instruction, None)
+    if where is not None and where.parts:
+        lanes = thread_set.warp if count is None else _ROWS * count
+        parts = tuple(one if t % thread_set.warp < lanes else None for t, one in enumerate(where.parts))
+        generic(machine, thread_set, instruction.operation, replace(where, parts=parts), writes, _ROW)
+    return thread_set.place + 1
+
+
+@action("matrix_load")
+def _matrix_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    operation = instruction.operation
+    usual = operation.attribute("shape") is None and "shape" not in operation.pieces[0]
+    return _matrix(machine, thread_set, instruction, number(operation, "num") if usual else None, False)
+
+
+@action("matrix_store")
+def _matrix_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    operation = instruction.operation
+    usual = operation.attribute("shape") is None and "shape" not in operation.pieces[0]
+    return _matrix(machine, thread_set, instruction, len(instruction.inputs) - 1 if usual else None, True)
+
+
+@action("atomic")
+def _atomic(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A read, a change and a write at once: of several at one place any order is meant."""
+    where = address(thread_set, instruction, 0)
+    result(thread_set, instruction, None)
+    if where is not None and where.memory.space == "smem":
+        if where.offset is not None and not where.parts and not where.vague:
+            where = replace(where, parts=(where.offset,) * (thread_set.threads[-1] + 1))
+        generic(machine, thread_set, instruction.operation, where, True, _pointed(instruction, 0))
+        contents.forget(machine, thread_set, where, where.offset, where.extent or 1 << 40)
     return thread_set.place + 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import excused
-from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
+from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar, result
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Use
@@ -80,6 +80,7 @@ def _follows(thread_set: ThreadSet, warps: set[int], moment: int) -> bool:
 @action("cta_barrier")
 def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     ident, wanted = _named(machine, thread_set, instruction)
+    result(thread_set, instruction, None)  # of a reduction
     return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted)
 
 
@@ -88,13 +89,17 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     every = -(-machine.shape.threads // warp) * warp
     operation = instruction.operation
     segments = operation.attribute("operandSegmentSizes")
-    has_id = bool(instruction.inputs)
-    has_count = len(instruction.inputs) > 1
+    assert instruction.effect is not None
+    first = instruction.effect.first
+    given = len(instruction.inputs) - first - instruction.effect.third
+    has_id, has_count = given > 0, given > 1
     if segments is not None:
         counts = [int(n) for n in re.findall(r"\d+", segments.text.partition(":")[2])]
         has_id, has_count = counts[:1] == [1], counts[1:2] == [1]
-    ident = integer(machine, thread_set, instruction, 0) if has_id else 0
-    wanted = integer(machine, thread_set, instruction, 1 if has_id else 0) if has_count else every
+        if first:
+            first, has_id, has_count = counts[0], counts[1:2] == [1], counts[2:3] == [1]
+    ident = integer(machine, thread_set, instruction, first) if has_id else 0
+    wanted = integer(machine, thread_set, instruction, first + has_id) if has_count else every
     if wanted is None:
         raise Unfollowed(operation, "thread_count")
     if wanted % warp or wanted > every:

@@ -1,0 +1,154 @@
+"""What may be missing at mbarriers: an initialisation, an announcement of bytes, arrivals.
+
+What such an operation would name is taken from the run: the next stage of the ring, the bytes that the copies bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tileproof.protocol.actions.barriers import arrive
+from tileproof.protocol.diagnosis.changes import (
+    SUPPLIED,
+    Change,
+    Supplied,
+    copied,
+    inserted,
+    inserted_behind_loop,
+    loop_ends,
+    moved,
+    step,
+)
+from tileproof.protocol.diagnosis.scene import Scene, distinct
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.vector_clock import Clock
+from tileproof.protocol.warps import BarrierKey, ThreadSet
+
+
+def missing_at_barriers(scene: Scene) -> Iterator[Change]:
+    """The changes that insert an operation on an mbarrier, in order."""
+    yield from _initialisations(scene)
+    yield from _announcements(scene)
+    yield from _arrivals(scene)
+
+
+def _initialisations(scene: Scene) -> Iterator[Change]:
+    """A barrier that is not initialised, as its neighbour is."""
+    machine = scene.machine
+    if "PR120" not in scene.codes:
+        return
+    for key, barrier in sorted(machine.barriers.items()):
+        for distance in (scene.width, -scene.width):
+            if (key[0], key[1], key[2] + distance) in machine.barriers:
+                continue
+            source = scene.instructions.get(id(barrier.operation))
+            if source is not None:
+                change = copied(barrier.operation, source, True, (0, partial(moved, distance=distance)))
+                facts = {"barrier": scene.name((key[0], key[1], key[2] + distance))}
+                yield Change("initialise", facts, barrier.operation, change, rank=1)
+
+
+def _announcements(scene: Scene) -> Iterator[Change]:
+    """Bytes that copies bring and nobody announces: an arrival with them before the first copy."""
+    for _, _, key in scene.waiting:
+        barrier = scene.machine.barriers[key]
+        copies = [one for one in scene.by_key[key] if one.kind == "copy"]
+        if not copies or any(one.kind == "expect" for one in scene.by_key[key]):
+            continue
+        delivered = -barrier.bytes
+        ring = scene.ring(key)
+        facts = {"barrier": scene.name(key), "bytes": delivered}
+        for first in distinct(one.operation for one in copies[:1]):
+            change = inserted(first, False, step(SUPPLIED, first, _announcing(ring, delivered)))
+            yield Change("announce", facts, first, change, key=key)
+
+
+def _announcing(ring: list[BarrierKey], delivered: int) -> Supplied:
+    """An arrival at the next barrier of a ring, with bytes."""
+
+    def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+        key = _next(machine, thread_set, instruction, ring)
+        if key is not None:
+            barrier = machine.barriers[key]
+            barrier.bytes += delivered
+            barrier.expected += delivered
+            arrive(machine, thread_set, instruction, key, barrier.pending, machine.arriving(thread_set))
+        return thread_set.place + 1
+
+    return run
+
+
+def _next(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, ring: list[BarrierKey]
+) -> BarrierKey | None:
+    """The stage of a ring whose turn it is for a thread set that goes through it in order."""
+    mine = [key for key in ring if key in machine.barriers]
+    if not mine:
+        return None
+    place = (instruction.operation.span.start, thread_set.cta, thread_set.warps[0])
+    turn = machine.tallies[place] = machine.tallies.get(place, -1) + 1
+    return mine[turn % len(mine)]
+
+
+_RELEASES = ("wgmma_wait", "mma", "raw_mma", "tmem_wait", "tmem_load", "wait", "peek", "copy", "read")
+_MOST_RELEASES = 12
+
+
+def _arrivals(scene: Scene) -> Iterator[Change]:
+    """An arrival at a ring that nobody arrives at, after what uses its stages."""
+    seen = set()
+    for key in scene.roots:
+        ring = scene.ring(key)
+        came = any(one.kind in ("arrive", "copy") for other in ring for one in scene.by_key[other])
+        if came or key[1:] in seen:
+            continue
+        seen.add(key[1:])
+        ring = scene.stages(key)
+        waiting = {id(waits) for _, waits, other in scene.waiting if other == key}
+        executed = scene.machine.coverage.executed
+        anchors = [one for name in _RELEASES for one in scene.steps(name) if id(one) in executed]
+        for anchor in [one for one in distinct(anchors) if id(one) not in waiting][:_MOST_RELEASES]:
+            effect = scene.instructions[id(anchor)].effect
+            assert effect is not None
+            tensor = effect.name in ("mma", "raw_mma")
+            pair = tensor and len({other[0] for other in scene.roots if other[1:] == key[1:]}) > 1
+            case = "commit_missing" if tensor else "arrive_missing"
+            facts = {"barrier": scene.name(key)}
+            warps = scene.executing[id(anchor)]
+            each = max(len(warps) // max(len({cta for cta, _ in warps}), 1), 1)
+            new = step(SUPPLIED, anchor, _arriving(ring, tensor, pair, each))
+            yield Change(case, facts, anchor, inserted(anchor, True, new), key=key)
+            for depth in range(len(loop_ends(scene.machine.program, scene.places[id(anchor)])) if tensor else 0):
+                yield Change(case, facts, anchor, inserted_behind_loop(anchor, depth, new), key=key)
+
+
+def _arriving(ring: list[BarrierKey], tensor: bool, pair: bool, warps: int) -> Supplied:
+    """All arrivals at the next barrier of a ring; of the tensor core for what it was given, perhaps in both CTAs.
+
+    Args:
+        warps: of a CTA that arrive.
+    """
+
+    def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+        key = _next(machine, thread_set, instruction, ring)
+        if key is None:
+            return thread_set.place + 1
+        clock = machine.arriving(thread_set)
+        if tensor:
+            clock = Clock()
+            clock.join(thread_set.clock)
+            clock.learn(("tc", thread_set.cta, thread_set.warps[0]), machine.tick())
+        for cta in range(machine.shape.ctas) if pair else (thread_set.cta,):
+            home = (cta, *key[1:])
+            barrier = machine.barriers.get(home)
+            if barrier is not None:
+                share = -(-barrier.count * len(thread_set.warps) // warps)
+                arrive(machine, thread_set, instruction, home, min(share, barrier.pending), clock)
+        return thread_set.place + 1
+
+    return run
+
+
+__all__ = ["missing_at_barriers"]

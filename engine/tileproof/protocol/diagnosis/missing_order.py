@@ -1,0 +1,191 @@
+"""What may be missing between two accesses: fences, commits and waits of groups, barriers of threads, a wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, both, copied, dropped, inserted, step
+from tileproof.protocol.diagnosis.scene import HANGS, ORDER, Scene, distinct
+from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
+
+_QUEUES = {"wgmma": ("mma", "raw_wgmma"), "bulk": ("copy", "bulk_store", "raw_copy"), "async": ("copy", "async_load")}
+_UNMET = {"PR111", "PR112", "PR116", "PR121", "PR153"}
+_MOST_MOVED = 3  # barriers near a finding
+
+
+def missing_order(scene: Scene) -> Iterator[Change]:
+    """The changes that insert an operation between two accesses, in order."""
+    yield from _fences(scene)
+    yield from _groups(scene)
+    yield from _barriers(scene)
+    yield from _frees(scene)
+    yield from _orders(scene)
+
+
+def _written(book: Rulebook, name: str) -> str:
+    """How an operation is written: the row of the table ``schedule``."""
+    return str(book.shared_table("schedule").rows[f".{name}",][4])
+
+
+def _new(scene: Scene, name: str, like: Operation, pending: int = 0) -> Instruction:
+    """A step without operands, as it would be written."""
+    text = _written(scene.machine.book, name).replace("{pending}", str(pending))
+    operation = Operation(text.split()[0], (), (), (), (), (), (), (), False, (text,), (), like.span, like.name_span)
+    effect = {"store_wait": "tmem_wait", "load_wait": "tmem_wait"}.get(name, name)
+    return step(effect, operation)
+
+
+def _insertion(scene: Scene, name: str, beside: Operation, after: bool, rank: int = 2, pending: int = 0) -> Change:
+    """An operation without operands is inserted."""
+    new = _new(scene, name, beside, pending)
+    case = "insert_after" if after else "insert_before"
+    facts = {"operation": new.operation.pieces[0]}
+    return Change(case, facts, beside, inserted(beside, after, new), rank=rank)
+
+
+def _earlier(fault: ProtocolFault) -> list[Operation]:
+    """The operations that a finding names besides the one that it is at."""
+    return [operation for _, operation in fault.trace]
+
+
+def _fences(scene: Scene) -> Iterator[Change]:
+    """Fences of proxies, of initialisations, of wgmma's registers."""
+    for fault in scene.faults:
+        if fault.code == "PR110":
+            for earlier in _earlier(fault):
+                yield _insertion(scene, "proxy_fence", earlier, True, rank=1)
+        elif fault.code == "PR102":
+            yield _insertion(scene, "wgmma_fence", fault.operation, False, rank=1)
+    if scene.codes & {"PR123"}:
+        inits = scene.steps("barrier_init")
+        if inits:
+            yield _insertion(scene, "init_fence", inits[-1], True, rank=1)
+
+
+def _groups(scene: Scene) -> Iterator[Change]:
+    """Commits and waits of groups."""
+    if not scene.codes & ORDER:
+        return
+    named = {id(one): one for fault in scene.faults for one in (fault.operation, *_earlier(fault))}
+    for queue, producers in _QUEUES.items():
+        issued = [one for one in named.values() if _issues(scene.instructions.get(id(one)), producers, queue)]
+        if not issued or (queue == "wgmma" and not scene.steps("wgmma_fence", "wgmma_commit", "wgmma_wait")):
+            continue
+        commits = scene.steps(f"{queue}_commit")
+        for one in issued:
+            rank = 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
+            yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
+        for commit in commits:
+            for one in issued:
+                new = _new(scene, f"{queue}_commit", commit)
+                moves = both(dropped(commit), inserted(one, True, new))
+                facts = {"operation": new.operation.pieces[0]}
+                if scene.straight(commit, one):
+                    yield Change("moved", facts, commit, moves, (one,), rank=1)
+        for commit in commits:
+            yield _insertion(scene, f"{queue}_wait", commit, True, rank=2)
+        for fault in scene.faults:
+            if {id(one) for one in issued} & {id(one) for one in _earlier(fault)}:
+                yield _insertion(scene, f"{queue}_wait", fault.operation, False, rank=2)
+        for arrival in scene.steps("arrive", "arrive_expect") if queue == "wgmma" else ():
+            yield _insertion(scene, f"{queue}_wait", arrival, False, rank=2)
+    for name, kind in (("store_wait", "tmem_store"), ("load_wait", "tmem_load")):
+        for one in named.values():
+            found = scene.instructions.get(id(one))
+            if found is not None and found.effect is not None and kind in (found.effect.name, found.effect.copy):
+                yield _insertion(scene, name, one, True, rank=1)
+
+
+def _issues(instruction: Instruction | None, producers: tuple[str, ...], queue: str) -> bool:
+    """Whether a step issues an operation of a kind of groups."""
+    effect = None if instruction is None else instruction.effect
+    if effect is None or effect.name not in producers:
+        return False
+    copies = {"bulk": ("tma_store", "bulk_store"), "async": ("async",)}.get(queue)
+    return effect.name != "copy" or copies is None or effect.copy in copies
+
+
+# ----------------------------------------------------------------------------------------------------- thread barriers
+
+
+def _barriers(scene: Scene) -> Iterator[Change]:
+    """Barriers of threads: one that the same threads use elsewhere, or one of the whole CTA."""
+    if not scene.codes & _UNMET:
+        return
+    known: dict[tuple[int, ...], Instruction] = {}
+    for operation in scene.steps("cta_barrier"):
+        instruction = scene.instructions[id(operation)]
+        known.setdefault(instruction.inputs, instruction)
+    barriers = scene.steps("cta_barrier")
+    for fault in scene.faults:
+        races = [fault.operation, *_earlier(fault)]
+        if fault.code not in _UNMET or (fault.code in ORDER and not any(map(scene.by_threads, races))):
+            continue
+        at = fault.operation.span.start
+        for barrier in sorted(barriers, key=lambda one: abs(one.span.start - at))[:_MOST_MOVED]:
+            instruction = scene.instructions[id(barrier)]
+            facts = {"operation": barrier.name}
+            again = copied(fault.operation, instruction, False)
+            yield Change("moved", facts, barrier, both(dropped(barrier), again), (fault.operation,), rank=1)
+        for instruction in list(known.values())[:4]:
+            facts = {"operation": instruction.operation.pieces[0].strip()}
+            for earlier in _earlier(fault) if fault.code != "PR121" else ():
+                yield Change("insert_after", facts, earlier, copied(earlier, instruction, True), rank=2)
+            yield Change("insert_before", facts, fault.operation, copied(fault.operation, instruction, False), rank=2)
+    if "PR121" in scene.codes:
+        for fence in scene.steps("init_fence", "barrier_init")[-2:]:
+            change = inserted(fence, True, step("cta_barrier", fence))
+            yield Change("insert_after", {"operation": "nvvm.barrier"}, fence, change, rank=2)
+        for arrival in scene.steps("cluster_arrive"):
+            change = inserted(arrival, True, step("cluster_wait", arrival))
+            yield Change("insert_after", {"operation": "nvvm.cluster.wait"}, arrival, change, rank=1)
+    if scene.codes & {"PR121", "PR135"}:
+        for wait in scene.steps("cluster_wait"):
+            change = inserted(wait, False, step("cluster_arrive", wait))
+            yield Change("insert_before", {"operation": "nvvm.cluster.arrive"}, wait, change, rank=1)
+
+
+_ENDS = ("cta_barrier", "tmem_release", "wait", "peek", "tmem_load")
+_MOST_ENDS = 6
+
+
+def _frees(scene: Scene) -> Iterator[Change]:
+    """Tensor memory that is not freed: after the last step of the warp that allocated it."""
+    if "PR157" not in scene.codes:
+        return
+    for anchor in sorted(scene.steps(*_ENDS), key=lambda one: -one.span.start)[:_MOST_ENDS]:
+        change = inserted(anchor, True, step(SUPPLIED, anchor, _freeing))
+        yield Change("insert_after", {"operation": "tcgen05.dealloc"}, anchor, change, rank=2)
+
+
+def _freeing(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    machine.tensor.allocated.pop(thread_set.cta, None)
+    return thread_set.place + 1
+
+
+def _orders(scene: Scene) -> Iterator[Change]:
+    """Any order between two accesses: what one wait would repair is one finding."""
+    if not scene.codes & ORDER or scene.codes & HANGS:
+        return
+    anchors = [fault.operation for fault in scene.faults if fault.code in ORDER]
+    for fault in scene.faults:
+        for event in scene.events:
+            if event.kind == "copy" and event.operation is fault.operation:
+                before = [one for one in scene.by_key[event.key] if one.kind == "expect"]
+                anchors += [one.operation for one in before[-1:]]
+                break
+    for anchor in distinct(anchors):
+        yield Change("order", {}, anchor, inserted(anchor, False, step(SUPPLIED, anchor, _ordered)), rank=3)
+
+
+def _ordered(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """Whatever wait would order all that happened before."""
+    machine.acquire_all(thread_set)
+    return thread_set.place + 1
+
+
+__all__ = ["missing_order"]

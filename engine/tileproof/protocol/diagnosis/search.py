@@ -1,0 +1,142 @@
+"""The search for the causes of a kernel's findings: changes are tried one by one, each by a run of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.diagnosis.changes import Change
+from tileproof.protocol.diagnosis.names import barrier_names
+from tileproof.protocol.diagnosis.report import Name, explained, merged, named, unsought
+from tileproof.protocol.diagnosis.scene import Scene
+from tileproof.protocol.diagnosis.suspects import suspects
+from tileproof.protocol.ledger import Recorded
+from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.program import Program
+from tileproof.rulebase.book import Rulebook
+
+Ended = tuple[Machine, tuple[ProtocolFault, ...]]
+Rerun = Callable[[Program, "Recorded | None", "Set[Name] | None"], Ended]
+_MOST_CAUSES = 3  # of one kernel: more mistakes than that are reported as they are found
+
+
+@dataclass(slots=True)
+class Search:
+    """The causes of the findings of one kernel.
+
+    Attributes:
+        rerun: runs a program as the kernel was run; records what happens where that is wanted, and ends with the first
+            finding that is not allowed where these are given.
+        line: where an operation is.
+        explain: whether findings keep the path that leads to them.
+        runs, steps: how many runs, and instructions of all runs, may be spent.
+    """
+
+    book: Rulebook
+    rerun: Rerun
+    program: Program
+    line: Callable[[Operation], int]
+    explain: bool
+    runs: int
+    steps: int
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is spent."""
+        return self.runs <= 0 or self.steps <= 0
+
+    def scene(self, program: Program, faults: Sequence[ProtocolFault]) -> Scene:
+        """A run seen whole, with those of the findings that it has; its messages call barriers what people do."""
+        first = Recorded()
+        machine, found = self.rerun(program, first, None)
+        names = barrier_names(Scene(machine, found, first))
+        recorded = Recorded(names=names)
+        machine, found = self.rerun(program, recorded, None)
+        self.steps -= 2 * machine.steps
+        wanted = {named(fault) for fault in faults}
+        return Scene(machine, tuple(fault for fault in found if named(fault) in wanted), recorded)
+
+    def trial(self, program: Program, allowed: Set[Name]) -> Ended | None:
+        """One run, which ends with a finding that is not allowed; None where the budget is spent."""
+        if self.spent:
+            return None
+        self.runs -= 1
+        machine, faults = self.rerun(program, None, allowed)
+        self.steps -= machine.steps
+        return machine, faults
+
+    def repairs(self, scene: Scene, program: Program) -> tuple[list[Change], set[Name]]:
+        """The changes after which most findings are gone and no other came, the likeliest first; and what is gone."""
+        wrong = {named(fault) for fault in scene.faults}
+        best: list[Change] = []
+        gone: set[Name] = set()
+        for change in suspects(scene):
+            if gone == wrong and (change.rank, change.joint) > (best[0].rank, best[0].joint):
+                break
+            tried = self.trial(change.program(program), wrong)
+            if tried is None:
+                break
+            after, rest = tried
+            still = {named(fault) for fault in rest}
+            if not still < wrong or not after.coverage.complete or not _as_far(scene.machine, after, change):
+                continue
+            repaired = wrong - still
+            if len(repaired) > len(gone):
+                best, gone = [change], repaired
+            elif repaired == gone and (change.rank, change.joint) == (best[0].rank, best[0].joint):
+                best.append(change)
+        if best and best[0].nearest:
+            at = scene.faults[0].operation.span.start
+            alike = [one for one in best if one.nearest]
+            alike.sort(key=lambda one: (one.operation.span.start > at, abs(one.operation.span.start - at)))
+            best = [*alike, *(one for one in best if not one.nearest)]
+        return best, gone
+
+    def findings(self, faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
+        """The findings by their causes, then those whose cause was not found."""
+        program, left = self.program, list(faults)
+        for _ in range(_MOST_CAUSES):
+            scene = self.scene(program, left)
+            said = {named(fault): fault for fault in scene.faults}
+            left = [said.get(named(fault), fault) for fault in left]
+            if not _errors(self.book, scene.faults):
+                break
+            best, gone = self.repairs(scene, program)
+            if not best:
+                left = merged(scene, left)
+                if self.spent:
+                    left = [unsought(self.book, one) for one in left]
+                break
+            mine = [fault for fault in left if named(fault) in gone]
+            left = [fault for fault in left if named(fault) not in gone]
+            yield explained(scene, mine, best[0], best[1:], self.line)
+            program = best[0].program(program)
+        yield from left
+
+
+def _errors(book: Rulebook, faults: Sequence[ProtocolFault]) -> bool:
+    return any(book.findings[fault.code].severity is Severity.ERROR for fault in faults)
+
+
+def _as_far(before: Machine, after: Machine, change: Change) -> bool:
+    """Whether a run executed all steps that another one did, but for those that were changed."""
+    changed = {one.span.start for one in (change.operation, *change.others)}
+
+    def starts(machine: Machine) -> set[int]:
+        executed = machine.coverage.executed
+        return {one.operation.span.start for one in machine.program.code if id(one.operation) in executed}
+
+    return starts(before) - changed <= starts(after)
+
+
+def diagnosed(search: Search, faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
+    """The findings by their causes: each cause once, at the operation to change; the others as they are."""
+    if not _errors(search.book, faults):
+        return tuple(faults)
+    return tuple(one if search.explain else replace(one, path=()) for one in search.findings(faults))
+
+
+__all__ = ["Search", "diagnosed"]

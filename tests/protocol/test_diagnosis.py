@@ -1,0 +1,212 @@
+"""Findings by their causes: one mistake is one finding, at the operation to change, with a hint that repairs it."""
+
+# checklist: PRO01 PRO02 PRO05 PRO06 PRO08
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+import tileproof
+from conftest import SHARED, corpus_files
+from protocol.planted import OPERATORS, Mutant, harmless, mutants
+from protocol.rings import ARRIVAL, ring
+from tileproof.base.diagnostic import Diagnostic, Severity
+
+_NEAR = 3  # lines: where an operation was deleted, what stands around it is its place
+
+KERNELS = ["sm_90a/dense_gemm__default", "sm_100a/prim_tcgen05_1cta_mma_basic__default"]
+MORE = [
+    "sm_90a/dense_gemm_persistent__default",
+    "sm_100a/dense_gemm__default",
+    "sm_100a/dense_gemm__e4m3_e4m3_f32_2cta",
+    "sm_100a/tut_fp16_gemm_3_1__default",
+    "sm_120a/dense_gemm__default",
+    "sm_80/tensorop_gemm__default",
+]
+few_or_more = pytest.mark.parametrize(
+    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
+)
+needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
+
+
+def errors(text: str) -> list[Diagnostic]:
+    return [one for one in tileproof.check(text).diagnostics if one.severity is Severity.ERROR]
+
+
+def line(diagnostic: Diagnostic, offset: int) -> int:
+    return diagnostic.source.position(offset).line
+
+
+def only(text: str) -> Diagnostic:
+    (found,) = errors(text)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- one ring
+
+
+def at(text: str, words: str, which: int = 0) -> int:
+    """The line that has these words, counted from 0 where several have."""
+    return [i for i, one in enumerate(text.split("\n"), 1) if words in one][which]
+
+
+def test_a_lost_arrival_is_one_finding_where_it_is_missing():
+    text = ring(3, drain="")
+    found = only(text)
+    assert found.code == "PR126"
+    assert line(found, found.span.start) == at(text, "try_wait", 1)  # the wait after which the stage is to be released
+    assert "insert nvvm.mbarrier.arrive at barrier empty[0]" in found.hint
+    assert any("waiting here for barrier empty[0]" in place.message for place in found.related)
+
+
+def test_an_arrival_at_the_next_stage_is_found_at_the_arrival():
+    other = "        %off = llvm.getelementptr %to[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
+    text = ring(3, drain=other + ARRIVAL.replace("%to,", "%off,"))
+    found = only(text)
+    assert line(found, found.span.start) == at(text, "arrive.shared %off")
+
+
+@pytest.mark.parametrize(("which", "name"), [(0, "%f, %c32"), (1, "%e, %c32")])
+def test_a_wrong_count_is_found_at_the_initialisation(which, name):
+    text = ring(3).replace(f"nvvm.mbarrier.init {name}", f"nvvm.mbarrier.init {name.replace('%c32', '%c1')}")
+    found = only(text)
+    assert line(found, found.span.start) == at(text, "mbarrier.init", which)
+    assert "with 32" in found.hint
+
+
+def test_a_parity_that_never_changes_is_found_where_it_is_computed():
+    text = ring(3)
+    place = text.rfind("arith.xori")
+    text = text[:place] + text[place:].replace("arith.xori", "arith.ori", 1)
+    found = only(text)
+    assert line(found, found.span.start) == at(text, "arith.ori")
+
+
+def test_a_second_arrival_is_found_where_it_stands():
+    text = ring(3, drain=f"{ARRIVAL}\n{ARRIVAL.replace('%token', '%again')}")
+    found = only(text)
+    assert line(found, found.span.start) == at(text, "%again")
+    assert found.hint.startswith("delete line ")
+
+
+def test_names_are_those_of_rings_and_roles():
+    found = only(ring(4, drain=""))
+    assert "(4 stages)" in found.message
+    assert any(place.message.startswith(("warp 0:", "warp 1:")) for place in found.related)
+
+
+# ---------------------------------------------------------------------------------------------------- real kernels
+
+
+def planted(kernels: list[str], seed: int, share: float) -> list[tuple[str, Mutant]]:
+    """Some kernels with one fault each that is at one place."""
+    found = []
+    for name in kernels:
+        text = (SHARED / "corpus" / f"{name}.mlir").read_text()
+        for operator in OPERATORS:
+            rng = random.Random(f"{seed} {name} {operator.name}")
+            for mutant in mutants(text, operator, rng, 1):
+                chosen = rng.random() < share and not operator.name.endswith("-everywhere")
+                if chosen and not harmless(operator.name, name, mutant.line):
+                    found.append((name, mutant))
+    return found
+
+
+def around(text: str, mutant: Mutant) -> range:
+    """The lines of a mutant that were changed, and those near."""
+    old, new = text.split("\n"), mutant.text.split("\n")
+    first = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    last = next((i for i, (a, b) in enumerate(zip(old[::-1], new[::-1], strict=False)) if a != b), 0)
+    return range(first + 1 - _NEAR, max(len(new) - last, first + 1) + _NEAR + 1)
+
+
+def measure(kernels: list[str], seed: int, share: float) -> dict[str, float]:
+    """Of the faults that are found: those with the change as the place, among all places; those with one error."""
+    place = named = one = two = count = 0
+    for name, mutant in planted(kernels, seed, share):
+        found = errors(mutant.text)
+        if not found:
+            continue
+        count += 1
+        changed = around((SHARED / "corpus" / f"{name}.mlir").read_text(), mutant)
+        places = [line(error, error.span.start) for error in found]
+        others = [line(error, other.span.start) for error in found for other in error.related]
+        place += any(at in changed for at in places)
+        named += any(at in changed for at in (*places, *others))
+        one += len(found) == 1
+        two += len(found) <= 2
+    return {"place": place / count, "named": named / count, "one": one / count, "two": two / count}
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
+)
+def test_most_faults_are_one_finding_at_the_operation_that_was_changed(kernels):
+    share = measure(kernels, seed=3, share=0.3)
+    assert share["place"] >= 0.6, share
+    assert share["named"] >= 0.8, share
+    assert share["one"] >= 0.7, share
+    assert share["two"] >= 0.9, share
+
+
+_INSERT = re.compile(r"insert (nvvm\.[^%]*?) (after|before) line (\d+)")
+_DELETE = re.compile(r"delete line (\d+)")
+
+
+def applied(text: str, hint: str) -> str | None:
+    """The text with what a hint says that needs no operand; None where a person has to write it."""
+    lines = text.split("\n")
+    if (found := _DELETE.match(hint)) is not None:
+        return "\n".join(one for i, one in enumerate(lines, 1) if i != int(found[1]))
+    found = _INSERT.match(hint)
+    if found is None or " at barrier " in hint or " to barrier " in hint:
+        return None
+    where = int(found[3]) - (found[2] == "before")
+    indent = re.match(r"\s*", lines[int(found[3]) - 1])
+    assert indent is not None
+    return "\n".join([*lines[:where], f"{indent[0]}{found[1]}", *lines[where:]])
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
+)
+def test_what_a_hint_says_repairs_the_kernel(kernels):
+    tried = 0
+    for name, mutant in planted(kernels, seed=4, share=0.3):
+        found = errors(mutant.text)
+        for error in found:
+            repaired = applied(mutant.text, error.hint)
+            if repaired is not None:
+                tried += 1
+                after = errors(repaired)
+                assert len(after) < len(found), (name, mutant.operator, error.hint)
+    assert tried >= 3
+
+
+# ------------------------------------------------------------------------------------------------- the right numbers
+
+
+@needs_corpus
+@pytest.mark.parametrize("factor", ["%c16384_i32", "%c65536_i32", "%c32752_i32"])
+def test_the_bytes_that_are_announced_and_delivered_are_those_of_the_types(factor):
+    """A stage of this kernel is 128x64 of A and 128x64 of B, in f16."""
+    text = (SHARED / "corpus" / "sm_90a" / "dense_gemm__default.mlir").read_text()
+    stage = 2 * 128 * 64 * 16 // 8
+    value = int(factor.strip("%c_i32"))
+    lines = [
+        f"%wrong{i} = arith.constant {value} : i32\n{one.replace('%c32768_i32', f'%wrong{i}')}"
+        if "arrive.expect_tx" in one
+        else one
+        for i, one in enumerate(text.split("\n"))
+    ]
+    found = errors("\n".join(lines))
+    said = [one for one in found if one.code == "PR124"]
+    assert said, found
+    assert f"{value} bytes, the copies of this phase deliver {stage}" in said[0].message
+    assert f"expect {stage} bytes" in said[0].hint
+    assert any(f"delivers {stage // 2} bytes" in place.message for place in said[0].related)
