@@ -39,12 +39,11 @@ gpu.module @kernels {
         %one2 = nvvm.elect.sync -> i1
         scf.if %one2 {
           %t = nvvm.mbarrier.arrive.expect_tx %bar, %c4 : !llvm.ptr<3>, i32 -> i64
-          // expected-error@+1 {{the write by a bulk copy is not ordered after the write by a bulk copy}}
           nvvm.inline_ptx "st.async.shared::cluster.mbarrier::complete_tx::bytes.s32 [{$r0}], {$r1}, [{$r2}];" ro(%to, %turn, %at : i32, i32, i32)
         }
       }
       nvvm.mbarrier.try_wait.parity %bar, %turn, %long : !llvm.ptr<3>, i32, i32
-      // expected-error@+1 {{the read by threads is not ordered after the write by a bulk copy}}
+      // expected-error@+1 {{the write by a bulk copy is not ordered after the write by a bulk copy: no wait stands before this}}
       %word = llvm.load %a {alignment = 4 : i64} : !llvm.ptr<3> -> i32
     }
     nvvm.cluster.arrive

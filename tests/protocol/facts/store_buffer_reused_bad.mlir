@@ -33,11 +33,11 @@ gpu.module @kernels {
       %one2 = nvvm.elect.sync -> i1
       scf.if %one2 {
         nvvm.inline_ptx "cp.async.bulk.global.shared::cta.bulk_group [{$r0}], [{$r1}], {$r2};" ro(%out, %a, %c512 : !llvm.ptr<1>, !llvm.ptr<3>, i32)
+        // expected-error@+1 {{the write by threads is not ordered after the read by a bulk store: nothing stands after this that orders it}}
         nvvm.cp.async.bulk.commit.group
       }
     }
     nvvm.barrier
-    // expected-error@+1 {{the write by threads is not ordered after the read by a bulk store}}
     llvm.store %value, %mine_at {alignment = 4 : i64} : f32, !llvm.ptr<3>
     scf.if %first {
       nvvm.cp.async.bulk.wait_group 0 {read}

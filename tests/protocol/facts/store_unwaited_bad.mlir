@@ -52,6 +52,7 @@ gpu.module @kernels {
     %p_mine = arith.ori %row_p, %p_at : i32
     %p_to = llvm.inttoptr %p_mine : i32 to !llvm.ptr<6>
     %data = arith.constant dense<0> : vector<16xi32>
+    // expected-error@+1 {{the read by tcgen05.mma is not ordered after the write by tcgen05.st: nothing stands after this that orders it}}
     nvvm.tcgen05.st %p_to, %data {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : !llvm.ptr<6>, vector<16xi32>
     nvvm.tcgen05.fence <before>
     nvvm.barrier
@@ -61,7 +62,6 @@ gpu.module @kernels {
         nvvm.tcgen05.fence <after>
         %idesc = arith.constant 136314896 : i32
         %p = llvm.inttoptr %p_at : i32 to !llvm.ptr<6>
-        // expected-error@+1 {{the read by tcgen05.mma is not ordered after the write by tcgen05.st}}
         nvvm.tcgen05.mma %d, %p, %b_desc, %idesc, %false {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1)
         nvvm.tcgen05.commit %bar : !llvm.ptr<3>
       }
