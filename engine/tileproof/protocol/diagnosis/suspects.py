@@ -25,6 +25,8 @@ from tileproof.protocol.diagnosis.changes import (
     operand_changed,
     reworded,
 )
+from tileproof.protocol.diagnosis.missing_arrivals import missing_at_barriers
+from tileproof.protocol.diagnosis.missing_order import missing_order
 from tileproof.protocol.diagnosis.scene import (
     ARRIVALS,
     COPIES,
