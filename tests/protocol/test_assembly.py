@@ -118,14 +118,14 @@ def mma(issue: str = ISSUE, commit: str = COMMIT, wait: str = WAIT) -> str:
     ("body", "expected"),
     [
         (mma(), set()),
-        (mma(wait=""), {"PR112", "PR113"}),
+        (mma(wait=""), {"PR113"}),
         (mma(commit=""), {"PR126", "PR190"}),  # what comes after a deadlock is not executed
         (mma(ISSUE.replace("+ 0x20", "+ 0x80")), {"PR156"}),
         (mma(ISSUE.replace("@leader_thread tcgen05.commit", "@!leader_thread tcgen05.commit")), set()),
         (mma(commit=COMMIT.replace("@leader_thread ", "")), {"PR122"}),
         (mma(wait=WAIT.replace("$1, 10000000", "1")), {"PR126", "PR190"}),
         (mma(wait=WAIT.replace("@P1 bra DONE;\\0A\\09bra LAB_WAIT;", "@!P1 bra LAB_WAIT;")), set()),
-        (mma(wait=WAIT.replace("bra LAB_WAIT;", "")), {"PR112", "PR113"}),  # it tests, and waits for nothing
+        (mma(wait=WAIT.replace("bra LAB_WAIT;", "")), {"PR113"}),  # it tests, and waits for nothing
         (mma(wait=WAIT.replace("try_wait", "test_wait").replace(", 10000000", "")), set()),
         (mma(wait=WAIT.replace("mbarrier.try_wait.parity", "mbarrier.complete_tx")), {"PR190"}),
     ],

@@ -60,6 +60,52 @@ def test_dead_code_has_no_steps():
     assert not found.doubts
 
 
+def test_a_loop_from_a_constant_to_itself_is_dead_code():
+    """Its results are what it begins with."""
+    loop = (
+        "%held = scf.for %z = %c1 to %c1 step %c1 iter_args(%y = %c32) -> (i32) : i32 {\n"
+        "nvvm.wgmma.fence.aligned\nscf.yield %c0 : i32\n}\n"
+        "%same = arith.cmpi eq, %held, %c32 : i32\nscf.if %same {\nnvvm.wgmma.commit.group.sync.aligned\n}"
+    )
+    found = outcome(ring(2, after=loop))
+    assert [step.name for step in found.steps if "wgmma" in step.name] == ["nvvm.wgmma.commit.group.sync.aligned"]
+    assert len(found.executed) == len(found.steps)
+    once = outcome(ring(2, after=loop.replace("%c1 to %c1", "%c0 to %c1")))
+    assert [step.name for step in once.steps if id(step) not in once.executed] == [
+        "nvvm.wgmma.commit.group.sync.aligned"
+    ]
+
+
+def test_a_step_that_only_short_loops_come_near_is_sought_in_a_short_loop():
+    few = "%few = arith.cmpi slt, %n, %c3 : i32\nscf.if %few {\nINNER\n}"
+    inner = (
+        "%real = llvm.load %data : !llvm.ptr<1> -> i32\n%less = arith.cmpi slt, %real, %c0 : i32\n"
+        "scf.if %less {\nnvvm.wgmma.fence.aligned\n} else {\nnvvm.wgmma.commit.group.sync.aligned\n}"
+    )
+    found = outcome(ring(2, after="%c3 = arith.addi %stages, %c1 : i32\n" + few.replace("INNER", inner)))
+    assert len(found.executed) == len(found.steps)
+    assert not found.doubts
+
+
+SEQUENCES = '!cute.memref<i32, gmem, align<4>, "(?):(1)">'
+LENGTH = f"""
+    %zeroth = cute.make_coord() : () -> !cute.coord<"0">
+    %next = cute.make_coord(%c1) : (i32) -> !cute.coord<"?">
+    %begin = cute.memref.load(%data, %zeroth) : ({SEQUENCES}, !cute.coord<"0">) -> i32
+    %end = cute.memref.load(%data, %next) : ({SEQUENCES}, !cute.coord<"?">) -> i32
+    %length = arith.subi %end, %begin : i32
+"""
+
+
+def test_the_length_of_a_sequence_is_no_difference_of_equal_numbers():
+    """Where tensors in global memory hold the offsets of sequences, loops over one of them go around."""
+    text = ring(2).replace("%data: !llvm.ptr<1>", f"%data: {SEQUENCES}").replace("to %n step", "to %length step")
+    text = text.replace("    scf.if %fills {", f"{LENGTH}    scf.if %fills {{", 1)
+    assert not outcome(text).faults
+    assert not outcome(text).doubts
+    assert codes(text.replace(ARRIVAL, "", 1)) & {"PR125", "PR126"}
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_fault_on_either_side_is_found(side):
     sides = ["", ""]

@@ -157,6 +157,81 @@ def test_a_scalar_access_to_registers_touches_its_element(half, expected, access
     assert codes == expected
 
 
+# An mma of 64 rows writes half of the lanes of each quarter. SECOND is where the next one writes while the first result
+# is loaded, and when what was loaded counts.
+HALVES = {
+    "128x64x16": "64x64x16",
+    '"((128,64),1,1):((65536,1),0,0)"': '"(((16,4),64),1,1):(((65536,2097152),1),0,0)"',
+    "((128,16),1,4)": "((64,16),1,4)",
+    "<f32, 32 DP, 32 bit, x64>": "<f32, 16 DP, 256 bit, x16>",
+    "(((64,32),1),(1)):(((1,65536),0),(0))": "(((64,16),1),(1)):(((1,65536),0),(0))",
+}
+NEXT = """    cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
+    %apart = cute.make_int_tuple() : () -> !cute.int_tuple<"SECOND">
+    %other = cute.add_offset(%tmem, %apart) : (!cute.ptr<f32, tmem, align<16>>, !cute.int_tuple<"SECOND">) -> !cute.ptr<f32, tmem, align<16>>
+    %next = cute.make_view(%other, %acc_layout) : !acc
+    scf.if %first {
+      cute.gemm(%mma, %next, %desc_a, %desc_b, %next) : (!mma, !acc, !desc, !desc, !acc)
+      %again = nvvm.elect.sync -> i1
+      scf.if %again {
+        nvvm.tcgen05.commit %done : !llvm.ptr<3>
+      }
+    }
+    nvvm.tcgen05.wait <load>
+    nvvm.mbarrier.try_wait.parity %done, %c1, %c10000000 : !llvm.ptr<3>, i32, i32
+"""
+
+
+@pytest.mark.parametrize(
+    ("lanes", "expected"), [(16, set()), (0, {"PR114"}), (32, {"PR114"}), (48, set()), (8, {"PR114"})]
+)
+def test_accumulators_of_64_rows_share_columns_in_other_lanes(lanes, expected):
+    text = parts("tcgen05.wait")[1].text
+    copy = "    cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)\n"
+    assert text.count(copy) == 1
+    text = text.replace(copy, NEXT.replace("SECOND", str(lanes << 16)))
+    for full, half in HALVES.items():
+        assert full in text
+        text = text.replace(full, half)
+    report = tileproof.check(text=text)
+    assert {one.code for one in report.diagnostics} == expected, [one.message for one in report.diagnostics]
+
+
+# A warp loads a flag from tensor memory, acts by it and commits: who waits for that may store the next flag.
+COMMITTED = """    %st = cute.make_atom() : () -> !st
+    %aside = cute.make_int_tuple() : () -> !cute.int_tuple<"64">
+    %other = cute.add_offset(%tmem, %aside) : (!cute.ptr<f32, tmem, align<16>>, !cute.int_tuple<"64">) -> !cute.ptr<f32, tmem, align<16>>
+    %flags = cute.make_view(%other, %part_layout) : !part
+    scf.if %first {
+      cute.copy(%ld, %flags, %regs) : (!ld, !part, !regs)
+      WAIT
+      cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
+      %again = nvvm.elect.sync -> i1
+      scf.if %again {
+        nvvm.tcgen05.commit %done : !llvm.ptr<3>
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %done, %c1, %c10000000 : !llvm.ptr<3>, i32, i32
+    %fifth = arith.constant 4 : i32
+    %later = arith.cmpi eq, %warp, %fifth : i32
+    scf.if %later {
+      cute.copy(%st, %regs, %flags) : (!st, !regs, !part)
+      nvvm.tcgen05.wait <store>
+    }
+"""
+
+
+@pytest.mark.parametrize(("wait", "expected"), [("nvvm.tcgen05.wait <load>", set()), ("", {"PR114"})])
+def test_a_commit_passes_on_the_loads_that_its_thread_has_waited_for(wait, expected):
+    text = parts("tcgen05.wait")[1].text
+    copy = "    cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)\n"
+    text = text.replace(copy, COMMITTED.replace("WAIT", wait)).replace("array<i32: 128, 1, 1>", "array<i32: 256, 1, 1>")
+    text = text.replace("%c64 = arith.constant 64", "%c64 = arith.constant 128")
+    text = text.replace("!ld = ", "!st = !cute_nvgpu.atom.tmem_store<f32, 32 DP, 32 bit, x64>\n!ld = ", 1)
+    report = tileproof.check(text=text)
+    assert {one.code for one in report.diagnostics} == expected, [one.message for one in report.diagnostics]
+
+
 ARGUMENTS = """\
 gpu.module @kernels {
   cuda.kernel @k(%first: !llvm.ptr<3>, %other: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} {

@@ -402,6 +402,118 @@ FALLBACK = """
     }
 """
 
+# Warps agree on what one of them wrote in shared memory, though nothing says what it is.
+FLAG = """
+    %real = llvm.load %out : !llvm.ptr<1> -> f32
+    %flag = arith.fptosi %real : f32 to i32
+    %at0 = cute.make_coord() : () -> !cute.coord<"0">
+    %both = arith.constant 64 : i32
+    %false = arith.constant false
+    scf.if %first {
+      %one2 = nvvm.elect.sync -> i1
+      scf.if %one2 {
+        cute.memref.store(%word, %at0, %flag) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">, i32) -> ()
+      }
+    }
+    nvvm.barrier
+    %second = arith.cmpi eq, %warp, %c1 : i32
+    scf.if %first {
+      %mine = cute.memref.load(%word, %at0) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">) -> i32
+      %set = arith.cmpi ne, %mine, %c0 : i32
+      scf.if %set {
+        nvvm.barrier.arrive id = %c2 number_of_threads = %both
+      }
+      nvvm.barrier.arrive id = %c1 number_of_threads = %both
+    }
+    scf.if %second {
+      %mine = cute.memref.load(%word, %at0) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">) -> i32
+      %set = arith.cmpi ne, %mine, %c0 : i32
+      %unset = arith.cmpi eq, %set, %false : i1
+      scf.if %unset {
+        nvvm.barrier id = %c1 number_of_threads = %both
+      }
+      scf.if %set {
+        nvvm.barrier id = %c2 number_of_threads = %both
+        nvvm.barrier id = %c1 number_of_threads = %both
+      }
+      %wide = arith.extui %unset : i1 to i32
+      %picked = arith.select %unset, %c0, %c4 : i32
+      %late = arith.cmpi sgt, %wide, %picked : i32
+      scf.if %late {
+        nvvm.barrier.arrive id = %c9 number_of_threads = %both
+      }
+    }
+    scf.if %first {
+      %mine = cute.memref.load(%word, %at0) : (!cute.memref<i32, smem, align<16>, "4:1">, !cute.coord<"0">) -> i32
+      %unset = arith.cmpi eq, %mine, %c0 : i32
+      scf.if %unset {
+        nvvm.barrier id = %c9 number_of_threads = %both
+      }
+    }
+"""
+
+# Only one of two warps that come to a loop together enters it.
+ENTERS = """
+    %mine = scf.if %first -> (i1) {
+      scf.yield %true : i1
+    } else {
+      %none = arith.constant false
+      scf.yield %none : i1
+    }
+    %two = arith.cmpi slt, %warp, %c2 : i32
+    scf.if %two {
+      %left = scf.while (%go = %mine) : (i1) -> (i1) {
+        scf.condition(%go) %go : i1
+      } do {
+      ^bb0(%one_more: i1):
+        %one2 = nvvm.elect.sync -> i1
+        scf.if %one2 {
+          %t = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
+        }
+        %no_more = arith.constant false
+        scf.yield %no_more : i1
+      }
+    }
+    nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
+"""
+
+# Tensor memory, of which each warp has its own quarter of the lanes.
+_TENSOR = """
+    scf.if %first {
+      %c64 = arith.constant 64 : i32
+      cute_nvgpu.arch.sm100.alloc_tmem(%c64, %word_iter) [ cta_1] : i32, !cute.ptr<i32, smem, align<16>>
+    }
+    nvvm.barrier
+    %tmem = cute_nvgpu.arch.sm100.retrieve_tmem_ptr(%word_iter) : !cute.ptr<i32, smem, align<16>> -> !cute.ptr<f32, tmem, align<16>>
+    %whole = cute.make_layout() : !cute.layout<"((32,1),(1)):((65536,0),(0))">
+    %all = cute.make_view(%tmem, %whole) : !cute.memref<f32, tmem, align<16>, "((32,1),(1)):((65536,0),(0))">
+    %kept = cute.memref.alloca() : !cute.memref<f32, rmem, align<16>, "((1,1),(1)):((0,0),(0))">
+    %ld = cute.make_atom() : () -> !cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x1>
+    %st = cute.make_atom() : () -> !cute_nvgpu.atom.tmem_store<f32, 32 DP, 32 bit, x1>
+"""
+_STORE = 'cute.copy(%st, %kept, %all) : (!cute_nvgpu.atom.tmem_store<f32, 32 DP, 32 bit, x1>, !cute.memref<f32, rmem, align<16>, "((1,1),(1)):((0,0),(0))">, !cute.memref<f32, tmem, align<16>, "((32,1),(1)):((65536,0),(0))">)'
+_LOAD = 'cute.copy(%ld, %all, %kept) : (!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x1>, !cute.memref<f32, tmem, align<16>, "((32,1),(1)):((65536,0),(0))">, !cute.memref<f32, rmem, align<16>, "((1,1),(1)):((0,0),(0))">)'
+_FREE = """
+    nvvm.barrier
+    scf.if %first {
+      %columns = arith.constant 64 : i32
+      cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit [ cta_1]
+      cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %columns) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
+    }
+"""
+# One warp stores what another one loads: nothing orders them, and they meet in the same quarter only.
+QUARTERS = f"""{_TENSOR}
+    scf.if %first {{
+      {_STORE}
+      nvvm.tcgen05.wait <store>
+    }}
+    %last = arith.constant 5 : i32
+    %loads = arith.cmpi eq, %warp, %last : i32
+    scf.if %loads {{
+      {_LOAD}
+      nvvm.tcgen05.wait <load>
+    }}{_FREE}"""
+
 
 def found(body: str, threads: int = 128, ctas: int = 1) -> tuple[set[str], str]:
     """The codes that are reported for a kernel with this body, notes apart."""
@@ -475,6 +587,10 @@ CASES = {
     "a sum of all threads": (SUM, 128, 1, "nvvm.barrier // behind the sum", "", {"PR116"}),
     "matrices of another warp": (MATRICES, 128, 1, "nvvm.barrier // behind the stores", "", {"PR116"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),
+    "one of two warps enters a loop": (ENTERS, 128, 1, "scf.if %first ->", "scf.if %true ->", {"PR122"}),
+    "a flag in shared memory": (FLAG, 128, 1, "eq, %set, %false", "ne, %set, %false", {"PR130"}),
+    "a flag that others read too": (FLAG, 128, 1, "eq, %mine, %c0", "ne, %mine, %c0", {"PR130"}),
+    "quarters of tensor memory": (QUARTERS, 256, 1, "%last = arith.constant 5", "%last = arith.constant 4", {"PR113"}),
 }
 
 

@@ -18,8 +18,9 @@ from tileproof.mlir.ir import Operation, TypeUse
 from tileproof.protocol.assembly import Names, Statement, names, said, statements
 from tileproof.protocol.folding import Extents, Function, function_of
 from tileproof.protocol.steps import Step
+from tileproof.protocol.terms import lift
 from tileproof.protocol.tree import Branch, Leaf, Node, pinned
-from tileproof.protocol.values import Lanes, Value, lift
+from tileproof.protocol.values import Lanes, Value
 from tileproof.ptx.text import Operand, Part
 from tileproof.rulebase.book import Rulebook
 
@@ -271,13 +272,15 @@ class _Writer:
         bits = int(_INTEGER.search(one.opcode)[1]) // max(len(to), len(source))  # type: ignore[index]
         if len(to) == 1:
             slot = self.new()
-            joined = lift(lambda *parts: sum((part & (1 << bits) - 1) << i * bits for i, part in enumerate(parts)))
+            joined = lift(
+                lambda *parts: sum((part & (1 << bits) - 1) << i * bits for i, part in enumerate(parts)), f"join {bits}"
+            )
             self.give((slot,), tuple(source), lambda *parts: (joined(*parts),))
             self.assign(to[0], slot, guard)
             return
         for i, name in enumerate(to):
             slot = self.new()
-            cut_out = lift(lambda whole, low=i * bits: whole >> low & (1 << bits) - 1)
+            cut_out = lift(lambda whole, low=i * bits: whole >> low & (1 << bits) - 1, f"part {i} of {bits}")
             self.give((slot,), tuple(source[:1]), lambda whole, cut_out=cut_out: (cut_out(whole),))
             self.assign(name, slot, guard)
 
@@ -290,7 +293,7 @@ class _Writer:
             self.forget(one, to, guard)
             return
         slot = self.new()
-        function = lift(_COMPUTED[begins][1])
+        function = lift(_COMPUTED[begins][1], begins)
         self.give((slot,), tuple(source[0] for source in sources), lambda *values: (function(*values),))
         self.assign(to[0], slot, guard)
 

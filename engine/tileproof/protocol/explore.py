@@ -16,10 +16,13 @@ from dataclasses import field
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
+from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.terms import said_of
 
 Decisions: TypeAlias = "Mapping[int, bool]"  # which way to go, by the place of a branch or loop or by a term
+Sizes: TypeAlias = "tuple[Extents, int, int]"  # of a run: the extents, iterations and tiles it supposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,14 @@ class Exploration:
         executed: the steps that were executed, by ``id`` of their operations.
         went: which ways each branch and loop was taken, by place.
         leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
+        sizes: of that run, how often loops went around.
         terms: the terms of the conditions there.
     """
 
     executed: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
+    sizes: dict[int, Sizes] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
     def add(self, machine: Machine, forced: Decisions | None = None) -> None:
@@ -59,8 +64,9 @@ class Exploration:
         self.executed |= coverage.executed
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
-        for place in coverage.doubtful:
-            self.leading.setdefault(place, forced or {})
+        for place in coverage.doubtful - self.leading.keys():
+            self.leading[place] = forced or {}
+            self.sizes[place] = (machine.shape.extents, machine.shape.extent, machine.tiles)
         for place, terms in coverage.terms.items():
             self.terms.setdefault(place, set()).update(terms)
 
@@ -72,38 +78,49 @@ class Exploration:
 def seek(
     code: Sequence[Instruction],
     reached: Exploration,
-    run: Callable[[Decisions, Decisions], Sought],
+    run: Callable[[Sizes, Decisions, Decisions], Sought],
+    usual: Machine,
     runs: int,
-    steps: int,
+    share: Callable[[Machine], int],
 ) -> Iterator[Sought]:
     """Run a kernel until all its steps are executed, nothing is left to try, or the budget is spent.
 
     Args:
         reached: what the runs reached so far; it is added to.
-        run: a run with decisions by place and by term.
-        runs, steps: the budget: how many runs, of how many instructions together.
+        run: a run of a size with decisions by place and by term.
+        usual: the run whose size is taken where it reaches a place.
+        runs, share: the budget: how many runs, and how many instructions they may take together beside the longest that
+            went well: the usual run may do nothing that the others do.
     """
+    spent, most = 0, share(usual)
     guards = guards_of(code)
     tried: set[tuple[int, bool]] = set()
-    while runs > 0 and steps > 0:
+    while runs > 0 and spent < most:
         wanted = _wanted(code, guards, reached, tried)
         if not wanted:
             return
         tried |= wanted.items()
-        batches = [wanted] if len(wanted) == 1 else [wanted, *({place: way} for place, way in wanted.items())]
-        for i, batch in enumerate(batches):
-            if runs <= 0 or steps <= 0:
-                return
-            forced = dict(batch)
-            for place in batch:
-                forced = {**reached.leading.get(place, {}), **forced}
-            found = run(forced, reached.agreed(forced))
-            runs -= 1
-            steps -= found.machine.steps
-            reached.add(found.machine, forced)
-            yield found
-            if i == 0 and found.smooth:
-                break
+        mine = (usual.shape.extents, usual.shape.extent, usual.tiles)
+        groups: dict[Sizes, dict[int, bool]] = {}
+        for place, way in wanted.items():
+            sizes = mine if place in usual.coverage.doubtful else reached.sizes[place]
+            groups.setdefault(sizes, {})[place] = way
+        for sizes, group in groups.items():
+            batches = [group] if len(group) == 1 else [group, *({place: way} for place, way in group.items())]
+            for i, batch in enumerate(batches):
+                if runs <= 0 or spent >= most:
+                    return
+                forced = dict(batch)
+                for place in batch:
+                    forced = {**reached.leading.get(place, {}), **forced}
+                found = run(sizes, forced, reached.agreed(forced))
+                runs -= 1
+                spent += found.machine.steps
+                most = max(most, share(found.machine)) if found.smooth else most
+                reached.add(found.machine, forced)
+                yield found
+                if i == 0 and found.smooth:
+                    break
 
 
 def _wanted(
@@ -112,16 +129,23 @@ def _wanted(
     reached: Exploration,
     tried: set[tuple[int, bool]],
 ) -> dict[int, bool]:
-    """The decisions to take for steps that were not executed: the outermost that no run has taken that way."""
+    """The decisions to take for steps that were not executed: the outermost that no run has taken that way.
+
+    Of two that contradict each other only the first.
+    """
     wanted: dict[int, bool] = {}
+    said: dict[int, bool] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         for guard, way in _chain(code, guards, place):
             if way in reached.went.get(guard, ()):
                 continue
-            if guard in reached.leading and (guard, way) not in tried:
-                wanted.setdefault(guard, way)
+            terms = reached.terms.get(guard, ())
+            new = guard in reached.leading and (guard, way) not in tried and guard not in wanted
+            if new and all(said_of(said, term) in (None, way) for term in terms):
+                wanted[guard] = way
+                said.update(dict.fromkeys(terms, way))
             break
     return wanted
 
@@ -147,4 +171,4 @@ def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> li
     return chain[::-1]
 
 
-__all__ = ["Decisions", "Exploration", "Sought", "guards_of", "seek"]
+__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek"]

@@ -118,7 +118,7 @@ class Watch:
                 (
                     key,
                     *(
-                        (a.low, a.high, a.agents, a.kind, a.writes, id(a.operation), a.shape, a.vague)
+                        (a.low, a.high, a.agents, a.kind, a.writes, id(a.operation), a.shape, a.vague, a.lanes)
                         for a in log.accesses
                     ),
                 )

@@ -36,16 +36,17 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
 from tileproof.protocol.steps import words
+from tileproof.protocol.terms import lift
 from tileproof.protocol.values import (
     Address,
     Allocation,
     Fields,
     Integers,
     Lanes,
+    Open,
     Supposed,
     Value,
     integers,
-    lift,
     term_of,
 )
 from tileproof.rulebase.book import Rulebook
@@ -345,7 +346,7 @@ def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value
             return a
         return replace(a, leader=True) if b == same_pair else None
     known = a if isinstance(a, Lanes) else b
-    if isinstance(known, Lanes) and (a is None or b is None):
+    if isinstance(known, Lanes) and not (isinstance(a, int | Lanes) and isinstance(b, int | Lanes)):
         return Lanes(tuple(0 if one == 0 else None for one in known.each), known.term)
     return lifted(a, b)
 
@@ -376,18 +377,30 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if not isinstance(base, Address):
         return lifted(a, b)
     tensor = base.memory.space == "tmem"
+    first: int | Lanes | None = None
+    shared = isinstance(distance, Lanes) and tensor
     if isinstance(distance, Lanes) and tensor:
-        columns = {None if one is None else one & base.memory.columns for one in distance.each}
-        if base.lane == 0:
-            lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
-            base = replace(base, lane=Lanes(lanes) if any(lanes) else 0)
-        else:
-            base = replace(base, lane=None)
-        distance = columns.pop() if len(columns) == 1 else None
+        first = _lanes_of(base, distance)
+        known = [one for one in distance.each if one is not None]
+        columns = {one & base.memory.columns for one in known}
+        quarter = base.memory.quarter or 1
+        lanes = {(one >> base.memory.lane) % quarter for one in known}
+        base = base if len(lanes) == 1 else replace(base, lane=None)
+        lane = lanes.pop() if len(lanes) == 1 else 0
+        alike = len(columns) == 1 and len(known) == len(distance.each)
+        distance = columns.pop() + (lane << base.memory.lane) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
     moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
-    return replace(moved, unit=base.unit)
+    return replace(moved, unit=base.unit, first_lane=first) if shared else replace(moved, unit=base.unit)
+
+
+def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
+    """The lane of tensor memory at which the part of each thread begins, a distance from an address of lane 0."""
+    if base.first_lane != 0:
+        return None
+    lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
+    return Lanes(lanes) if any(lanes) else 0
 
 
 def _select(condition: Value, yes: Value, no: Value) -> Value:
@@ -397,7 +410,8 @@ def _select(condition: Value, yes: Value, no: Value) -> Value:
         return yes if condition else no
     if yes == no:
         return yes
-    if isinstance(condition, Lanes) and isinstance(yes, int | Lanes) and isinstance(no, int | Lanes):
+    chooses = isinstance(condition, Lanes | Open)
+    if chooses and isinstance(yes, int | Lanes | Open) and isinstance(no, int | Lanes | Open):
         return _PICK(condition, yes, no)
     return None
 
@@ -693,6 +707,24 @@ def columns_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) -
     return reach * min(bits, memory.column) // memory.column + 1
 
 
+def lanes_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) -> int:
+    """A bit for each lane of a quarter of tensor memory that a layout reaches from its start; 0 where not known.
+
+    An accumulator of 64 rows is in half of the lanes of each quarter, and another one may be in the other half.
+    """
+    if bits != memory.column or not memory.quarter:
+        return 0
+    found, step = {0}, memory.columns + 1
+    part = outer(layout)
+    for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
+        if not isinstance(extent, int) or not isinstance(stride, int) or (stride > memory.columns and stride % step):
+            return 0
+        if stride > memory.columns:
+            rows = range(min(extent, memory.quarter))
+            found = {(one + i * (stride // step)) % memory.quarter for one in found for i in rows}
+    return sum(1 << one for one in found) if len(found) > 1 else 0
+
+
 def view_at(book: Rulebook, base: Value, kind: Type | None) -> Value:
     """An address with the reach of the tensor type that it has now."""
     return seen_as(book, kind)(base)
@@ -704,15 +736,15 @@ def seen_as(book: Rulebook, kind: Type | None) -> Callable[[Value], Value]:
         return lambda base: base
     iterator, layout = kind.iterator, kind.layout
     bits = element_bits(iterator.element) or 8 if isinstance(iterator, Pointer) else None
-    reaches: dict[tuple[str, int], int | None] = {}
+    reaches: dict[tuple[str, int], tuple[int | None, int]] = {}
     descriptor_bits = 8 * descriptor_unit(book)
 
-    def reach_in(memory: Allocation, unit: int) -> int | None:
+    def reach_in(memory: Allocation, unit: int) -> tuple[int | None, int]:
         space = memory.space
         if space == "tmem":
-            return columns_of(layout, unit, memory)
+            return columns_of(layout, unit, memory), lanes_of(layout, unit, memory)
         steps = extent_of(layout)
-        return None if steps is None else steps * unit if space == "rmem" else max(steps * unit // 8, 1)
+        return None if steps is None else steps * unit if space == "rmem" else max(steps * unit // 8, 1), 0
 
     def seen(base: Value) -> Value:
         if not isinstance(base, Address):
@@ -722,7 +754,8 @@ def seen_as(book: Rulebook, kind: Type | None) -> Callable[[Value], Value]:
         key = (base.memory.space, bits or base.unit)
         if key not in reaches:
             reaches[key] = reach_in(base.memory, key[1])
-        return base.at(base.offset, key[1], reaches[key], base.parts, base.origin)
+        extent, lanes = reaches[key]
+        return base.at(base.offset, key[1], extent, base.parts, base.origin, lanes)
 
     return seen
 
@@ -852,14 +885,19 @@ def _view(
 def _quartered(base: Address, tiled: Type | None, role: str, parted: Type | None, thread: Value, warp: int) -> Address:
     """Tensor memory that a tiled copy partitions: each warp has the lanes of its part; ``warp``: its threads."""
     lane = None
-    if isinstance(parted, Tensor) and isinstance(tiled, TiledCopy) and isinstance(thread, Lanes) and base.lane == 0:
+    if (
+        isinstance(parted, Tensor)
+        and isinstance(tiled, TiledCopy)
+        and isinstance(thread, Lanes)
+        and base.first_lane == 0
+    ):
         words_ = isinstance(parted.iterator, Pointer) and element_bits(parted.iterator.element) == base.memory.column
         lane = (
             _first_lanes(tiled, role, parted, thread.each, warp, base.memory.column << base.memory.lane)
             if words_
             else None
         )
-    return replace(base, lane=lane)
+    return replace(base, first_lane=lane)
 
 
 @lru_cache(maxsize=256)
@@ -874,7 +912,7 @@ def _first_lanes(
 def _set_field(operation: Operation) -> Function:
     """An atom with a value in one of its fields; where it is made executable, only the atom."""
     text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
-    masks, accumulates = "mask" in text, "accum" in text
+    masks, maps, accumulates = "mask" in text, "descriptor" in text, "accum" in text
     scale = re.search(r"\bsf_?([ab])\b", text, re.IGNORECASE)
 
     def function(atom: Value, value: Value = None) -> Sequence[Value]:
@@ -885,7 +923,7 @@ def _set_field(operation: Operation) -> Function:
         if accumulates:
             adds = value if isinstance(value, int | Lanes) else None
             return (Fields(held.barrier, held.mask, adds, held.scales),)
-        if isinstance(value, Address):
+        if isinstance(value, Address) and not maps:
             return (replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):
             return (replace(held, mask=value),)

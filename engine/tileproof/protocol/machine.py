@@ -26,8 +26,9 @@ from tileproof.protocol.state import (
     Taint,
     TensorMemory,
 )
+from tileproof.protocol.terms import said_of, told
 from tileproof.protocol.trace import TraceStep, path_to
-from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Supposed, Value, term_of
+from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -130,6 +131,7 @@ class Machine:
         self.roles = limit(self.book, "thread_groups")
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
+        self.allocations.quarter = hardware.limit(self.book, "tmem_lanes") // hardware.limit(self.book, "group_warps")
 
     # -- running
 
@@ -159,7 +161,7 @@ class Machine:
         """What an argument of the kernel is: an extent, or a place in global memory."""
         if is_count(text):
             return Supposed(self.shape.extents.argument, hash((_ARGUMENT, slot)))
-        if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text:
+        if text.startswith("!llvm.ptr") or ".ptr<" in text or "tensor_map" in text or "gmem" in text:
             return Address(self.allocations.argument(name, slot), 0, 8)
         return None
 
@@ -200,6 +202,8 @@ class Machine:
                             for leaf in value
                         )
                 found = function(*read)  # type: ignore[assignment]
+                if self.agreed:
+                    found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
             for i, slot in enumerate(instruction.outputs):
                 values[slot] = found[i] if i < len(found) else None
             return after
@@ -290,6 +294,8 @@ class Machine:
                     return thread_set.place + 1
                 common = 1 if yes else 0
             value = common
+        if isinstance(value, Open):
+            value = value.number
         taken = value is None or value != 0  # decided by data: the branch with more in it
         self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
         return thread_set.place + 1 if taken else instruction.other
@@ -300,7 +306,7 @@ class Machine:
         if value is not None and term is None:
             return None
         found = self.forced.get(place)
-        return self.agreed.get(term) if found is None and term is not None else found
+        return said_of(self.agreed, term) if found is None and term is not None else found
 
     def decide(self, place: int, value: Value, way: bool) -> None:
         """Note which way a branch or a loop is taken, and whether something supposed or unknown decides it."""
@@ -429,16 +435,20 @@ class Machine:
         return thread_set.place + 1 if inside else instruction.target
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
+        held = thread_set.values[instruction.inputs[0]]
+        if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
+            self.split_by_value(thread_set, held)  # roles leave the loop at different times
         value = self.uniform(thread_set, instruction.inputs[0])
+        decider = held if isinstance(held, Open) else value
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         limit = (
             self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         )
         inside = (value is None or value != 0) and turns <= limit
         if turns == 1:
-            chosen = self.choice(thread_set.place, value)
+            chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
-            self.decide(thread_set.place, value, inside)
+            self.decide(thread_set.place, decider, inside)
         if self.watch is not None and all(one is thread_set or one.finished for one in self.thread_sets):
             self.look()  # it waits for no other, so that there are no rounds
         if value != 0 and not inside:

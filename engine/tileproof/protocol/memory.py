@@ -23,6 +23,7 @@ class Access:
         shape: the type that partitions the piece over threads; accesses of one type to one place are by one thread.
         vague: whether it is the part of a warpgroup, somewhere after ``low``.
         touched_bytes: which bytes each warp touches, where that is known.
+        lanes: of tensor memory, a bit for each lane of a quarter that it may touch; -1 for all.
     """
 
     low: int
@@ -35,6 +36,7 @@ class Access:
     shape: str = ""
     vague: bool = False
     touched_bytes: AccessSet | None = None
+    lanes: int = -1
 
 
 @dataclass(slots=True)
@@ -43,9 +45,9 @@ class AccessLog:
 
     accesses: list[Access] = field(default_factory=list)
 
-    def overlapping(self, low: int, high: int) -> Iterator[Access]:
+    def overlapping(self, low: int, high: int, lanes: int = -1) -> Iterator[Access]:
         for access in self.accesses:
-            if access.low < high and low < access.high:
+            if access.low < high and low < access.high and access.lanes & lanes:
                 yield access
 
     def add(self, access: Access, over: set[int]) -> None:
@@ -53,7 +55,7 @@ class AccessLog:
         low, high = access.low, access.high
         kept = []
         for old in self.accesses:
-            if low <= old.low and old.high <= high:
+            if low <= old.low and old.high <= high and not old.lanes & ~access.lanes:
                 same = old.low == low and old.high == high and old.agents == access.agents
                 if id(old) in over or (same and old.kind == access.kind and old.writes == access.writes):
                     continue

@@ -235,6 +235,7 @@ class _Layout:
         self.move(node.operation, node.arguments, node.yields)
         if not body and len(self.code) == at + 1:
             del self.code[start:]
+            self.move(node.operation, node.outputs, node.initial)
             return
         self.emit(Instruction("jump", node.operation, node.bounds, (node.index,), target=at, other=1))
         test.target = len(self.code)

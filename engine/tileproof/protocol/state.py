@@ -34,17 +34,20 @@ class Allocations:
     """Memory (``scalars``, ``tensor_memory``): by serial number, and by the operation or global that stands for it.
 
     Attributes:
-        lane, column: of tensor memory, as ``Allocation`` has them.
+        lane, column, quarter: of tensor memory, as ``Allocation`` has them.
     """
 
     lane: int = 0
     column: int = 0
+    quarter: int = 0
     by_serial: dict[int, Allocation] = field(default_factory=dict)
     by_origin: dict[int | str, Allocation] = field(default_factory=dict)
 
     def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
         """A new allocation."""
-        return self._keep(Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column))
+        return self._keep(
+            Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column, self.quarter)
+        )
 
     def argument(self, name: str, slot: int) -> Allocation:
         """What the argument of the kernel in a slot points to; the serial number is the slot, negated."""

@@ -28,8 +28,8 @@ from tileproof.protocol.control_flow import (
     postorder,
 )
 from tileproof.protocol.folding import Function
+from tileproof.protocol.terms import lift
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While
-from tileproof.protocol.values import lift
 
 JUMPS = frozenset({"cf.br", "cf.cond_br", "cf.switch", "llvm.br", "llvm.cond_br", "llvm.switch"})
 _MOST = 8  # times that the blocks of a region are repeated on average
@@ -38,6 +38,7 @@ _LESS = re.compile(r"\b[su]lt\b")  # of a comparison in custom form
 _LESS_NUMBERS = ("2", "6")  # slt and ult in generic form
 _ADDITIONS = ("arith.addi", "llvm.add")
 _COMPARISONS = ("arith.cmpi", "llvm.icmp")
+_EQUALS = lift(lambda a, b: int(a == b), "eq")
 
 Slots: TypeAlias = tuple[int, ...]
 Scope: TypeAlias = dict[str, int]
@@ -195,12 +196,11 @@ class Structuring:
         cases = _cases(last)
         if len(cases) != len(edges) - 1:
             raise Unstructured(last, "control_flow")
-        return [self.compute(last, flag, lambda value, case=case: int(value == case), nodes) for case in cases]
+        return [self.equals(last, flag, case, nodes) for case in cases]
 
-    def compute(self, operation: Operation, of: int, function: Callable[..., int], nodes: list[Node]) -> int:
-        """The slot of a function of a value."""
-        lifted = lift(function)
-        made: Function = lambda value: (lifted(value),)  # noqa: E731
+    def equals(self, operation: Operation, of: int, number: int, nodes: list[Node]) -> int:
+        """The slot of whether a value is a number."""
+        made: Function = lambda value: (_EQUALS(value, number),)  # noqa: E731
         slot = self.slot("i1")
         nodes.append(Leaf(operation, (of,), (slot,), made))
         return slot
@@ -306,7 +306,7 @@ class Structuring:
             before += self.leaves(self.region.blocks[at], inside)
         condition = inside.get(last.operands[0], 0) if last.operands else 0
         if self.edges[at][0] is leave:
-            condition = self.compute(last, condition, lambda value: int(value == 0), before)
+            condition = self.equals(last, condition, 0, before)
         handed = self.given(leave, inside)
         passed = (*handed, *(inside.get(name, 0) for name in carried))
         body, yields = self.walk(stay, self.given(stay, inside), inner, {loop.header: _as_given}, dict(inside))
@@ -430,10 +430,7 @@ class Structuring:
             start += widths[target]
         if len(arms) == 1:
             return targets[0], arms[0][1]
-        tests = [
-            self.compute(last, outputs[1], lambda value, number=number: int(value == number), nodes)
-            for number in range(len(arms) - 1)
-        ]
+        tests = [self.equals(last, outputs[1], number, nodes) for number in range(len(arms) - 1)]
         end = level.ends.get(loop.header, EXIT)
         return self.choose(last, tests, arms, end, level, stops, scope, nodes)
 

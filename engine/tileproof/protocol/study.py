@@ -27,7 +27,7 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sought, seek
+from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -260,7 +260,7 @@ class Study:
             one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
             return one.machine, one.faults
 
-        steps = self.share("diagnosis", self.judged)
+        steps = self.share("diagnosis", self.judged.machine)
         search = Search(self.book, rerun, self.compiled, line, self.explain, self.limit("diagnosis_runs"), steps)
         return replace(outcome, faults=diagnosed(search, outcome.faults))
 
@@ -274,7 +274,7 @@ class Study:
     def affords(self, long: Run) -> bool:
         """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
         needed = 2 * long.machine.steps * self.shape.extent
-        return not long.machine.coverage.skipped and needed <= self.share("short", long)
+        return not long.machine.coverage.skipped and needed <= self.share("short", long.machine)
 
     def better(self, first: Run) -> Run:
         """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
@@ -282,7 +282,8 @@ class Study:
         A wait that one run leaves because what it waits for came is none that lasts for ever. Where a counted loop had
         no turn, all that it does is missing: with larger arguments, and then with larger tensors, it may have some.
         Where roles count the same iterations in loops of different kinds, or alternate, few large tiles or more
-        iterations of the loops over tiles go further.
+        iterations of the loops over tiles go further. Where steps are still missing arguments may count tiles: the last
+        one of few is in the tensors.
         """
         turns, tiles = self.shape.extent, self.limit("long_tiles")
         elements = _ELEMENTS * turns
@@ -299,10 +300,11 @@ class Study:
             trials += [(Extents(turns, turns), turns + 1)]
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
+        wider = [(Extents(elements, count, counted=False), tiles) for count in (_FEW, 1)] if coverage.skipped else []
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
-        budget = self.share("trial", first)
-        for extents, most in trials:
-            if budget <= 0:
+        budget = self.share("trial", first.machine)
+        for i, (extents, most) in enumerate((*trials, *wider)):
+            if budget <= 0 or (i >= len(trials) and not self.missing()):
                 break
             other = self.run(extents, turns, most, budget=budget)
             budget -= other.machine.steps
@@ -314,6 +316,10 @@ class Study:
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
         return first
+
+    def missing(self) -> bool:
+        """Whether a step was not executed yet."""
+        return any(id(one) not in self.reached.executed for one in steps_of(self.compiled))
 
     def certain(self, first: Run, long: Run) -> Iterator[ProtocolFault]:
         """The findings of the long run that do not rest on how often it supposes that loops run."""
@@ -356,7 +362,7 @@ class Study:
         The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
         loops over as many tiles show as well does not depend on the length.
         """
-        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long)
+        tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long.machine)
         known = {_named(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
@@ -393,9 +399,13 @@ class Study:
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
-    def share(self, what: str, long: Run) -> int:
+    def seek_share(self, machine: Machine) -> int:
+        """How many instructions runs that seek steps may take together beside a run."""
+        return self.share("seek", machine)
+
+    def share(self, what: str, long: Machine) -> int:
         """How many instructions runs of a kind may take together."""
-        share = max(long.machine.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
+        share = max(long.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
         return min(share, self.limit("run_steps"))
 
     @staticmethod
@@ -408,35 +418,38 @@ class Study:
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
-        shape, known = long.machine.shape, {_named(fault) for fault in faults}
+        known = {_named(fault) for fault in faults}
 
-        def told(forced: Decisions, agreed: Decisions) -> Sought:
-            one = self.run(shape.extents, shape.extent, long.machine.tiles, forced, agreed)
+        def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
+            one = self.run(*sizes, forced, agreed)
             return Sought(forced, one.machine, one.calm)
 
         smooth: set[int] = set(natural)
-        runs, steps = self.limit("seek_runs"), self.share("seek", long)
-        for trial in seek(self.compiled.code, self.reached, told, runs, steps):
+        runs = self.limit("seek_runs")
+        for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
             if long.hangs:
                 continue  # what comes after it is new in every run that is let go on, and says nothing
+            disagreed = bool(trial.machine.taint.released)
+            before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):
-                if _named(fault) not in known and _rests_on(fault, natural, bool(trial.machine.taint.released)):
+                if _named(fault) not in known and _rests_on(fault, before, disagreed):
                     known.add(_named(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
 
 
-def _rests_on(fault: ProtocolFault, natural: frozenset[int], disagreed: bool) -> bool:
+def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:
     """Whether a finding is one of the steps that only a run executes that was told which way to go.
 
     Args:
+        before: the steps that other runs execute: those that were told nothing, or whose roles agreed.
         disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
     """
     if disagreed and fault.code in _DEADLOCKS:
         return False  # threads that were let go meet others where they never would
-    new = [id(one) not in natural for one in (fault.operation, *(place for _, place in fault.trace))]
+    new = [id(one) not in before for one in (fault.operation, *(place for _, place in fault.trace))]
     return all(new) if disagreed else any(new)
 
 

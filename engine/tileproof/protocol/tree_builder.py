@@ -169,6 +169,9 @@ class Builder:
         )
         body, last = self.block(block, inner)
         yields = self.operands(last, inner)
+        low, high, step = (self.constants.get(slot) for slot in bounds)
+        if low is not None and high is not None and step is not None and low >= high and step > 0:
+            body, yields = [], arguments  # dead code, as that of a branch
         outputs = self.results(operation, scope, [self.types[slot] for slot in initial])
         return Loop(operation, (bounds[0], bounds[1], bounds[2]), index, initial, arguments, body, yields, outputs)
 

@@ -4,14 +4,16 @@ What the text does not decide (an argument, the extent of a tensor, a loaded int
 number, all that is computed from it is supposed as well, and a branch or a loop that it decides is taken both ways in
 other runs. A supposed integer has a *term*, a number that stands for how it was computed: two thread sets that compute
 a trip count alike have one term, and so one decision. ``None`` is an unknown value without a number.
+
+What threads find in memory where the machine does not know what was stored is *open*: it decides a branch like what is
+supposed, so that all who look at it decide alike, but no address, extent or parity is computed from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
-from zlib import crc32
 
 from tileproof.base.records import dataclass
 
@@ -29,6 +31,25 @@ class Supposed(int):
         self = super().__new__(cls, value)
         self.term = term
         return self
+
+
+class Truth(Supposed):
+    """Whether something supposed holds: 0 or 1. The term of what holds where it does not is ``~term``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An integer that nothing says, and that only decides.
+
+    Attributes:
+        number: what a run supposes it to be.
+        term: as that of what is supposed.
+        truth: whether it is a ``Truth``.
+    """
+
+    number: int
+    term: int
+    truth: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +82,7 @@ class Allocation:
         fields: ``(name, bytes, offset)`` of its parts.
         lane: of tensor memory, the lowest bit of the lane in an address; the column is below.
         column: of tensor memory, the bits that one lane of a column holds.
+        quarter: of tensor memory, the lanes that one warp reaches.
     """
 
     name: str
@@ -69,6 +91,7 @@ class Allocation:
     fields: tuple[tuple[str, int, int], ...] = ()
     lane: int = 0
     column: int = 0
+    quarter: int = 0
 
     @property
     def columns(self) -> int:
@@ -98,7 +121,9 @@ class Address:
         parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
         loose: whether it is cut from a larger part at a coordinate that was not followed.
-        lane: of tensor memory, where each thread has one of its own; None where it is not known.
+        lane: of tensor memory, the first lane within the quarter of a warp; None where it is not known.
+        lanes: of tensor memory, a bit for each lane of a quarter, from the first one, that is reached; 0: any.
+        first_lane: of tensor memory, where the part of each thread begins; None where it is not known.
         outside: an index that is cut out of a mode which has no more than so many, and that number.
     """
 
@@ -113,7 +138,9 @@ class Address:
     parts: tuple[int | None, ...] = ()
     origin: str = ""
     loose: bool = False
-    lane: int | Lanes | None = 0
+    lane: int | None = 0
+    lanes: int = 0
+    first_lane: int | Lanes | None = 0
     outside: tuple[int, int] | None = None
 
     def at(
@@ -123,6 +150,7 @@ class Address:
         extent: int | None = None,
         parts: tuple[int | None, ...] = (),
         origin: str = "",
+        lanes: int = 0,
     ) -> Address:
         """Another place of the allocation; faster than ``replace``, for the machine does this most often."""
         return Address(
@@ -138,6 +166,8 @@ class Address:
             origin,
             self.loose,
             self.lane,
+            lanes,
+            self.first_lane,
             self.outside,
         )
 
@@ -156,18 +186,33 @@ class Address:
         if not isinstance(steps, int):
             return self.at(None, self.unit)
         if self.memory.space == "tmem":
-            width = self.memory.column
-            if steps >> self.memory.lane:
-                return replace(self, lane=_lower(self.lane, steps >> self.memory.lane, self.unit == width)).moved(
-                    steps & self.memory.columns
-                )
-            steps = (steps & self.memory.columns) * min(self.unit, width) // width
-        elif self.memory.space == "rmem":
+            return self._in_columns(steps)
+        if self.memory.space == "rmem":
             steps *= self.unit
         else:
             steps = steps * self.unit // 8
         parts = tuple(None if part is None else part + steps for part in self.parts)
         return self.at(None if self.offset is None else self.offset + steps, self.unit, None, parts, self.origin)
+
+    def _in_columns(self, steps: int) -> Address:
+        """``moved`` in tensor memory; of an element that is narrower than a column the lane is not followed."""
+        memory = self.memory
+        columns = (steps & memory.columns) * min(self.unit, memory.column) // memory.column
+        moved = self.at(None if self.offset is None else self.offset + columns, self.unit)
+        if (down := steps >> memory.lane) and memory.quarter:
+            known = self.lane is not None and self.unit == memory.column
+            lane = (self.lane + down) % memory.quarter if known else None  # type: ignore[operator]
+            first = _lower(self.first_lane, down, self.unit == memory.column)
+            return replace(moved, lane=lane, first_lane=first)
+        return moved
+
+    def reached_lanes(self) -> int:
+        """A bit for each lane of a quarter of tensor memory that an access here may touch; -1 for all."""
+        quarter = self.memory.quarter
+        if not self.lanes or self.lane is None or not quarter:
+            return -1
+        turned = self.lanes << self.lane
+        return (turned | turned >> quarter) & (1 << quarter) - 1
 
 
 def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | None:
@@ -197,48 +242,12 @@ class Fields:
 
 
 Integers: TypeAlias = "tuple[int | Lanes | None, ...]"
-Value: TypeAlias = "int | Lanes | Integers | Address | Fields | None"
+Value: TypeAlias = "int | Open | Lanes | Integers | Address | Fields | None"
 
 
 def term_of(value: Value) -> int | None:
     """The term of a value; None where it is not supposed."""
-    return value.term if isinstance(value, Supposed | Lanes) else None
-
-
-def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., Value]:
-    """A function of integers on values, thread by thread where they differ; of something unknown it is unknown.
-
-    Args:
-        name: of the function, for terms: two functions of one name compute the same.
-    """
-    code = crc32(name.encode())
-
-    def lifted(*operands: Value) -> Value:
-        wide = supposed = False
-        for operand in operands:
-            if isinstance(operand, Lanes):
-                wide = True
-                supposed |= operand.term is not None
-            elif isinstance(operand, int):
-                supposed |= type(operand) is Supposed
-            else:
-                return None
-        if not wide:
-            found = function(*operands)
-            return found if found is None or not supposed else Supposed(found, _term(code, operands))
-        count = next(len(o.each) for o in operands if isinstance(o, Lanes))
-        columns = [o.each if isinstance(o, Lanes) else (o,) * count for o in operands]
-        cells: list[int | None] = []
-        for row in zip(*columns, strict=True):
-            cells.append(None if None in row else function(*row))
-        return Lanes(tuple(cells), _term(code, operands) if supposed else None)
-
-    return lifted
-
-
-def _term(code: int, operands: Sequence[Value]) -> int:
-    """What stands for a function of these operands. Integers only: hashes of texts differ from process to process."""
-    return hash((code, *(hash(one) if (term := term_of(one)) is None else term for one in operands)))
+    return value.term if isinstance(value, Supposed | Lanes | Open) else None
 
 
 def integers(value: Value) -> Integers:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.evaluate.hardware import limit
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
@@ -71,18 +72,19 @@ def access(
     if where.offset is None:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
+    lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
         if kind == ".generic":
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
-        for old in log.overlapping(low, high):
+        for old in log.overlapping(low, high, lanes):
             if _ordered(
                 machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
             ):
                 over.add(id(old))
-        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes)
+        one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         log.add(one, over if writes else set())
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
@@ -136,7 +138,19 @@ def _ordered(
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
-    alone = alike or (_lanes(book, old.kind) == _lanes(book, kind) == ".own")
+    own_lanes = _lanes(book, old.kind) == _lanes(book, kind) == ".own"
+    if own_lanes and not set(old.agents) <= set(agents):
+        group = limit(book, "group_warps")
+        mine = {warp % group for warp in thread_set.warps}
+        met = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
+        if len(met) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
+            if met:
+                part = replace(old, agents=met)
+                _ordered(
+                    machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
+                )
+            return False
+    alone = alike or own_lanes
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:

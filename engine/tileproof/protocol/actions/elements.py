@@ -17,7 +17,7 @@ from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number
-from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.values import Address, Lanes, Open, Value
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -188,7 +188,10 @@ def _loaded_value(
     length = _length(type_of_result(machine, operation), held)
     if index is None or length is None:
         return None
-    return contents.load(machine, thread_set, held, index, length)
+    found = contents.load(machine, thread_set, held, index, length)
+    if found is None and held.memory.space == "smem" and where.offset is not None and isinstance(index, int):
+        return Open(1, hash((held.memory.serial, where.offset)))
+    return found
 
 
 def _length(text: str, where: Address) -> int | None:

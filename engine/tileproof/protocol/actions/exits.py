@@ -12,7 +12,6 @@ from tileproof.protocol.state import Remote
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
-
 _ORDERS = {"PR111", "PR112", "PR116", "PR134", "PR135"}  # findings of orders that are missing
 
 

@@ -178,14 +178,17 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
 @action("mma_commit")
 def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     grouped(machine, instruction.operation, "cta_2" in words(instruction.operation))
-    clock, agent = Clock(), ("tc", thread_set.cta, thread_set.warps[0])
-    clock.learn(agent, machine.tick())
+    clock, queue = Clock(), ("tc", thread_set.cta, thread_set.warps[0])
+    clock.learn(queue, machine.tick())
     clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in thread_set.clock.known.items()})
+    for agent, done in thread_set.own.items():  # a commit is a tcgen05.fence::before_thread_sync as well
+        if agent[0] in ("ld", "st") and agent[-1] in thread_set.warps:
+            clock.learn(agent, done)
     mask = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else None
     if len(instruction.inputs) > 1 and mask is None:
         raise Unfollowed(instruction.operation, "commit_mask")
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         ctas = [key[0]] if mask is None else [c for c in range(machine.shape.ctas) if mask >> c & 1]
         for cta in ctas:
-            arrive(machine, thread_set, instruction, (cta, *key[1:]), threads, clock, (agent,))
+            arrive(machine, thread_set, instruction, (cta, *key[1:]), threads, clock, (queue,))
     return thread_set.place + 1

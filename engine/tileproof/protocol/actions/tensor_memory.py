@@ -197,11 +197,11 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
 
     An address of lane 0 in all warps says nothing of lanes.
     """
-    if not isinstance(where.lane, Lanes):
+    if not isinstance(where.first_lane, Lanes):
         return
     quarter = limit(machine, "tmem_lanes") // limit(machine, "group_warps")
     for warp in thread_set.warps:
-        first = where.lane.each[warp * thread_set.warp]
+        first = where.first_lane.each[warp * thread_set.warp]
         rank = warp % limit(machine, "group_warps")
         if first is not None and first // quarter != rank:
             low = quarter * rank

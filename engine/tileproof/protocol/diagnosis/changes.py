@@ -10,7 +10,8 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.steps import Step
-from tileproof.protocol.values import Address, Fields, Value, lift
+from tileproof.protocol.terms import lift
+from tileproof.protocol.values import Address, Fields, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 Supplied = Callable[[Machine, ThreadSet, Instruction], int]

@@ -1,0 +1,139 @@
+"""Functions of integers on values, and the terms of what they compute from something supposed or open.
+
+A run may be told that a truth holds or not, by its term. What is computed from it, and its negation however it is
+written (``x >= y`` beside ``x < y``, ``c == false``, ``c xor true``), has to say the same: else both branches of a pair
+that excludes each other are taken, or neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from zlib import crc32
+
+from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
+
+
+def is_truth(value: Value) -> bool:
+    """Whether a value says that something supposed or open holds."""
+    return type(value) is Truth or (isinstance(value, Open) and value.truth)
+
+
+def said_of(ways: Mapping[int, bool], term: int) -> bool | None:
+    """What is said of a term, or of its negation."""
+    found = ways.get(term)
+    if found is None and (other := ways.get(~term)) is not None:
+        return not other
+    return found
+
+
+def told(value: object, ways: Mapping[int, bool]) -> object:
+    """A truth as a run is told that it is; anything else as it is."""
+    if isinstance(value, Truth) and (way := said_of(ways, value.term)) is not None:
+        return Truth(int(way), value.term)
+    if isinstance(value, Open) and value.truth and (way := said_of(ways, value.term)) is not None:
+        return replace(value, number=int(way))
+    return value
+
+
+def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., Value]:
+    """A function of integers on values, thread by thread where they differ; of something unknown it is unknown.
+
+    Args:
+        name: of the function, for terms: two functions of one name compute the same.
+    """
+    code = crc32(name.encode())
+    truth = _TRUTHS.get(name)
+
+    def lifted(*operands: Value) -> Value:
+        wide = supposed = False
+        for operand in operands:
+            if isinstance(operand, Lanes):
+                wide = True
+                supposed |= operand.term is not None
+            elif isinstance(operand, int):
+                supposed |= isinstance(operand, Supposed)
+            else:
+                return opened(operands) if isinstance(operand, Open) else None
+        if not wide:
+            found = function(*operands)
+            return found if found is None or not supposed else result(found, operands)
+        count = next(len(o.each) for o in operands if isinstance(o, Lanes))
+        columns = [o.each if isinstance(o, Lanes) else (o,) * count for o in operands]
+        cells: list[int | None] = []
+        for row in zip(*columns, strict=True):
+            cells.append(None if None in row else function(*row))
+        return Lanes(tuple(cells), _term(code, operands) if supposed else None)
+
+    def result(found: int, operands: Sequence[Value]) -> Supposed:
+        term = None if truth is None else truth(operands)
+        return Supposed(found, _term(code, operands)) if term is None else Truth(found, term)
+
+    def opened(operands: Sequence[Value]) -> Value:
+        numbers = [one.number if isinstance(one, Open) else one for one in operands]
+        found = function(*numbers) if all(isinstance(one, int) for one in numbers) else None
+        if found is None:
+            return None
+        one = result(found, operands)
+        return Open(found, one.term, type(one) is Truth)
+
+    return lifted
+
+
+def _term(code: int, operands: Sequence[Value]) -> int:
+    """What stands for a function of these operands. Integers only: hashes of texts differ from process to process."""
+    return hash((code, *(hash(one) if (term := term_of(one)) is None else term for one in operands)))
+
+
+def _compared(name: str, operands: Sequence[Value]) -> int:
+    """The term of a comparison: that of ``x >= y`` is the negation of that of ``x < y``, which is that of ``y > x``."""
+    a, b = operands
+    code, negated, swapped = _COMPARISONS[name]
+    if code == _EQUAL and is_truth(a) is not is_truth(b):
+        truth, other = (a, b) if is_truth(a) else (b, a)
+        term = term_of(truth)
+        if type(other) is int and other in (0, 1) and term is not None:
+            return term if negated is (other == 0) else ~term
+    term = _term(code, (b, a) if swapped else (a, b))
+    return ~term if negated else term
+
+
+def _combined(name: str, operands: Sequence[Value]) -> int | None:
+    """The term of truths that are combined; None of other integers."""
+    if not all(is_truth(one) or (type(one) is int and one in (0, 1)) for one in operands):
+        return None
+    a, b = operands
+    if is_truth(a) is not is_truth(b):
+        truth, other = (a, b) if is_truth(a) else (b, a)
+        term = term_of(truth)
+        assert term is not None
+        if name == "xor":
+            return ~term if other else term
+        if other == (1 if name == "and" else 0):
+            return term
+    return _term(crc32(name.encode()), operands)
+
+
+_EQUAL = crc32(b"eq")
+# A comparison: what it is or negates, whether it negates it, and whether with the operands the other way round.
+_SIGNED, _UNSIGNED = crc32(b"slt"), crc32(b"ult")
+_COMPARISONS = {
+    "eq": (_EQUAL, False, False),
+    "ne": (_EQUAL, True, False),
+    "slt": (_SIGNED, False, False),
+    "sge": (_SIGNED, True, False),
+    "sgt": (_SIGNED, False, True),
+    "sle": (_SIGNED, True, True),
+    "ult": (_UNSIGNED, False, False),
+    "uge": (_UNSIGNED, True, False),
+    "ugt": (_UNSIGNED, False, True),
+    "ule": (_UNSIGNED, True, True),
+}
+_TRUTHS: dict[str, Callable[[Sequence[Value]], int | None]] = {
+    **{name: partial(_compared, name) for name in _COMPARISONS},
+    **{name + end: partial(_combined, name) for name in ("and", "or", "xor") for end in ("", "i")},
+}
+
+
+__all__ = ["is_truth", "lift", "said_of", "told"]

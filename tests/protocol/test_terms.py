@@ -1,0 +1,110 @@
+"""Terms: what is computed alike has one term, and what excludes each other has a term and its negation."""
+
+# checklist: PRO01
+
+from __future__ import annotations
+
+import itertools
+import operator
+
+import pytest
+
+from tileproof.protocol.terms import lift, said_of, told
+from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
+
+A, B = Supposed(3, 101), Supposed(7, 102)
+OPEN = Open(1, 103)
+COMPARISONS = {
+    **{"eq": operator.eq, "ne": operator.ne},
+    **{"slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge},
+    **{"ult": operator.lt, "ule": operator.le, "ugt": operator.gt, "uge": operator.ge},
+}
+OPPOSITES = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
+SWAPPED = [("slt", "sgt"), ("sle", "sge"), ("ult", "ugt"), ("ule", "uge")]
+
+
+def compared(name: str, a: Value, b: Value) -> Value:
+    return lift(lambda x, y: int(COMPARISONS[name](x, y)), name)(a, b)
+
+
+def term(value: Value) -> int:
+    found = term_of(value)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("name", "other"), OPPOSITES)
+@pytest.mark.parametrize(("a", "b"), [(A, B), (A, 7), (7, A), (OPEN, 0), (A, OPEN)])
+def test_a_comparison_and_its_opposite_negate_each_other(name, other, a, b):
+    one, opposite = compared(name, a, b), compared(other, a, b)
+    assert term(one) == ~term(opposite)
+    assert type(one) in (Truth, Open)
+
+
+@pytest.mark.parametrize(("name", "other"), SWAPPED)
+def test_a_comparison_the_other_way_round_is_the_same(name, other):
+    assert term(compared(name, A, B)) == term(compared(other, B, A))
+    assert term(compared(name, A, B)) != term(compared(name, B, A))
+
+
+def test_comparisons_that_differ_have_terms_that_differ():
+    terms = [term(compared(name, A, B)) for name in ("eq", "slt", "sgt", "ult", "ugt")]
+    terms += [term(compared("eq", A, number)) for number in (0, 1, 2)]
+    both = [*terms, *(~one for one in terms)]
+    assert len(set(both)) == len(both)
+
+
+NEGATIONS = {
+    "c == 0": lambda c: compared("eq", c, 0),
+    "0 == c": lambda c: compared("eq", 0, c),
+    "c != 1": lambda c: compared("ne", c, 1),
+    "c xor 1": lambda c: lift(operator.xor, "xori")(c, 1),
+}
+REPEATS = {
+    "c != 0": lambda c: compared("ne", c, 0),
+    "c == 1": lambda c: compared("eq", c, 1),
+    "c xor 0": lambda c: lift(operator.xor, "xori")(c, 0),
+    "c and 1": lambda c: lift(operator.and_, "andi")(c, 1),
+    "c or 0": lambda c: lift(operator.or_, "ori")(c, 0),
+}
+
+
+@pytest.mark.parametrize("condition", [compared("slt", A, B), compared("ne", OPEN, 0)])
+def test_a_negation_has_the_negated_term_however_it_is_written(condition):
+    for negated in NEGATIONS.values():
+        assert term(negated(condition)) == ~term(condition)
+        assert term(negated(negated(condition))) == term(condition)
+    for same in REPEATS.values():
+        assert term(same(condition)) == term(condition)
+
+
+def test_an_integer_that_is_compared_with_zero_is_no_negation():
+    """Only a truth has two values: ``n != 0`` and ``n == 1`` of an integer are other questions."""
+    assert term(compared("ne", A, 0)) not in (term(A), ~term(A), term(compared("eq", A, 1)))
+
+
+@pytest.mark.parametrize(("way", "held"), list(itertools.product([False, True], [A, OPEN])))
+def test_what_is_computed_from_a_truth_follows_what_is_said_of_it(way, held):
+    condition = compared("sgt", held, 2)
+    ways = {term(condition): way}
+    mine = told(condition, ways)
+    negated = compared("eq", mine, 0)
+    numbers = [one.number if isinstance(one, Open) else int(one) for one in (mine, negated)]
+    assert numbers == [way, not way]
+    assert told(compared("sle", held, 2), ways) == negated
+    assert said_of(ways, ~term(condition)) is not way
+    assert said_of(ways, 5) is None
+
+
+def test_nothing_else_is_told():
+    for value in (A, OPEN, 4, None, Lanes((1, 0), 7)):
+        assert told(value, {101: True, 103: True, 7: True}) is value
+
+
+def test_an_open_integer_decides_and_is_no_number():
+    moved = lift(operator.add, "addi")(OPEN, 4)
+    assert isinstance(moved, Open)
+    assert not isinstance(moved, int)
+    assert moved.number == 5
+    assert lift(operator.add, "addi")(OPEN, Lanes((1, 2))) is None
+    assert lift(operator.add, "addi")(OPEN, None) is None
