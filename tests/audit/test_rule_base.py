@@ -10,8 +10,9 @@ import tileproof
 from tileproof.audit.contracts import as_text, differences
 from tileproof.audit.rules import LARGEST_LATTICE, Audit, check_book, check_whole
 from tileproof.rulebase.explain import text_of
+from tileproof.rulebase.load import load, shipped_files
 
-BOOK = tileproof.load_rules()
+BOOK = load(shipped_files())
 PARTS = 16  # of the rules, for several workers
 SHARE = 20_000  # configurations of one rule in a sweep
 

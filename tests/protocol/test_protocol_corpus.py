@@ -30,6 +30,8 @@ WARNED = {
     "sm_100a/prim_tcgen05_1cta_mma_a_from_tmem__default.mlir": {"PR115"},
     # Its epilogue has one barrier a store: what orders a stage's next use is the ring of the main loop.
     "sm_120a/dense_gemm__default.mlir": {"PR117"},
+    # The barrier after the initialisation counts five of the six warps: the one that loads is left out.
+    "sm_100a/ts_02_01_fp16_bf16_gemm_3__default.mlir": {"PR137"},
     "sm_90a/fmha__default.mlir": {"PR106"},
     "sm_90a/fmha__default.generic.mlir": {"PR106"},
 }

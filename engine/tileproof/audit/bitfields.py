@@ -2,7 +2,7 @@
 
 - Every field has a code, and the code fits in its bits.
 - The codes of all fields, each at its place, are read back from the word as they were put in (over bit-vectors): no
-  field overlaps another.
+  field overlaps another, but for those that say so.
 - The code of a field gives back the facts it was made of.
 
 Together: what is unpacked are the facts that were packed, and no two legal sets of facts share a word.
@@ -65,7 +65,8 @@ def check_word(ruleset: Ruleset, word: Word, seconds: float) -> Iterator[WordFau
     legal = [encoder.reading(rule).kept for rule in rules if rule.severity is Severity.ERROR]
     if word.when is not None:
         legal.append(encoder.true(word.when))
-    solved = question.ask(overlap([(field.low, field.width) for field in word.fields], word.width))
+    apart = [(field.low, field.width) for field in word.fields if not field.over]
+    solved = question.ask(overlap(apart, word.width))
     if solved.answer is not Answer.UNSATISFIABLE:
         yield WordFault(
             word, ruleset.contract, "its fields are disjoint", {} if solved.answer is Answer.SATISFIABLE else None

@@ -49,7 +49,7 @@ def differences(book: Rulebook, accepting: str, rejecting: str, seconds: float) 
         # A rule of both contracts that reads the same tables in both cannot tell them apart.
         if all(rule.contract is None and not _contracted(book, rule) for rule in rules):
             continue
-        yield from _Comparison(book, schema, accepting, rejecting, seconds).regions(rules)
+        yield from Comparison(book, schema, accepting, rejecting, seconds).regions(rules)
 
 
 def _contracted(book: Rulebook, rule: Rule) -> bool:
@@ -58,7 +58,9 @@ def _contracted(book: Rulebook, rule: Rule) -> bool:
     return any(book.tables[lookup.table, HARDWARE].contract is not None for lookup in lookups)
 
 
-class _Comparison:
+class Comparison:
+    """One schema in two contracts: which configurations one accepts that a rule of the other rejects."""
+
     def __init__(self, book: Rulebook, schema: str, accepting: str, rejecting: str, seconds: float) -> None:
         self.book = book
         self.schema = schema

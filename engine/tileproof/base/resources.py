@@ -24,6 +24,12 @@ def folder(name: str) -> Path:
     raise FileNotFoundError(f"tileproof is installed without its {name}/ folder")
 
 
+def tests() -> Path | None:
+    """The folder of tests; None in an installation, which has none."""
+    path = PACKAGE.parents[1] / "tests"
+    return path if path.is_dir() and (PACKAGE.parents[1] / "rules").is_dir() else None
+
+
 def grammar(name: str) -> str:
     """The text of ``grammar/NAME.lark``."""
     return (folder("grammar") / f"{name}.lark").read_text(encoding="utf-8")

@@ -36,10 +36,11 @@ from tileproof.judge.target import Target
 from tileproof.memory.built_descriptors import assembled
 from tileproof.memory.descriptors import made, operand_facts
 from tileproof.memory.overlaps import sharing
-from tileproof.memory.tensor_maps import kernel_arguments
+from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
+from tileproof.protocol.launch_limits import launch_facts
 from tileproof.protocol.verify import kernels, relevant
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook, Ruleset
@@ -63,7 +64,9 @@ _ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 
 
-_ASSEMBLES = re.compile(r"nvvm\.tcgen05\.mma|tma_load|tma_store")  # else there is nothing to follow
+_ASSEMBLES = re.compile(
+    r"nvvm\.tcgen05\.mma|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
+)  # else there is nothing to follow
 
 
 MAX_LAYOUT = 20_000  # characters; real layouts have a hundred
@@ -127,6 +130,7 @@ class _Check:
         self.judge_uses()
         self.judge_descriptors()
         self.judge_assembled()
+        self.judge_launches(chosen)
         self.judge_tilings()
         self.judge_types()
         self.judge_protocol()
@@ -144,6 +148,8 @@ class _Check:
     def judge(self, facts: Facts) -> bool:
         """Report the rules that a configuration violates; whether none of them is an error."""
         judge = judge_of(self.ruleset, facts.schema)
+        ends = self.book.enums["joined_end"].members if facts.related else {}
+        related = tuple(Related(span, ends[end][0]) for end, span in facts.related)
         legal = True
         for rule in judge.violated(facts.values):
             legal = legal and rule.severity is not Severity.ERROR
@@ -151,7 +157,10 @@ class _Check:
             hint = render(judge, rule, rule.hint, facts)
             span = span_of(rule, facts)
             self.diagnostics.append(
-                Diagnostic(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources)
+                Diagnostic(
+                    *(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources),
+                    related=related,
+                )
             )
         return legal
 
@@ -308,7 +317,10 @@ class _Check:
         """The operands in shared memory that descriptors are made of: one question a kind of memory."""
         asked: set[object] = set()
         for one in made(self.book, self.scan.module.operations, self.aliases):
-            question = (one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch)
+            question = (
+                *(one.word, one.operand, one.major, one.extents, one.pointer, one.whole, one.layout, one.mismatch),
+                one.atom,
+            )
             if question not in asked and not any(atom in one.atom for atom in self.illegal):
                 asked.add(question)
                 self.judge(operand_facts(self.ruleset, one))
@@ -321,13 +333,27 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts.append(assembled(self.ruleset, operations, self.aliases, arguments))
+            parts += [map_facts(arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
             if key not in seen:
                 seen.add(key)
                 self.judge(facts)
+
+    def judge_launches(self, chosen: Target | None) -> None:
+        """Each kernel against its launch and the target."""
+        operations, text = self.scan.module.operations, self.source.text
+        if "smem" not in text and "multicast" not in text:
+            return
+        named = chosen.name if chosen is not None and chosen.stated else None
+        for kernel in kernels(operations):
+            seen: set[object] = set()
+            for facts in launch_facts(self.book, kernel, operations, self.aliases, named):
+                key = (facts.schema, tuple(sorted(facts.values.items())))
+                if key not in seen:
+                    seen.add(key)
+                    self.judge(facts)
 
     def judge_use(self, operation: Operation, member: str) -> bool:
         """Whether the first operand of an operation is an atom with the interface that the operation needs."""

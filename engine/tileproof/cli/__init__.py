@@ -14,9 +14,12 @@ import click
 from tileproof import __version__
 
 COMMANDS = (
+    "builtin",
     "check",
+    "decode",
     "descriptors",
     "emit",
+    "encode",
     "explain",
     "layout",
     "legal",

@@ -28,7 +28,7 @@ def explain(code: str, form: str, folders: tuple[Path, ...]) -> None:
     from tileproof.checking import explain as rules  # noqa: PLC0415
     from tileproof.judge import registry  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     if (atom := registry.contract_of(book, code, "ptx")) is not None:
         shown = registry.as_text(atom)
     elif (porting := registry.porting(book).get(code)) is not None:

@@ -39,18 +39,19 @@ def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def load_rules(
-    folders: Iterable[Path], more: Iterable[Path] = (), status: int = 2
+    folders: Iterable[Path], more: Iterable[Path] = (), status: int = 2, whole: bool = False
 ) -> tuple[Rulebook, tuple[Source, ...]]:
     """The rulebook with the project's own rules; exits with a status and the faults where it cannot be used.
 
     Args:
         more: rule files, which may be among those of the folders.
+        whole: with the chapters that no kernel is judged by.
     """
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
     from tileproof.cli import config  # noqa: PLC0415
-    from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files  # noqa: PLC0415
+    from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
-    files = default_files()
+    files = shipped_files() if whole else default_files()
     try:
         for folder in (*config.find(Path.cwd()).rules, *folders):
             if not folder.is_dir():

@@ -21,7 +21,7 @@ FEW_RULES = 20  # that one process checks as fast as several
 
 @click.group()
 def rules() -> None:
-    """The rule base: list, show, check and compare rules."""
+    """The rule base: list, show, check and compare rules; what the reference pages have, and where they are wrong."""
 
 
 @rules.command("list")
@@ -33,7 +33,7 @@ def list_rules(contract: str | None, deviations: bool, form: str, folders: tuple
     """List all rules, one a line."""
     from tileproof.rulebase.explain import as_json, contract_of, is_deviation, listing  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     documented = book.documented().values()
     chosen = [item for item in documented if contract is None or contract_of(item) in (None, contract)]
     if deviations:
@@ -48,7 +48,7 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
     """Show the text of a rule from its file."""
     from tileproof.rulebase.explain import text_of  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     click.echo(text_of(find(book, code)))
 
 
@@ -71,7 +71,7 @@ def check_rules(chosen: tuple[str, ...], timeout: float, jobs: int, folders: tup
     paths = [Path(name) for name in chosen if Path(name).is_file()]
     if missing := [name for name in chosen if name.endswith(".rule") and not Path(name).is_file()]:
         fail(f"{missing[0]}: no such file of rules")
-    book, files = load_rules(folders, paths, status=1)
+    book, files = load_rules(folders, paths, status=1, whole=True)
     codes = _codes(book, files, chosen) if chosen else None
     count = len(book.rules) if codes is None else len(codes)
     processes = jobs or os.cpu_count() or 1
@@ -119,7 +119,7 @@ def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[
     """
     from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
+    book, _ = load_rules(folders, whole=True)
     pairs = ((left, right), (right, left))
     regions = (region for a, b in pairs for region in differences(book, a, b, timeout))
     if form == "json":
@@ -127,3 +127,57 @@ def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[
     else:
         for line in as_text(regions):
             click.echo(line)
+
+
+@rules.command("ledger")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rule_options
+def show_ledger(form: str, folders: tuple[Path, ...]) -> None:
+    """Each row of the checklist of the reference pages with the rules, tables, tests and contradictions that carry it.
+
+    Exit status: 0 every row has rule data, and a test where the tests are there, 1 one has not, 2 bad arguments.
+    """
+    from tileproof.audit.ledger import as_json, as_text, ledger  # noqa: PLC0415
+    from tileproof.base import resources  # noqa: PLC0415
+
+    book, _ = load_rules(folders, whole=True)
+    rows = ledger(book, resources.tests())
+    click.echo(as_json(rows) if form == "json" else "\n".join(as_text(rows)))
+    sys.exit(any(not row.data or row.tests == () for row in rows))
+
+
+@rules.command("contradictions")
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.option("--timeout", default=20.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@rule_options
+def show_contradictions(codes: tuple[str, ...], timeout: float, form: str, folders: tuple[Path, ...]) -> None:
+    """Where the reference pages contradict themselves, each other or the hardware; each is proved.
+
+    The proof is a configuration or a word that shows it, or that none can keep a claim. RP1: within the page of
+    builtins, RP2: between pages, RP3: pages and hardware, RP4: second readings. A code may be a prefix.
+
+    Exit status: 0 all are proved, 1 one is not, 2 bad arguments.
+    """
+    from tileproof.audit import contradictions as verb  # noqa: PLC0415
+
+    book, _ = load_rules(folders, whole=True)
+    chosen = [
+        code for code in sorted(book.contradictions) if not codes or code.startswith(tuple(map(str.upper, codes)))
+    ]
+    for code in codes:
+        if not any(one.startswith(code.upper()) for one in chosen):
+            fail(f"no contradiction has the code '{code}'")
+    found = []
+    with progress(len(chosen), "proving") as step:
+        for proved in verb.prove_all(book, timeout, chosen):
+            found.append(proved)
+            if form == "text":
+                click.echo("\n".join(verb.as_text(proved)))
+            step()
+    if form == "json":
+        click.echo(verb.as_json(found))
+    else:
+        unproved = sum(one.by == verb.UNPROVED for one in found)
+        click.echo(f"{len(found)} contradictions, {len(found) - unproved} proved")
+    sys.exit(any(one.by == verb.UNPROVED for one in found))

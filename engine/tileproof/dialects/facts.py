@@ -33,6 +33,7 @@ class Facts:
         spelled: facts as the user wrote them.
         spans: offsets of each fact's text; facts that were computed have none.
         span: the piece of text that the configuration as a whole stands for.
+        related: other places that the configuration is about: each a member of the enum ``joined_end``.
     """
 
     schema: str
@@ -40,6 +41,7 @@ class Facts:
     spelled: Mapping[str, str]
     spans: Mapping[str, Span]
     span: Span
+    related: tuple[tuple[str, Span], ...] = ()
 
 
 class MalformedAtom(ValueError):

@@ -91,7 +91,9 @@ def sequence(
         return None
     lines = template.lines if template is not None else (Line("emit", "{instruction}", None),)
     before = lowered.by.lines if lowered.by is not None and form == "ptx" else ()
-    facts = {**dict(template.defaults if template is not None else ()), **spelled.facts, **lowered.facts}
+    facts = {**spelled.facts, **lowered.facts}
+    if template is not None:
+        facts = _told(ruleset, template, facts)
     # A fact of the instruction overrides one of the atom with the same name.
     facts |= {name: value for name, value in spelled.facts.items() if name not in lowered.facts or lowered.by is None}
     filler = Filler(ruleset, facts, spelled.declaration.schema, spelled.operands, spelled.text, placed or {})
@@ -110,7 +112,7 @@ def lone(ruleset: Ruleset, schema: str, facts: Mapping[str, Scalar]) -> Sequence
     template = template_for(ruleset, schema, "ptx", facts)
     if template is None:
         return None
-    filler = Filler(ruleset, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset, _told(ruleset, template, facts), template.schema, {}, "", {})
     parts = {part: tuple(filler.lines(template.lines, part)) for part in PARTS}
     text = " ".join(parts["emit"])
     registers = {match[0]: match[0] for match in _REGISTER.finditer(text)}
@@ -120,8 +122,22 @@ def lone(ruleset: Ruleset, schema: str, facts: Mapping[str, Scalar]) -> Sequence
 
 def text_of(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -> tuple[str, ...]:
     """The lines of a template that spells everything itself."""
-    filler = Filler(ruleset, {**dict(template.defaults), **facts}, template.schema, {}, "", {})
+    filler = Filler(ruleset, _told(ruleset, template, facts), template.schema, {}, "", {})
     return tuple(filler.lines(template.lines, "emit"))
+
+
+def _told(ruleset: Ruleset, template: Template, facts: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The facts with what the template has for those that are not given, and what it derives of them."""
+    found = {**dict(template.defaults), **facts}
+    for name, expression, when in template.carried:
+        if holds(ruleset, when, facts):
+            try:
+                value = _computed(ruleset, expression)(facts)
+            except KeyError:
+                continue
+            assert isinstance(value, (int, str)), "checked when the rulebook was loaded"
+            found[name] = value
+    return found
 
 
 def _filled(

@@ -23,11 +23,22 @@ from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, 
 
 
 class PackError(ValueError):
-    """Facts that a word cannot hold, or a word that decodes to no facts."""
+    """Facts that a word cannot hold, or a word that decodes to no facts.
+
+    Attributes:
+        hint: the values that are allowed, where the fault is a value.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def pack(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> int:
     """The word for these facts.
+
+    A field over others may be left out. Where it is not, what is read back of them is more than what was put there:
+    ``lost`` names them.
 
     Raises:
         PackError: a fact is missing, is not a value of its field, or does not fit; the message names the field.
@@ -35,15 +46,19 @@ def pack(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> int:
     word = word_for(ruleset, name, facts)
     packed = 0
     for field, value in _codes(ruleset, word):
+        if field.over and not any(fact in facts for fact in facts_of(field.value)):
+            continue
         try:
             code = value(facts)
         except KeyError:
             given = ", ".join(f"{fact} = {facts.get(fact, 'missing')}" for fact in sorted(facts_of(field.value)))
-            raise PackError(f"'{field.name}' of {name} has no code for {given}") from None
+            hint = f"use {choices(ruleset, field, facts)}"
+            raise PackError(f"'{field.name}' of {name} has no code for {given}", hint) from None
         assert isinstance(code, int), "checked when the rulebook was loaded"
         if not 0 <= code < 1 << field.width:
-            raise PackError(f"{code} does not fit in '{field.name}' of {name}, {field}")
-        back = _solved(ruleset, field.value, code, facts)
+            message = f"{code} does not fit in '{field.name}' of {name}, {field}"
+            raise PackError(message, f"codes are from 0 to {(1 << field.width) - 1}")
+        back = solved(ruleset, field.value, code, facts)
         if any(back.get(fact, facts[fact]) != facts[fact] for fact in facts_of(field.value)):
             fact = sorted(facts_of(field.value))[0]
             raise PackError(
@@ -69,13 +84,54 @@ def unpack(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar]
     for field in word.fields:
         code = (packed & field.mask) >> field.low
         try:
-            facts.update(_solved(ruleset, field.value, code, facts))
+            facts.update(solved(ruleset, field.value, code, facts))
         except LookupError:
-            raise PackError(f"{code} in {field} is not a valid '{field.name}' of {name}") from None
+            if field.over:  # this way of reading the bits says nothing
+                continue
+            said = f"{field.otherwise}: " if field.otherwise else ""
+            hint = f"use {choices(ruleset, field, facts)}"
+            raise PackError(f"{said}{code} in {field} is not a valid '{field.name}' of {name}", hint) from None
     stray = packed & ~_mask(word)
     if stray:
-        raise PackError(f"bit {stray.bit_length() - 1} of {name} is set, but is in no field")
+        message = f"bit {stray.bit_length() - 1} of {name} is set, but is in no field"
+        raise PackError(message, f"the fields are {', '.join(f'{field.name} {field}' for field in word.fields)}")
     return facts
+
+
+def lost(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> tuple[BitField, ...]:
+    """The fields that share bits with others and are read back as something else; raises as ``pack`` does."""
+    packed = pack(ruleset, name, facts)
+    word = word_for(ruleset, name, facts)
+    return tuple(
+        field
+        for field, value in _codes(ruleset, word)
+        if facts_of(field.value) <= facts.keys() and (packed & field.mask) >> field.low != value(facts)
+    )
+
+
+def choices(ruleset: Ruleset, field: BitField, known: Mapping[str, Scalar]) -> str:
+    """The codes that a field may have, with what they mean where a table says it."""
+    match field.value:
+        case Number(constant):
+            return str(constant)
+        case Lookup(table, arguments, column):
+            declared = ruleset.table(table)
+            at = declared.column(column)
+            assert at is not None, "checked when the rulebook was loaded"
+            names = [argument.name for argument in arguments if isinstance(argument, Fact)]
+            fixed = {name: known[name] for name in names[:-1] if name in known}
+            found: dict[int, str] = {}
+            for keys, row in declared.rows.items():
+                code, apart = row[at], dict(zip(names, keys, strict=True))
+                if isinstance(code, int) and all(apart[name] == value for name, value in fixed.items()):
+                    found.setdefault(code, _plain(ruleset, declared.keys[-1][1], keys[-1]))
+            return ", ".join(f"{code} ({meaning})" for code, meaning in sorted(found.items()))
+    return f"0 to {(1 << field.width) - 1}"
+
+
+def _plain(ruleset: Ruleset, enum: str, member: str) -> str:
+    """A member as we print it; without a spelling its name."""
+    return next(iter(ruleset.book.enums[enum].members[member]), member[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +164,11 @@ def show(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar] |
             field.name,
             (field.low, field.high),
             (packed & field.mask) >> field.low,
-            tuple((fact, facts[fact]) for fact in sorted(facts_of(field.value)) if fact not in (known or {})),
+            tuple(
+                (fact, facts[fact])
+                for fact in sorted(facts_of(field.value))
+                if fact not in (known or {}) and fact in facts
+            ),
         )
         for field in word.fields
     )
@@ -144,7 +204,7 @@ def _mask(word: Word) -> int:
     return mask
 
 
-def _solved(ruleset: Ruleset, value: Expression, code: int, known: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def solved(ruleset: Ruleset, value: Expression, code: int, known: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The facts for which a field has this code.
 
     Raises:

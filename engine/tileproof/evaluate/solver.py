@@ -74,7 +74,18 @@ def overlap(fields: Iterable[tuple[int, int]], width: int) -> Formula:
     return z3.Or([z3.Extract(low + code.size() - 1, low, word) != code for low, code in codes])
 
 
-def unequal(left: z3.ExprRef, right: z3.ExprRef) -> Formula:
+def collision(fields: Sequence[tuple[int, int]], width: int) -> tuple[int, ...] | None:
+    """Codes of fields that are not read back from a word in which they are put by or; None where all are."""
+    solver = z3.Solver()
+    solver.add(overlap(fields, width))
+    if solver.check() != z3.sat:
+        return None
+    model = solver.model()
+    codes = [z3.BitVec(f"code{i}", bits) for i, (_, bits) in enumerate(fields)]
+    return tuple(model.eval(code, model_completion=True).as_long() for code in codes)
+
+
+def unequal(left: z3.ExprRef, right: z3.ExprRef | bool) -> Formula:
     """That two terms have different values."""
     return left != right
 

@@ -18,10 +18,15 @@ _DSL = re.compile(r"current GPU arch (sm_[0-9]+[af]?) allowed")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target by its member of the enum ``target`` (``.sm_90a``), and why it was chosen."""
+    """A target by its member of the enum ``target`` (``.sm_90a``), and why it was chosen.
+
+    Attributes:
+        stated: whether the user or the text names it.
+    """
 
     name: str
     reason: str
+    stated: bool = True
 
     def __str__(self) -> str:
         return self.name.removeprefix(".")
@@ -46,4 +51,4 @@ def choose(ruleset: Ruleset, source: Source, needs: Iterable[str], asked: str | 
     for need in sorted(set(needs)):
         legal = set(judge.legal({**instance, "needs": need}, "target"))
         candidates = [candidate for candidate in candidates if candidate in legal]
-    return Target(candidates[0], "lowest that supports its atoms") if candidates else None
+    return Target(candidates[0], "lowest that supports its atoms", stated=False) if candidates else None

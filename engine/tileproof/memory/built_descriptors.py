@@ -7,20 +7,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from itertools import pairwise
 
 from tileproof.base.records import dataclass
-from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Pointer, Tensor, read_type
 from tileproof.evaluate import bitfields
-from tileproof.layout import crd2idx, size
-from tileproof.layout.values import Layout, Swizzle
-from tileproof.memory.known_bits import Known, fold
-from tileproof.memory.pointers import Places
-from tileproof.memory.tensor_maps import Arguments, TensorMap, argument_of, kernel_name, mode_of
+from tileproof.layout.values import Layout
+from tileproof.memory.bulk_copies import atom_facts, bulk_facts, tensor_facts
+from tileproof.memory.fills import Filled, Fills
+from tileproof.memory.joined_operands import Joins, Reader, mode_name
+from tileproof.memory.known_bits import Known, computes, fold
+from tileproof.memory.pointers import Places, size_of
+from tileproof.memory.tensor_maps import Arguments, mode_of
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.rulebase.bitfield import Word
@@ -42,64 +42,86 @@ def assembled(
         arguments: the tensor maps that the kernels get.
     """
     known = Operations.of(ruleset.book)
-    run = _Run(ruleset, aliases, arguments, Places(known, aliases))
+    run = _Run(ruleset, aliases, Places(known, aliases), Fills(known, arguments))
     for operation, scope in walk(operations):
         match known.step(operation.name):
             case "raw_mma":
                 yield from run.mma(operation, scope)
             case "bulk_load":
-                run.written(operation, scope)
+                yield from run.written(operation, scope)
+            case "bulk_store" | "raw_copy":
+                yield from run.bulk(operation, scope)
             case "copy":
                 yield from run.copy(operation, scope)
+    yield from run.joined(operations)
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
-    """What a bulk tensor copy writes.
+class _Use:
+    """A use of shared memory by something that is no part of a join.
 
     Attributes:
-        start: bytes from the start of the allocation; None if it is a run-time value.
-        tensor_map: None where it is not known.
+        start: bytes from the start of the allocation, as far as they are static; None where nothing is known of it.
+        writes: whether it may write.
     """
 
     memory: Operation
     start: int | None
-    tensor_map: TensorMap | None
+    writes: bool
+
+    def meets(self, filled: Filled) -> bool:
+        """Whether it may be of the part of memory that a tensor map fills, its first stage where it is a ring."""
+        if self.memory is not filled.boxes[0].memory:
+            return False
+        return self.start is None or filled.first <= self.start < filled.first + filled.length
 
 
 @dataclass(slots=True)
 class _Run:
-    """One walk through a module: which boxes filled each allocation so far."""
+    """One walk through a module: the boxes that fill each allocation and the operands that are read, to be joined."""
 
     ruleset: Ruleset
     aliases: dict[str, Alias]
-    arguments: Arguments
     places: Places
-    filled: dict[int, list[_Box]] = field(default_factory=dict)
+    fills: Fills
+    read: list[list[Reader]] = field(default_factory=list)
 
-    def tensor_map(self, name: str, scope: Scope) -> TensorMap | None:
-        found = argument_of(name, scope, self.places.operations)
-        return None if found is None else self.arguments.get((kernel_name(found[0]) or "", found[1]))
-
-    def written(self, operation: Operation, scope: Scope) -> None:
+    def written(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         """A bulk tensor copy into shared memory."""
         if len(operation.operands) < 2:
             return
         place = self.places.of(operation.operands[0], scope)
         if place is not None:
-            box = _Box(place.allocation, place.start, self.tensor_map(operation.operands[1], scope))
-            boxes = self.filled.setdefault(id(place.allocation), [])
-            if box not in boxes:
-                boxes.append(box)
+            self.fills.add(place, operation, scope)
+            facts = tensor_facts(operation, place, self.aliases)
+            yield from [facts] if facts is not None else []
+
+    def bulk(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
+        """A bulk copy of bytes, or of a tensor out of shared memory."""
+        found = (self.places.of(name, scope) for name in operation.operands[:2])
+        sides = [place for place in found if place is not None]
+        if operation.name in self.ruleset.book.enums["bulk_operation"].by_spelling:
+            facts = bulk_facts(self.ruleset.book, operation, scope, sides, self.aliases)
+        else:
+            facts = tensor_facts(operation, sides[0], self.aliases) if sides else None
+        yield from [facts] if facts is not None else []
 
     def copy(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         """A copy through TMA: its tensor map against the swizzle of the memory in the kernel."""
         if len(operation.operands) < 3 or not operation.inputs:
             return
-        if ".atom.tma_" not in resolve(operation.inputs[0].text, self.aliases):
+        atom = resolve(operation.inputs[0].text, self.aliases)
+        if ".atom.bulk_copy" in atom:
+            facts = atom_facts(operation, self.aliases)
+            yield from [facts] if facts is not None else []
+        if ".atom.tma_" not in atom:
             return
-        tensor_map = self.tensor_map(operation.operands[0], scope)
-        if tensor_map is None:
+        for name in operation.operands[1:3]:
+            place = self.places.of(name, scope)
+            facts = tensor_facts(operation, place, self.aliases) if place is not None else None
+            yield from [facts] if facts is not None else []
+        tensor_map = self.fills.tensor_map(operation.operands[0], scope)
+        if tensor_map is None or tensor_map.swizzle is None:
             return
         for use in operation.inputs[1:]:
             memory = read_type(resolve(use.text, self.aliases))
@@ -111,9 +133,11 @@ class _Run:
                 mode = mode_of(self.ruleset.book, memory.iterator.swizzle)
                 if memory.iterator.space == "smem" and mode is not None:
                     values: dict[str, Scalar] = {"written": tensor_map.swizzle, "read": mode}
-                    says = f"the kernel's pointer {_name(mode)}"
-                    spell = {"written": _name(tensor_map.swizzle), "read": says}
-                    yield Facts("smem_exchange", values, spell, {}, use.span)
+                    says = f"the kernel's pointer {mode_name(mode)}"
+                    spell = {"written": mode_name(tensor_map.swizzle), "read": says}
+                    made = tensor_map.made
+                    ends = () if made is None else ((".map", made.name_span),)
+                    yield Facts("smem_exchange", values, spell, {}, use.span, ends)
 
     def mma(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
         """A tensor-memory MMA in the style of primitives: D, A, B, the instruction descriptor, enable."""
@@ -143,12 +167,24 @@ class _Run:
             if shape is not None:
                 shape["ws"] = ".yes" if ".ws" in operation.name else ".no"
                 yield Facts("umma", shape, {}, {}, operation.name_span)
+        readers = []
         for role, index in (("A", 1), ("B", 2)):
             if role == "A" and not in_memory:
                 continue
             descriptor = fold(self.ruleset.book, operation.operands[index], scope, self.places)
-            if descriptor.width == 64:
-                yield from self.descriptor(operation, role, descriptor, shape, ctas)
+            if descriptor.width != 64:
+                continue
+            fields: dict[str, Scalar] = {}
+            judged: dict[str, Scalar] = {"operand": f".{role.lower()}", "meaningful": ".yes"}
+            spell: dict[str, str] = {}
+            try:
+                fields = self.fields(descriptor)
+            except bitfields.PackError as error:
+                judged["meaningful"], spell["meaningful"] = ".no", str(error)
+            reader = Reader(operation, role, descriptor, fields, shape, ctas)
+            yield Facts("assembled_descriptor", judged, spell, {}, reader.made)
+            readers.append(reader)
+        self.read.append(readers)
 
     def scaled(
         self, instruction: dict[str, Scalar], ctas: int, in_memory: bool, block: re.Match[str] | None
@@ -192,35 +228,49 @@ class _Run:
         found["a.source"] = ".smem_desc" if in_memory else ".tmem"
         return found
 
-    def descriptor(
-        self, operation: Operation, role: str, descriptor: Known, shape: dict[str, Scalar] | None, ctas: int
-    ) -> Iterator[Facts]:
-        """A descriptor of which some fields are known."""
-        values: dict[str, Scalar] = {"operand": f".{role.lower()}"}
-        spell: dict[str, str] = {}
-        known: dict[str, Scalar] = {}
-        try:
-            known = self.fields(descriptor)
-            values["meaningful"] = ".yes"
-        except bitfields.PackError as error:
-            values["meaningful"], spell["meaningful"] = ".no", str(error)
-        boxes = self.filled.get(id(descriptor.memory), []) if descriptor.memory is not None else []
-        maps = {box.tensor_map for box in boxes}
-        tensor_map = maps.pop() if len(maps) == 1 else None  # memory that several maps fill belongs to none of them
-        if tensor_map is not None and isinstance(swizzle := known.get("swizzle"), str):
-            says = f"the descriptor of {role} {_name(swizzle)}"
-            pair: dict[str, Scalar] = {"written": tensor_map.swizzle, "read": swizzle}
-            yield Facts(
-                "smem_exchange", pair, {"written": _name(tensor_map.swizzle), "read": says}, {}, operation.name_span
-            )
-            if tensor_map.swizzle == swizzle and shape is not None:
-                starts = sorted(box.start for box in boxes if box.start is not None)
-                reason = self.differs(
-                    role, known, tensor_map, shape, ctas, starts if len(starts) == len(boxes) else [], descriptor.start
-                )
-                values["agrees"] = ".yes" if reason is None else ".no"
-                spell["agrees"] = reason or ""
-        yield Facts("assembled_descriptor", values, spell, {}, operation.name_span)
+    def joined(self, operations: Sequence[Operation]) -> Iterator[Facts]:
+        """The operands that MMAs read against the boxes that fill their memory."""
+        joins = Joins(self.ruleset)
+        others: list[_Use] | None = None
+        for readers in self.read:
+            pair = []
+            for reader in readers:
+                memory, start = reader.descriptor.memory, reader.descriptor.start
+                filled = None
+                if memory is not None:
+                    filled = self.fills.filled(memory, start, size_of(memory, self.aliases))
+                sibling = next((other for other in readers if other is not reader), None)
+                facts, one = joins.operand(reader, filled, sibling.element if sibling is not None else None)
+                if facts and one is None and filled is not None:
+                    others = list(self.other_uses(operations)) if others is None else others
+                    if any(use.writes and use.meets(filled) for use in others):
+                        continue  # what was copied there may be gone
+                yield from facts
+                pair += [one] if one is not None else []
+            if len(pair) == 2:
+                yield from joins.pair(*pair)
+        for part, unread in joins.unread():
+            others = list(self.other_uses(operations)) if others is None else others
+            if not any(use.meets(part) for use in others):
+                yield unread
+
+    def other_uses(self, operations: Sequence[Operation]) -> Iterator[_Use]:
+        """The uses of shared memory by others than bulk tensor copies and descriptors, as far as operands show them."""
+        known = self.places.operations
+        reading = self.ruleset.book.enums["memory_reader"].by_spelling
+        for operation, scope in walk(operations):
+            step = known.step(operation.name)
+            if known.moves(operation) or step in ("bulk_load", "raw_mma", "allocate") or computes(operation):
+                continue
+            for name in operation.operands:
+                place = self.places.of(name, scope)
+                writes = step != "read" and operation.name not in reading
+                if place is not None:
+                    yield _Use(place.allocation, place.base, writes)
+                    continue
+                value = fold(self.ruleset.book, name, scope, self.places)
+                if value.memory is not None:
+                    yield _Use(value.memory, value.start, writes)
 
     def fields(self, descriptor: Known) -> dict[str, Scalar]:
         """The fields of a descriptor whose bits are all known.
@@ -241,84 +291,6 @@ class _Run:
         found = bitfields.unpack(self.ruleset, _WORD, code | stray)
         return {name: value for name, value in found.items() if name in certain}
 
-    def differs(
-        self,
-        role: str,
-        known: dict[str, Scalar],
-        tensor_map: TensorMap,
-        shape: dict[str, Scalar],
-        ctas: int,
-        starts: list[int],
-        start: int | None,
-    ) -> str | None:
-        """The mismatch of a descriptor with the layout that TMA wrote; None if there is none, or it is not known.
-
-        Args:
-            starts: where the boxes begin in the allocation, ascending; none where that is not known of all.
-            start: where the descriptor begins in the allocation.
-        """
-        if tensor_map.box is None or len(tensor_map.box) < 2 or tensor_map.bits is None:
-            return None
-        rows, columns = shape["M" if role == "A" else "N"], shape["K"]
-        assert isinstance(rows, int) and isinstance(columns, int)
-        rows //= ctas
-        if role == "A" and shape["sparse"] == ".yes":
-            columns //= 2
-        major = str(shape["a.major" if role == "A" else "b.major"])
-        side_by_side = _boxes(tensor_map, rows, major, starts)
-        row = self.ruleset.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle,))
-        if row is None or side_by_side is None:
-            return None
-        layout, begins = side_by_side
-        bits, base, shift = row[:3]
-        assert isinstance(bits, int) and isinstance(base, int) and isinstance(shift, int)
-        try:
-            whole = operand(self.ruleset.book, layout, tensor_map.bits, (rows, columns), Swizzle(bits, base, shift))
-            needed = describe(self.ruleset, _WORD, whole.tile, major)
-        except (NoDescriptor, Undecided):
-            return None  # the operand is cut out of the boxes in another way
-        inner, outer = tensor_map.box[:2]
-        boxes = f"a box of {inner}x{outer} elements with the swizzle {spelled(self.ruleset.book, needed.swizzle)}"
-        for name in ("lbo", "sbo"):
-            if name in known and name not in needed.unread and known[name] != needed.facts[name]:
-                return f"'{name}' is {known[name]} bytes, {boxes} needs {needed.facts[name]}"
-        tiles = _starts(whole.rest, tensor_map.bits)
-        if start is None or not begins or any(start - first in tiles for first in begins):
-            return None
-        known_starts = sorted({first + tile for first in begins for tile in tiles})
-        shown = ", ".join(map(str, known_starts[:6])) + (", ..." if len(known_starts) > 6 else "")
-        return f"it begins at byte {start} of the allocation, tiles of {rows}x{columns} begin at {shown}"
-
-
-def _boxes(tensor_map: TensorMap, rows: int, major: str, starts: list[int]) -> tuple[Layout, list[int]] | None:
-    """The layout ``(mn,k)`` of the boxes that hold the rows of one instruction, and where such layouts begin.
-
-    One box may hold them all; else as many boxes as needed at equal distances. None otherwise.
-    """
-    assert tensor_map.box is not None and tensor_map.bits is not None, "asked before"
-    inner, outer = tensor_map.box[:2]
-    along = outer if major == ".k" else inner
-    if along >= rows:
-        one = Layout((outer, inner), (inner, 1)) if major == ".k" else Layout((inner, outer), (1, inner))
-        return one, starts
-    count = -(-rows // along)
-    steps = {after - before for before, after in pairwise(starts)}
-    if rows % along or len(starts) != count or len(steps) != 1:
-        return None
-    step = steps.pop() * 8 // tensor_map.bits
-    if major == ".k":
-        return Layout(((outer, count), inner), ((inner, step), 1)), starts[:1]
-    return Layout(((inner, count), outer), ((1, step), inner)), starts[:1]
-
-
-def _starts(rest: Layout | None, bits: int) -> set[int]:
-    """The bytes at which the tiles of an operand begin."""
-    count = size(rest) if rest is not None else 1
-    if rest is None or not isinstance(count, int):
-        return {0}
-    offsets = (crd2idx(index, rest) for index in range(count))
-    return {offset * bits // 8 for offset in offsets if isinstance(offset, int)}
-
 
 def _any_code(ruleset: Ruleset, word: Word, name: str) -> int:
     """Some code of a field, at its place, for an unknown one."""
@@ -330,7 +302,3 @@ def _any_code(ruleset: Ruleset, word: Word, name: str) -> int:
         cell = next(iter(table.rows.values()))[column]
         return cell << one.low if isinstance(cell, int) else 0
     return one.value.value << one.low if isinstance(one.value, Number) else 0
-
-
-def _name(mode: str) -> str:
-    return {".none": "none"}.get(mode, mode.removeprefix(".b").replace("_atom", "b"))

@@ -242,7 +242,8 @@ def operand_facts(ruleset: Ruleset, one: Made) -> Facts:
     values: dict[str, Scalar] = {"generation": generation, "major": one.major}
     values |= {"alignment": one.pointer.alignment // 8, "whole_alignment": one.whole}
     values["operand"] = f".{one.operand.lower()}" if one.operand else ".unnamed"
-    spelled: dict[str, str] = {}
+    elements, spelled = _elements(ruleset.book, one)
+    values |= elements
     if one.mismatch is not None:
         values["read_so"], spelled["read_so"] = ".no", one.mismatch
     try:
@@ -280,3 +281,21 @@ def atom_node(text: str) -> Node | None:
     if isinstance(found, TiledMma):
         found = found.atom
     return found.node if isinstance(found, Atom) else None
+
+
+def _elements(book: Rulebook, one: Made) -> tuple[dict[str, Scalar], dict[str, str]]:
+    """The element of the memory and the one as which the atom reads it, where both are known."""
+    node = atom_node(one.atom) if one.operand is not None else None
+    declaration = book.atoms.get(node.text.lstrip("!")) if node is not None else None
+    held = book.enums["element"].by_spelling.get(one.pointer.element)
+    if node is None or declaration is None or held is None or one.operand is None:
+        return {}, {}
+    try:
+        facts = atom_facts(book, declaration, node, 0)
+    except MalformedAtom:
+        return {}, {}
+    name = f"{one.operand.lower()}.type"
+    if name not in facts.values:
+        return {}, {}
+    spelled = {"held": one.pointer.element, "type": facts.spelled.get(name, str(facts.values[name])[1:])}
+    return {"held": held, "type": facts.values[name]}, spelled

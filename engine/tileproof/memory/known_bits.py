@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
+from math import gcd
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
-from tileproof.evaluate.hardware import field
+from tileproof.evaluate.hardware import field as field_of
+from tileproof.memory.multiples import multiple_of
 from tileproof.memory.origins import origin_of
 from tileproof.memory.pointers import Places
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook
 
+_ADDRESSES = frozenset({"llvm.ptrtoint", "cute.ptrtoint"})
+_POINTERS = frozenset({"llvm.inttoptr", "cute.inttoptr"})
+_SUMS = frozenset({"arith.addi", "llvm.add"})
 _DEEPEST = 64  # operations of arithmetic that a value is computed through
 _WORD, _DESCRIPTOR = "tcgen05.descriptor", "nvvm.tcgen05_mma_smem_desc_v2"  # which makes such a word
 
@@ -32,8 +37,11 @@ class Known:
         ones: the bits that are known to be set.
         unknown: the bits that are not known; all others are clear.
         memory: the allocation whose address the unknown bits come from, where it is one.
-        start: how far into it that address is, in bytes; None where that is not known.
+        start: how far into it that address is, in bytes, as far as that is static; None where nothing is known of it.
+        step: run-time multiples of so many bytes come on top; 0 where there are none.
         shift: by how many bits the address was shifted to the right.
+        maker: the operation that put an address into a descriptor; None where it was assembled by arithmetic.
+        mover: the last operation that added to it.
     """
 
     width: int
@@ -42,6 +50,9 @@ class Known:
     memory: Operation | None = None
     start: int | None = None
     shift: int = 0
+    step: int = 0
+    maker: Operation | None = field(default=None, compare=False)
+    mover: Operation | None = field(default=None, compare=False)
 
     @property
     def value(self) -> int | None:
@@ -54,9 +65,9 @@ class Known:
         return None if self.unknown & mask else (self.ones & mask) >> low
 
 
-def anything(width: int, memory: Operation | None = None, start: int | None = None) -> Known:
+def anything(width: int, memory: Operation | None = None, start: int | None = None, step: int = 0) -> Known:
     """An integer of which nothing is known, or the address of some memory."""
-    return Known(width, 0, (1 << width) - 1, memory, start)
+    return Known(width, 0, (1 << width) - 1, memory, start, step=step)
 
 
 _INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|false)\b(?:\s*:\s*i(\d+))?")
@@ -75,22 +86,30 @@ def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, 
     operation = origin.operation
     if operation.name in ("arith.constant", "llvm.mlir.constant"):
         return _constant(operation)
-    if operation.name == "llvm.ptrtoint" and operation.operands:
+    if operation.name in _ADDRESSES and operation.operands:
         width = _width(operation) or 64
         place = places.of(operation.operands[0], scope) if places is not None else None
         if place is not None:
-            return anything(width, place.allocation, place.start)
+            return anything(width, place.allocation, place.base, place.step)
         return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
     name = operation.name
+    if name in _POINTERS and len(operation.operands) == 1:
+        return fold(book, operation.operands[0], scope, places, depth + 1)
     known = name in _ARITHMETIC or name in _OF_ADDRESSES
+    if name in _SUMS and len(operation.operands) == 2:
+        parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
+        multiples = [multiple_of(operand, scope) for operand in operation.operands]
+        width = _width(operation) or max(part.width for part in parts)
+        total = _add(width, parts, field_of(book, _WORD, "start").reach, multiples)
+        return total if total.memory is None else replace(total, mover=operation)
     if (known and len(operation.operands) != (1 if name in _RESIZES else 2)) or not (known or name == _DESCRIPTOR):
         return anything(_width(operation) or 64)
     parts = [fold(book, operand, scope, places, depth + 1) for operand in operation.operands]
     if name == _DESCRIPTOR:
-        return _assembled(book, parts)
+        return replace(_assembled(book, parts), maker=operation, mover=None)
     width = _width(operation) or max(part.width for part in parts)
     if name in _OF_ADDRESSES:
-        return _OF_ADDRESSES[name](width, parts, field(book, _WORD, "start").reach)
+        return _OF_ADDRESSES[name](width, parts, field_of(book, _WORD, "start").reach)
     return _ARITHMETIC[name](width, parts)
 
 
@@ -134,10 +153,14 @@ def _and(width: int, parts: list[Known], addresses: int) -> Known:
     return _addressed(found, parts, kept=any(part.unknown == 0 and part.ones & whole == whole for part in parts))
 
 
-def _add(width: int, parts: list[Known], addresses: int) -> Known:
+def _add(width: int, parts: list[Known], addresses: int, multiples: list[tuple[int, int]]) -> Known:
     """Exact below the lowest unknown bit; above the highest one a carry may come, so nothing is known there.
 
     But from an address: that ends within shared memory, so no carry leaves the bits of an address.
+
+    Args:
+        addresses: the bytes of shared memory.
+        multiples: the static part of each summand, and of what the rest is a multiple.
     """
     a, b = parts
     unknown = a.unknown | b.unknown
@@ -146,16 +169,16 @@ def _add(width: int, parts: list[Known], addresses: int) -> Known:
         return _addressed(Known(width, total % (1 << width)), parts, kept=False)
     low = (unknown & -unknown) - 1
     found = Known(width, total & low, ((1 << width) - 1) & ~low)
-    for address, constant in ((a, b), (b, a)):
-        by = constant.value
-        if address.start is None or by is None or constant.memory is not None:
+    for address, other, (by, multiple) in ((a, b, multiples[1]), (b, a, multiples[0])):
+        if address.start is None or other.memory is not None:
             continue
         bits = (1 << address.unknown.bit_length()) - 1
-        start = address.start + (by << address.shift)
-        if by & ~bits == 0 and start < addresses and bits >= (addresses - 1) >> address.shift:
+        start, step = address.start + (by << address.shift), gcd(address.step, multiple << address.shift)
+        inside = not multiple and by & ~bits == 0 and start < addresses
+        if (inside or multiple > 1) and bits >= (addresses - 1) >> address.shift:
             above = address.ones & ~bits
             found = Known(width, found.ones | above, found.unknown & bits | bits & ~low)
-        return replace(found, memory=address.memory, start=start, shift=address.shift)
+        return replace(found, memory=address.memory, start=start, step=step, shift=address.shift, maker=address.maker)
     return _addressed(found, parts, kept=False)
 
 
@@ -204,15 +227,15 @@ def _addressed(found: Known, parts: list[Known], *, kept: bool, shift: int | Non
         return found
     of = addresses[0]
     same = of.shift if shift is None else shift
-    return replace(found, memory=of.memory, start=of.start if kept and len(addresses) == 1 else None, shift=same)
+    kept = kept and len(addresses) == 1
+    start, step = (of.start, of.step) if kept else (None, 0)
+    return replace(found, memory=of.memory, start=start, step=step, shift=same, maker=of.maker, mover=of.mover)
 
 
-# Those that ask how long an address in shared memory may be.
+# Those that ask how long an address in shared memory may be, as sums do.
 _OF_ADDRESSES: dict[str, Callable[[int, list[Known], int], Known]] = {
     "arith.andi": _and,
-    "arith.addi": _add,
     "llvm.and": _and,
-    "llvm.add": _add,
 }
 _RESIZES = frozenset({"arith.extui", "arith.trunci", "llvm.zext", "llvm.trunc"})  # they have one operand, others two
 _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
@@ -231,6 +254,12 @@ _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
 }
 
 
+def computes(operation: Operation) -> bool:
+    """Whether an operation is arithmetic through which addresses are followed: it accesses nothing."""
+    name = operation.name
+    return name in _ARITHMETIC or name in _OF_ADDRESSES or name in _SUMS or name in _POINTERS or name == _DESCRIPTOR
+
+
 def _assembled(book: Rulebook, operands: list[Known]) -> Known:
     """The word that ``nvvm.tcgen05_mma_smem_desc_v2`` puts its operands into; each holds what its field counts."""
     rows = book.shared_table("smem_desc_operand").rows
@@ -239,11 +268,11 @@ def _assembled(book: Rulebook, operands: list[Known]) -> Known:
         if isinstance(at, int):
             if at >= len(operands):
                 return anything(64)
-            one = field(book, _WORD, member[1:])
+            one = field_of(book, _WORD, member[1:])
             mask = (1 << one.width) - 1
             ones |= (operands[at].ones & mask) << one.low
             unknown |= (operands[at].unknown & mask) << one.low
-    start, address = field(book, _WORD, "start"), operands[0]
+    start, address = field_of(book, _WORD, "start"), operands[0]
     shift = start.unit.bit_length() - 1
     counts = address.shift == shift and 0 <= (address.start or 0) < start.reach
     return _addressed(Known(64, ones, unknown, shift=shift), operands, kept=counts, shift=shift)

@@ -16,6 +16,7 @@ from tileproof.dialects.facts import Facts
 from tileproof.dialects.operations import Operations, StepOperands
 from tileproof.layout import Layout, Swizzle, idx2crd, is_static_layout
 from tileproof.layout.values import ComposedLayout, show
+from tileproof.memory.k_blocks import k_blocks
 from tileproof.memory.pointers import Field, Place, Places, View, fields_of, first_collision, size_of
 from tileproof.memory.tensor_maps import Arguments, argument_of, kernel_name
 from tileproof.mlir.ir import Alias, Operation
@@ -84,6 +85,7 @@ class _Run:
                     yield self.allocation(operation, fields)
             case StepOperands("mma"):
                 self.mma(operation, scope)
+                yield from k_blocks(operation, scope, self.places.operations, self.aliases)
             case StepOperands("copy", _, source, target):
                 self.use(operation, source, scope, self.readers, "a copy reads it")
                 self.use(operation, target, scope, self.writers, "a copy writes it")
@@ -116,7 +118,7 @@ class _Run:
             return
         argument = argument_of(operation.operands[1], scope, self.places.operations)
         found = None if argument is None else self.arguments.get((kernel_name(argument[0]) or "", argument[1]))
-        row = None if found is None else self.book.shared_table("smem_swizzle").rows.get((found.swizzle,))
+        row = None if found is None else self.book.shared_table("smem_swizzle").rows.get((found.swizzle or "",))
         numbers = tuple(n for n in row[:3] if isinstance(n, int)) if row is not None else ()
         swizzle = Swizzle(*numbers) if len(numbers) == 3 and numbers[0] else None
         self.writers.append(_Use(place, swizzle, row is not None, "TMA writes it", operation.name_span))

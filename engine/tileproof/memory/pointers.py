@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import field, replace
+from math import gcd, lcm
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
@@ -18,7 +19,8 @@ from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, Pointer, Tensor, element_bits, read_type
 from tileproof.layout import LayoutError, cosize, crd2idx, is_static_layout
 from tileproof.layout.tuples import is_static_tuple, leaves
-from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tuple
+from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tuple
+from tileproof.memory.multiples import multiple_of
 from tileproof.memory.origins import definitions
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope
@@ -55,14 +57,25 @@ class Place:
     """A pointer, or a tensor, in shared memory.
 
     Attributes:
-        start: bytes from the start of the allocation; None if it is a run-time value.
+        base: bytes from the start of the allocation, as far as they are static.
+        step: run-time multiples of so many bytes come on top; 0 where there are none.
         view: the view it is a part of; None for a pointer without a layout.
     """
 
     allocation: Operation
-    start: int | None
+    base: int
+    step: int
     swizzle: Swizzle | None
     view: View | None
+
+    @property
+    def start(self) -> int | None:
+        """Bytes from the start of the allocation; None if it is a run-time value."""
+        return None if self.step else self.base
+
+    def moved(self, by: int, step: int = 0) -> Place:
+        """The place so many bytes further, and some multiple of ``step`` bytes."""
+        return replace(self, base=self.base + by, step=gcd(self.step, step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,7 @@ class Field:
         return self.start + self.size
 
 
+_FROM_OPERAND = "-2147483648"  # among the constant indices of a getelementptr: this one is an operand
 _FIELD = re.compile(r'"([^":]*):(\d+):(\d+)"')
 
 
@@ -95,6 +109,15 @@ def size_of(allocation: Operation, aliases: dict[str, Alias]) -> int | None:
         match read_type(resolve(use.text, aliases)):
             case Tensor(Pointer(space="smem", element=element), layout):
                 return _size(layout, element_bits(element) or 8)
+    return None
+
+
+def byte_alignment(allocation: Operation, aliases: dict[str, Alias]) -> int | None:
+    """The alignment of an allocation in bytes, as its type promises; None where that cannot be read."""
+    for use in (*allocation.outputs, *allocation.inputs):
+        match read_type(resolve(use.text, aliases)):
+            case Tensor(Pointer(space="smem", alignment=alignment)):
+                return alignment // 8
     return None
 
 
@@ -131,24 +154,22 @@ class Places:
                 break
             chain.append((origin.operation, origin.index))
         for operation, index in reversed(chain):
-            place = self._step(operation, place)
+            place = self._step(operation, place, scope)
             self.known[id(operation), index] = place
         return place
 
-    def _step(self, operation: Operation, before: Place | None) -> Place | None:
+    def _step(self, operation: Operation, before: Place | None, scope: Scope) -> Place | None:
         """The place of an operation's result, given that of the operand it lies in."""
         if before is None:
             return _allocated(operation, self.aliases) if self.operations.step(operation.name) == "allocate" else None
         moves = self.operations.moves(operation)
         if moves in ("offset", "element"):
-            step = self._offset(operation) if moves == "offset" else _element(operation)
-            start = None if step is None or before.start is None else before.start + step
-            return replace(before, start=start)
+            return before.moved(*(self._offset(operation, scope) if moves == "offset" else _element(operation, scope)))
         if moves == "swizzled":
             found = re.search(r"S<(\d+),(-?\d+),(-?\d+)>", operation.pieces[0])
             return replace(before, swizzle=Swizzle(*map(int, found.groups())) if found else before.swizzle, view=None)
         if moves == "part":
-            return replace(before, start=before.start if self._coordinate(operation) == 0 else None)
+            return before if self._coordinate(operation) == 0 else before.moved(0, 1)
         result = self._result(operation)
         match result:
             case Pointer(space="smem") if moves == "retyped":
@@ -157,7 +178,7 @@ class Places:
             case Tensor(Pointer(space="smem")) if moves == "view":
                 return self._viewed(before, result)
         if moves == "slice":
-            return replace(before, start=self._sliced(operation, before))
+            return before.moved(*self._sliced(operation))
         return before
 
     def _viewed(self, before: Place, tensor: Tensor) -> Place:
@@ -169,28 +190,27 @@ class Places:
         bits = element_bits(tensor.iterator.element) or 8
         swizzle = byte_swizzle(tensor)
         offset = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
-        start = before.start + offset * bits // 8 if before.start is not None and isinstance(offset, int) else None
+        before = before.moved(offset * bits // 8) if isinstance(offset, int) else before.moved(0, 1)
         alignment = tensor.iterator.alignment // 8
         if before.view is not None:  # begins where this one does
             alignment = max(alignment, before.view.alignment)
-        view = View(tensor.layout, bits, start, _size(tensor.layout, bits), swizzle, alignment)
-        return replace(before, start=start, swizzle=swizzle, view=view)
+        view = View(tensor.layout, bits, before.start, _size(tensor.layout, bits), swizzle, alignment)
+        return replace(before, swizzle=swizzle, view=view)
 
-    def _sliced(self, operation: Operation, before: Place) -> int | None:
-        """The start of a part of a tensor, where its coordinate is static."""
+    def _sliced(self, operation: Operation) -> tuple[int, int]:
+        """How far into a tensor its part at a coordinate begins: bytes, and of what the rest is a multiple."""
         memory, coordinate = self._type(operation, 0), self._coordinate(operation)
-        if before.start is None or not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
-            return None
+        if coordinate is None or not isinstance(memory, Tensor) or not isinstance(memory.iterator, Pointer):
+            return 0, 1
         layout = memory.layout.outer if isinstance(memory.layout, ComposedLayout) else memory.layout
-        where = None if coordinate is None else _origin(coordinate)
-        if where is None or not is_static_layout(layout):
-            return None
+        if not is_static_layout(layout):
+            return 0, 1
         try:
-            offset = crd2idx(where, layout)
+            offset, step = _begins(coordinate, layout)
         except LayoutError:
-            return None
+            return 0, 1
         bits = element_bits(memory.iterator.element) or 8
-        return before.start + offset * bits // 8 if isinstance(offset, int) else None
+        return offset * bits // 8, step * bits // 8 or min(step, 1)
 
     def _coordinate(self, operation: Operation) -> Tuple | None:
         """The coordinate of the part that an operation cuts out, as its type says; None where that is not written."""
@@ -200,12 +220,18 @@ class Places:
             return None
         return found.value  # type: ignore[return-value]
 
-    def _offset(self, operation: Operation) -> int | None:
-        """The bytes by which an operation moves a pointer, where they are static."""
+    def _offset(self, operation: Operation, scope: Scope) -> tuple[int, int]:
+        """The bytes by which an operation moves a pointer: a static part, and of what the rest is a multiple."""
         pointer, offset = self._type(operation, 0), self._coordinate(operation)
-        if isinstance(pointer, Pointer) and isinstance(offset, int):
-            return offset * (element_bits(pointer.element) or 8) // 8
-        return None
+        if not isinstance(pointer, Pointer):
+            return 0, 1
+        width = element_bits(pointer.element) or 8
+        if isinstance(offset, int):
+            return offset * width // 8, 0
+        base, step = multiple_of(operation.operands[1], scope) if len(operation.operands) > 1 else (0, 1)
+        if isinstance(offset, Dynamic):
+            step = lcm(step, offset.div) if not base else step
+        return base * width // 8, step * width // 8 or 1
 
     def _type(self, operation: Operation, index: int) -> object:
         return read_type(resolve(operation.inputs[index].text, self.aliases)) if index < len(operation.inputs) else None
@@ -220,24 +246,30 @@ class Places:
         return read_type(resolve(uses[-1].text, self.aliases)) if uses else None
 
 
-def _element(operation: Operation) -> int | None:
-    """The bytes by which ``llvm.getelementptr`` moves a pointer, where its one index is a constant."""
-    found = re.search(r"\[(\d+)\]", operation.pieces[0])
+def _element(operation: Operation, scope: Scope) -> tuple[int, int]:
+    """The bytes by which ``llvm.getelementptr`` moves a pointer: a static part, and of what the rest is a multiple."""
+    found = re.search(r"\[(%?[\w#-]+)\]", operation.pieces[0])
+    index = found[1] if found is not None else ""
     if (raw := operation.attribute("rawConstantIndices")) is not None:
-        found = re.search(r":\s*(\d+)", raw.text)
+        constants = re.findall(r"-?\d+", raw.text.partition(":")[2])
+        index = constants[0] if len(constants) == 1 else ""
+        if index == _FROM_OPERAND:
+            index = operation.operands[1] if len(operation.operands) == 2 else ""
     element = re.search(r",\s*([fi]\d+|bf16)\s*$", operation.pieces[-1])
     if (named := operation.attribute("elem_type")) is not None:
         element = re.search(r"([fi]\d+|bf16)", named.text)
-    if found is None or element is None or len(operation.operands) != 1:
-        return None
-    return int(found[1]) * (element_bits(element[1]) or 8) // 8
+    if not index or element is None:
+        return 0, 1
+    width = (element_bits(element[1]) or 8) // 8
+    base, step = multiple_of(index, scope) if index[0] == "%" else (int(index), 0)
+    return base * width, step * width
 
 
 def _allocated(operation: Operation, aliases: dict[str, Alias]) -> Place | None:
     for use in (*operation.outputs, *operation.inputs):
         found = read_type(resolve(use.text, aliases))
         if isinstance(found, Tensor) and isinstance(found.iterator, Pointer) and found.iterator.space == "smem":
-            return Place(operation, 0, byte_swizzle(found), None)
+            return Place(operation, 0, 0, byte_swizzle(found), None)
     return None
 
 
@@ -251,14 +283,23 @@ def _size(layout: Layout | ComposedLayout, bits: int) -> int | None:
     return -(-elements * bits // 8) if isinstance(elements, int) else None
 
 
-def _origin(coordinate: object) -> Tuple | None:
-    """The first coordinate that a slice keeps: 0 where nothing is fixed; None where something is dynamic."""
+def _begins(coordinate: Tuple, layout: Layout) -> tuple[int, int]:
+    """Where the part of a layout at a coordinate begins: a static offset, and of what the rest is a multiple."""
     if isinstance(coordinate, tuple):
-        parts = tuple(_origin(part) for part in coordinate)
-        return None if any(part is None for part in parts) else parts  # type: ignore[return-value]
+        if not isinstance(layout.shape, tuple) or len(coordinate) != len(layout.shape):
+            return 0, 1
+        assert isinstance(layout.stride, tuple), "one profile"
+        offset = step = 0
+        for part, shape, stride in zip(coordinate, layout.shape, layout.stride, strict=True):
+            more, multiple = _begins(part, Layout(shape, stride))
+            offset, step = offset + more, gcd(step, multiple)
+        return offset, step
     if isinstance(coordinate, int):
-        return coordinate
-    return 0 if str(coordinate) == "_" else None
+        found = crd2idx(coordinate, layout)
+        return (found, 0) if isinstance(found, int) else (0, 1)
+    if str(coordinate) == "_":
+        return 0, 0
+    return 0, gcd(*(abs(stride) for extent, stride in _steps(layout) if extent > 1))
 
 
 def first_collision(layout: Layout) -> tuple[int, int] | None:

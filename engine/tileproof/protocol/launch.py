@@ -32,6 +32,7 @@ _CALLEE = re.compile(r"@[\w$.-]+(?:::@([\w$.-]+))?")
 _BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
 _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
 _CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
+_DYNAMIC = re.compile(r"\bdynamicSmemBytes\s*=\s*(%[\w$.#-]+)")
 _CONFIGURATION = "cuda.launch_cfg."
 _OVERLAP = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
@@ -70,10 +71,11 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """Block and cluster of one launch; None where the text does not say."""
+    """Block and cluster of one launch, and the bytes of its dynamic shared memory; None where the text does not say."""
 
     block: Three | None
     cluster: Three | None
+    dynamic: int | None = None
 
 
 def launch(
@@ -114,6 +116,18 @@ def launch(
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
+
+
+def stated(
+    book: Rulebook, kernel: Operation, operations: Sequence[Operation]
+) -> tuple[tuple[Three | None, int | None], ...]:
+    """What the launches of a kernel say, as the text has them: the cluster, and the bytes of dynamic shared memory.
+
+    None where the text does not say it; no launch where it has none.
+    """
+    _, cluster = _declared(kernel)
+    hosts = _hosts(book, kernel, operations) or ([_Stated(None, None)] if cluster is not None else [])
+    return tuple(dict.fromkeys((cluster or one.cluster, one.dynamic) for one in hosts))
 
 
 def _declared(kernel: Operation) -> tuple[Three | None, Three | None]:
@@ -182,8 +196,10 @@ def _launches(book: Rulebook, function: Operation, name: str | None) -> Iterator
                 yield _Stated(None, None)
                 continue
             block = _constants(book, _written(made.operation, "blockDim", 0), scope)
+            size = _DYNAMIC.search(made.operation.pieces[0])
+            dynamic = _constant(book, size[1], scope) if size is not None else None
             for cluster in clusters.get(id(made.operation), [(1, 1, 1)]):
-                yield _Stated(block, cluster)
+                yield _Stated(block, cluster, dynamic)
         elif operation.name == "gpu.launch_func" and _callee(operation) == name:
             yield _launched(book, operation, scope)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field, replace
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
@@ -43,7 +44,11 @@ _ELEMENTS = 64  # of the tile of a tensor
 _FEW = 2  # of an argument, or of iterations
 _HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
 _OVERLAP = "PR133"
+_SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 _DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
+
+
+Size: TypeAlias = "tuple[Extents, int, int]"  # of a run: extents, turns, tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,22 +252,36 @@ class Study:
         """
         if self.judged is None or not outcome.faults:
             return outcome
-        from tileproof.protocol.diagnosis import SUPPLIED, Search, diagnosed, supplied  # noqa: PLC0415
+        from tileproof.protocol.diagnosis import SUPPLIED, Ended, Rerun, Search, diagnosed, supplied  # noqa: PLC0415
 
-        machine = self.judged.machine
-        shape = machine.shape
         self.actions[SUPPLIED] = supplied
 
-        def rerun(
-            program: Program, recorded: Recorded | None, allowed: Set[tuple[str, int]] | None = None
-        ) -> tuple[Machine, tuple[ProtocolFault, ...]]:
-            extents = (shape.extents, shape.extent, machine.tiles)
-            one = self.run(*extents, program=program, recorded=recorded, allowed=allowed)
-            return one.machine, one.faults
+        def at(size: Size) -> Rerun:
+            def rerun(program: Program, recorded: Recorded | None, allowed: Set[tuple[str, int]] | None) -> Ended:
+                one = self.run(*size, program=program, recorded=recorded, allowed=allowed)
+                return one.machine, one.faults
 
-        steps = self.share("diagnosis", self.judged.machine)
-        search = Search(self.book, rerun, self.compiled, line, self.explain, self.limit("diagnosis_runs"), steps)
+            return rerun
+
+        whole, small, steps = self.sizes(self.judged)
+        most, runs = self.share("diagnosis", steps), self.limit("diagnosis_runs")
+        search = Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
         return replace(outcome, faults=diagnosed(search, outcome.faults))
+
+    def sizes(self, judged: Run) -> tuple[Size, Size, Machine]:
+        """The size of a run, a smaller one that has the same findings, and a machine of that size."""
+        machine = judged.machine
+        turns, extents = machine.shape.extent, machine.shape.extents
+        whole = (extents, turns, machine.tiles)
+        for fewer in _SMALLER:
+            if fewer * 2 > turns:
+                break
+            tensor, argument = (n * fewer // turns if n >= turns else n for n in (extents.tensor, extents.argument))
+            size = (Extents(tensor, argument, extents.counted), fewer, machine.tiles)
+            one = self.run(*size, program=self.compiled)
+            if judged.places() <= one.places():
+                return whole, size, one.machine
+        return whole, whole, machine
 
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""

@@ -22,12 +22,19 @@ FORM_FACTS = ("T", "m", "k", "LBO", "SBO")
 
 @dataclass(frozen=True, slots=True)
 class BitField:
-    """Bits ``low`` to ``high``, both included, and the integer in them."""
+    """Bits ``low`` to ``high``, both included, and the integer in them.
+
+    Attributes:
+        over: the fields that it shares bits with, in a word that is read in several ways.
+        otherwise: what is said of a code that its table does not have, in the words of the source.
+    """
 
     name: str
     low: int
     high: int
     value: Expression
+    over: tuple[str, ...] = ()
+    otherwise: str = ""
 
     @property
     def width(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.bitfield import Canonical, Word
@@ -27,9 +27,12 @@ from tileproof.rulebase.fragment import Fragment
 from tileproof.rulebase.references import Reference
 from tileproof.rulebase.template import Lowering, Template
 
+if TYPE_CHECKING:
+    from tileproof.rulebase.contradiction import Contradiction
+
 Declaration: TypeAlias = (
     "Reference | Enum | MoreMembers | Table | MoreRows | Schema | Atom | Unjudged | Instruction | Fragment | Word"
-    " | Canonical | Lowering | Template | Rule | Finding"
+    " | Canonical | Lowering | Template | Rule | Finding | Contradiction"
 )
 
 
@@ -51,6 +54,7 @@ class Rulebook:
     lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
     templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
     references: dict[str, Reference]  # by title
+    contradictions: dict[str, Contradiction]  # by code
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.

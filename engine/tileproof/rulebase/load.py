@@ -74,13 +74,29 @@ def rule_file(path: Path) -> Source:
 _READERS = (resources.PACKAGE / "base/records.py", *sorted((resources.PACKAGE / "rulebase").rglob("*.py")))
 
 
+# Chapters that no kernel is judged by, only shown and compared: a check does not read them.
+_REFERENCE = ("builtins", "pages")
+
+
 @lru_cache(maxsize=1)
 def default_files() -> tuple[Source, ...]:
-    """The rule files that ship with tileproof, named by their path below rules/."""
+    """The rule files that judge, named by their path below rules/."""
+    return _shipped(reference=False)
+
+
+@lru_cache(maxsize=1)
+def shipped_files() -> tuple[Source, ...]:
+    """All rule files that ship with tileproof: those that judge, and the reference chapters."""
+    return _shipped(reference=True)
+
+
+def _shipped(reference: bool) -> tuple[Source, ...]:
     folder = resources.folder("rules")
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.rule")}
     return tuple(
-        Source(f"rules/{path.relative_to(folder).as_posix()}", path.read_text(encoding="utf-8"))
-        for path in sorted(folder.rglob("*.rule"))
+        Source(f"rules/{name}", path.read_text(encoding="utf-8"))
+        for name, path in sorted(names.items(), key=lambda item: item[1])
+        if reference or name.partition("/")[0] not in _REFERENCE
     )
 
 
@@ -122,6 +138,8 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
             faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
     if faults:  # what an unread file declares would be missed everywhere
         raise RuleError(faults)
+    from tileproof.rulebase.checklist import strange_rows  # noqa: PLC0415  not where the book is in the cache
+
     book = _collect(list(_with_references(declarations, faults)), faults)
     if not faults:
         faults += Resolver(book).faults()
@@ -129,6 +147,7 @@ def _read(files: tuple[Source, ...]) -> Rulebook:
         faults += missing_rows(book)
         faults += missing_fragments(book)
         faults += missing_rules(book)
+        faults += strange_rows(book)
     if faults:
         raise RuleError(faults)
     return book
@@ -151,7 +170,9 @@ def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -
 
 
 def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
+    from tileproof.rulebase.contradiction import Contradiction  # noqa: PLC0415  as above
+
+    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
     names: dict[str, str] = {}
 
     def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
@@ -196,6 +217,8 @@ def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebo
                     if (item.name, contract) in book.tables:
                         faults.append(RuleFault(item.place, f"table '{item.name}' is declared twice in {contract}"))
                     book.tables.setdefault((item.name, contract), item)
+            case Contradiction():
+                put(book.contradictions, item.code, item, "contradiction")  # type: ignore[arg-type]
             case Rule() | Finding():
                 shelf = book.rules if isinstance(item, Rule) else book.findings
                 put(shelf, item.code, item, "code")  # type: ignore[arg-type]

@@ -49,6 +49,7 @@ class Citation:
 
     Attributes:
         url: the address that opens it; empty where there is none.
+        covers: rows of the checklist of the reference pages that the declaration with this source carries.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Citation:
     reference: str = ""
     section: str = ""
     url: str = ""
+    covers: tuple[str, ...] = ()
 
 
 class Cited:
@@ -72,6 +74,11 @@ class Cited:
     def urls(self) -> tuple[str, ...]:
         """The address of each source; empty where it has none."""
         return tuple(citation.url for citation in self.citations)
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """The rows of the checklist of the reference pages that it carries."""
+        return tuple(dict.fromkeys(row for citation in self.citations for row in citation.covers))
 
 
 class UnknownSource(ValueError):

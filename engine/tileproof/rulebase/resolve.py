@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -14,6 +14,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import (
     CONTRACTS,
     HARDWARE,
+    PAGES,
     Atom,
     Bounded,
     Domain,
@@ -48,6 +49,9 @@ from tileproof.rulebase.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment
 from tileproof.rulebase.parser import rules as syntax
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
 from tileproof.syntax import SyntaxFault
+
+if TYPE_CHECKING:
+    from tileproof.rulebase.contradiction import Contradiction
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
@@ -115,6 +119,8 @@ class Resolver:
             yield from self.lowering(lowering)
         for template in dict.fromkeys(item for same in self.book.templates.values() for item in same):
             yield from self.template(template)
+        for contradiction in self.book.contradictions.values():
+            yield from self.contradiction(contradiction)
 
     def table(self, table: Table) -> Iterator[RuleFault]:
         for i, (_, enum) in enumerate(table.keys):
@@ -321,16 +327,11 @@ class Resolver:
         schema, to = self.book.schemas[lowering.schema], self.book.schemas[lowering.to]
         for contract in (lowering.contract,) if lowering.contract else CONTRACTS:
             scope = Scope(self.book, schema, contract)
+            fields = {**self.word_fields(lowering.lines, contract), **to.fields}
             try:
-                for condition in (lowering.when, *(when for _, _, when in lowering.carried)):
-                    if condition is not None:
-                        scope.expect(condition, BOOLEAN)
-                fields = {**self.word_fields(lowering.lines, contract), **to.fields}
-                for name, expression, _ in lowering.carried:
-                    if name not in fields:
-                        raise _Mismatch(f"schema '{to.name}' has no fact '{name}'", expression.span)
-                    domain = fields[name]
-                    scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
+                if lowering.when is not None:
+                    scope.expect(lowering.when, BOOLEAN)
+                self.carried(lowering.carried, scope, fields, f"schema '{to.name}'")
             except _Mismatch as fault:
                 yield RuleFault(Place(lowering.place.source, fault.span), str(fault))
             yield from self.lines(lowering.lines, scope, self.operands(to.name), lowering.place)
@@ -353,12 +354,72 @@ class Resolver:
         schema = replace(schema, fields={**given, **schema.fields})
         for contract in (template.contract,) if template.contract else CONTRACTS:
             scope = Scope(self.book, schema, contract)
-            if template.when is not None:
-                try:
+            try:
+                if template.when is not None:
                     scope.expect(template.when, BOOLEAN)
-                except _Mismatch as fault:
-                    yield RuleFault(Place(template.place.source, fault.span), str(fault))
+                self.carried(
+                    template.carried, scope, self.word_fields(template.lines, contract), "no word of its lines"
+                )
+            except _Mismatch as fault:
+                yield RuleFault(Place(template.place.source, fault.span), str(fault))
             yield from self.lines(template.lines, scope, operands, template.place)
+
+    def contradiction(self, item: Contradiction) -> Iterator[RuleFault]:
+        """That what a contradiction names is declared, and its claim can be computed."""
+        for problem in self.unknown_in(item):
+            yield RuleFault(item.place, f"{item.code}: {problem}")
+
+    def unknown_in(self, item: Contradiction) -> Iterator[str]:
+        """The names in a contradiction that mean nothing, and what is wrong with its claim."""
+        from tileproof.rulebase import contradiction as c  # noqa: PLC0415  not where the book is in the cache
+
+        if item.schema is not None and item.schema not in self.book.schemas:
+            yield f"unknown schema '{item.schema}'"
+            return
+        match item.proof:
+            case c.Always(expression) | c.Some(expression):
+                if item.schema is None:
+                    yield "a claim needs a schema: `on NAME`"
+                    return
+                try:
+                    claim = c.counted(self.book.tables, PAGES, expression)
+                    Scope(self.book, self.book.schemas[item.schema], PAGES).expect(claim, BOOLEAN)
+                except _Mismatch as fault:
+                    yield str(fault)
+            case c.Accepts(accepting, code, facts):
+                if accepting not in CONTRACTS or code not in self.book.rules:
+                    yield f"no contract '{accepting}' or no rule '{code}'"
+                    return
+                schema = self.book.schemas[item.schema or self.book.rules[code].schema]
+                for name, value in facts:
+                    if name not in schema.fields or not self.belongs(schema, name, value):
+                        yield f"{value} is not a value of a fact '{name}' of '{schema.name}'"
+            case c.Notes(code):
+                if code not in self.book.rules:
+                    yield f"no rule '{code}'"
+            case c.Overlap(word, names):
+                known = {field.name for one in self.book.words.get((word, PAGES), ()) for field in one.fields}
+                yield from (f"word '{word}' has no field '{name}'" for name in names if name not in known)
+            case c.Differ(words):
+                known = {f"'{name}' in {contract}" for name, contract in self.book.words}
+                named = (f"'{name}' in {contract}" for name, contract in words)
+                yield from (f"no word {one}" for one in named if one not in known)
+
+    def carried(
+        self,
+        carried: tuple[tuple[str, Expression, Expression | None], ...],
+        scope: Scope,
+        fields: dict[str, Domain],
+        where: str,
+    ) -> None:
+        """Raise unless derived facts are facts of the place, and of their kind."""
+        for name, expression, when in carried:
+            if when is not None:
+                scope.expect(when, BOOLEAN)
+            if name not in fields:
+                raise _Mismatch(f"{where} has no fact '{name}'", expression.span)
+            domain = fields[name]
+            scope.expect(expression, domain.enum if isinstance(domain, Enumerated) else INTEGER)
 
     def word_fields(self, lines: tuple[Line, ...], contract: str) -> dict[str, Domain]:
         """The facts of the words that lines pack."""

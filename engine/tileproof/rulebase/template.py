@@ -67,6 +67,7 @@ class Template(Cited):
         form: one of ``FORMS``.
         writes: operands that hold a result afterwards; updates: those that hold something before as well.
         defaults: facts, where nothing else gives them.
+        carried: facts of the words that its lines pack, each with the condition under which it is derived so.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Template(Cited):
     writes: tuple[str, ...]
     updates: tuple[str, ...]
     defaults: tuple[tuple[str, Scalar], ...]
+    carried: tuple[tuple[str, Expression, Expression | None], ...]
     lines: tuple[Line, ...]
     citations: tuple[Citation, ...]
     place: Place = field(repr=False)

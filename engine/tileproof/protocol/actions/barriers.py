@@ -74,9 +74,23 @@ def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     if not machine.taint.covers(key) and not all(
         machine.knows(thread_set, agent, access.moment) for agent in access.agents
     ):
-        machine.report("PR121", "here", operation, at=(("init", found.operation),), barrier=found.name)
+        at = (("init", found.operation),)
+        if _has_met(machine, access):
+            machine.report("PR137", "here", operation, at=at, barrier=found.name)
+        else:
+            machine.report("PR121", "here", operation, at=at, barrier=found.name)
         access.agents = ()
     return found
+
+
+def _has_met(machine: Machine, access: Access) -> bool:
+    """Whether the warp that initialised a barrier met others of its CTA since."""
+    homes = [agent for agent in access.agents if isinstance(agent, tuple) and len(agent) == 2]
+    return any(
+        machine.since("met", cta, [warp], access.moment)
+        for cta, warp in homes
+        if isinstance(cta, int) and isinstance(warp, int)
+    )
 
 
 def barrier_agent(key: BarrierKey) -> Agent:

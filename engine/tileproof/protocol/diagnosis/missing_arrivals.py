@@ -106,10 +106,9 @@ def _arrivals(scene: Scene) -> Iterator[Change]:
             continue
         seen.add(key[1:])
         ring = scene.stages(key)
-        waiting = {id(waits) for _, waits, other in scene.waiting if other == key}
-        executed = scene.machine.coverage.executed
-        anchors = [one for name in _RELEASES for one in scene.steps(name) if id(one) in executed]
-        for anchor in [one for one in distinct(anchors) if id(one) not in waiting][:_MOST_RELEASES]:
+        waiting = {(one.cta, warp) for one, _, other in scene.waiting if other == key for warp in one.warps}
+        anchors = [one for name in _RELEASES for one in scene.steps(name) if scene.executing[id(one)] - waiting]
+        for anchor in distinct(anchors)[:_MOST_RELEASES]:
             effect = scene.instructions[id(anchor)].effect
             assert effect is not None
             tensor = effect.name in ("mma", "raw_mma")

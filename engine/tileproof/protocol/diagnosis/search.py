@@ -20,6 +20,7 @@ from tileproof.rulebase.book import Rulebook
 
 Ended = tuple[Machine, tuple[ProtocolFault, ...]]
 Rerun = Callable[[Program, "Recorded | None", "Set[Name] | None"], Ended]
+_CONFIRMED = 3  # of several repairs are tried in the whole run
 _MOST_CAUSES = 3  # of one kernel: more mistakes than that are reported as they are found
 
 
@@ -30,6 +31,7 @@ class Search:
     Attributes:
         rerun: runs a program as the kernel was run; records what happens where that is wanted, and ends with the first
             finding that is not allowed where these are given.
+        whole: the same as long as the run that has the findings; ``rerun`` may be shorter.
         line: where an operation is.
         explain: whether findings keep the path that leads to them.
         runs, steps: how many runs, and instructions of all runs, may be spent.
@@ -37,6 +39,7 @@ class Search:
 
     book: Rulebook
     rerun: Rerun
+    whole: Rerun
     program: Program
     line: Callable[[Operation], int]
     explain: bool
@@ -95,6 +98,14 @@ class Search:
             best = [*alike, *(one for one in best if not one.nearest)]
         return best, gone
 
+    def confirmed(self, changes: Sequence[Change], gone: Set[Name], program: Program) -> list[Change]:
+        """Changes of which the likeliest repairs the whole run too."""
+        for i, change in enumerate(changes[:_CONFIRMED]):
+            _, rest = self.whole(change.program(program), None, None)
+            if gone.isdisjoint(map(named, rest)):
+                return list(changes[i:])
+        return []
+
     def findings(self, faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
         """The findings by their causes, then those whose cause was not found."""
         program, left = self.program, list(faults)
@@ -105,6 +116,7 @@ class Search:
             if not _errors(self.book, scene.faults):
                 break
             best, gone = self.repairs(scene, program)
+            best = self.confirmed(best, gone, program)
             if not best:
                 left = merged(scene, left)
                 if self.spent:

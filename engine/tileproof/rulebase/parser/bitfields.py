@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from lark import Token
@@ -24,20 +25,31 @@ class WordBuilder(FragmentBuilder):
         high = rest[0] if isinstance(rest[0], Token) else low
         if int(high) < int(low):
             raise SyntaxFault(f"the bits of '{name}' run upwards", *self._place(low).span)
-        return Part("bits", (name, BitField(str(name), int(low), int(high), rest[-1])))
+        extra = {part.kind: part.value for part in rest if isinstance(part, Part)}
+        value = next(item for item in rest if item is not None and not isinstance(item, (Token, Part)))
+        over, otherwise = extra.get("over", ()), extra.get("otherwise", "")
+        return Part("bits", (name, BitField(str(name), int(low), int(high), value, over, otherwise)))
+
+    def over(self, items: list[Token]) -> Part:
+        return Part("over", tuple(map(str, items)))
+
+    def otherwise(self, items: list[Token]) -> Part:
+        return Part("otherwise", "".join(str(ast.literal_eval(str(token))) for token in items))
 
     def bits(self, items: list[Any]) -> Word:
         tokens = [item for item in items if isinstance(item, Token)]
         parts = [item for item in items if isinstance(item, Part)]
         name, width, schema = tokens
-        taken, fields = 0, []
+        fields: list[BitField] = []
         for token, field in (part.value for part in parts if part.kind == "bits"):
             span: Span = self._place(token).span
             if field.high >= int(width):
                 raise SyntaxFault(f"'{field.name}' ends at bit {field.high} of a word of {width} bits", *span)
-            if taken & field.mask:
+            shared = {other.name: other for other in fields if other.mask & field.mask}
+            if strange := [other for other in field.over if other not in shared]:
+                raise SyntaxFault(f"'{field.name}' shares no bit with '{strange[0]}'", *span)
+            if any(other not in field.over for other in shared):
                 raise SyntaxFault(f"{field} of '{field.name}' belong to another field as well", *span)
-            taken |= field.mask
             fields.append(field)
         contracts = [part.value for part in parts if part.kind == "contract"]
         guards = [part.value for part in parts if part.kind == "when"]

@@ -45,8 +45,12 @@ class ReferenceBuilder(TemplateBuilder):
             raise SyntaxFault("a pattern has as many {} as the address that it fills", *self._place(title).span)
         return Reference(_text(title), given.get("version", ""), url, pattern, sections, self._place(title))
 
-    def source(self, items: list[Token]) -> Part:
+    def covers(self, items: list[Token]) -> Part:
+        return Part("covers", tuple(map(str, items)))
+
+    def source(self, items: list[Any]) -> Part:
         """The citations between semicolons, each with its place in the file."""
+        covers = items.pop().value if isinstance(items[-1], Part) else ()
         text, places = _text(*items), _offsets(items)
         citations, at = [], 0
         for piece in text.split(";"):
@@ -55,7 +59,7 @@ class ReferenceBuilder(TemplateBuilder):
             if not piece.strip():
                 raise SyntaxFault("a source has nothing between two semicolons", *self._place(items[0]).span)
             last = places[start + len(piece.strip()) - 1]
-            citations.append(Citation(piece.strip(), Place(self.file, Span(places[start], last + 1))))
+            citations.append(Citation(piece.strip(), Place(self.file, Span(places[start], last + 1)), covers=covers))
         return Part("source", tuple(citations))
 
 

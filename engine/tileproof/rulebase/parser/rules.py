@@ -59,8 +59,8 @@ from tileproof.rulebase.expression import (
     Symbol,
     Value,
 )
+from tileproof.rulebase.parser.contradictions import ContradictionBuilder
 from tileproof.rulebase.parser.fragments import Part, cited
-from tileproof.rulebase.parser.references import ReferenceBuilder
 from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
 
 
@@ -173,7 +173,7 @@ def _balanced(text: str, start: int, end: int) -> Span:
     return Span(start, end)
 
 
-class _FileBuilder(ReferenceBuilder):
+class _FileBuilder(ContradictionBuilder):
     """Reductions of grammar/rules.lark to declarations. Expressions come from ``_ExpressionBuilder``."""
 
     def start(self, items: list[Any]) -> list[Declaration]:

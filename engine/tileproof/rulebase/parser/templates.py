@@ -69,6 +69,7 @@ class TemplateBuilder(WordBuilder):
             writes=listed("writes"),
             updates=listed("updates"),
             defaults=listed("defaults"),
+            carried=listed("carried"),
             lines=tuple(item for item in rest if isinstance(item, Line)),
             citations=cited(parts),
             place=self._place(name),
