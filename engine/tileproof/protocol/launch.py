@@ -34,6 +34,7 @@ _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
 _CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
 _DYNAMIC = re.compile(r"\bdynamicSmemBytes\s*=\s*(%[\w$.#-]+)")
 _CONFIGURATION = "cuda.launch_cfg."
+_OVERLAP = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
@@ -201,6 +202,41 @@ def _launches(book: Rulebook, function: Operation, name: str | None) -> Iterator
                 yield _Stated(block, cluster, dynamic)
         elif operation.name == "gpu.launch_func" and _callee(operation) == name:
             yield _launched(book, operation, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A launch of a kernel that may begin before the grid before it has ended.
+
+    Attributes:
+        allowance: what the launch says so by.
+        earlier, later: whether the same host function launches something before it, and behind it.
+    """
+
+    allowance: Operation
+    earlier: bool
+    later: bool
+
+
+def overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> Overlap | None:
+    """The first launch of a kernel that may overlap with the grid before it; None where there is none."""
+    name = kernel_name(kernel)
+    for function in _host_code(operations):
+        allowed: dict[int, Operation] = {}  # by the operation that creates a configuration
+        found, launches = None, 0
+        for operation, scope in walk((function,)):
+            if operation.name == _OVERLAP and len(operation.operands) > 1:
+                made = scope.get(operation.operands[0])
+                if made is not None and _constant(book, operation.operands[1], scope) == 1:
+                    allowed[id(made.operation)] = operation
+            elif operation.name in _LAUNCHES and operation.operands:
+                made = scope.get(operation.operands[0])
+                if found is None and made is not None and id(made.operation) in allowed and _callee(operation) == name:
+                    found = Overlap(allowed[id(made.operation)], launches > 0, later=False)
+                launches += 1
+        if found is not None:
+            return Overlap(found.allowance, found.earlier, launches > 1)
+    return None
 
 
 def _callee(operation: Operation) -> str | None:

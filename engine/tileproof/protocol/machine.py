@@ -19,6 +19,7 @@ from tileproof.protocol.state import (
     Barrier,
     ClusterBarrier,
     Coverage,
+    Exits,
     NamedBarriers,
     Releases,
     Surroundings,
@@ -71,6 +72,8 @@ class Machine:
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
+        requests: all that a warp asked for, in order.
+        accumulators: the first MMA on registers, by CTA and allocation, where it adds to what they hold; else None.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         roles: how many parts of a CTA one index may tell apart.
@@ -96,11 +99,14 @@ class Machine:
     accesses: dict[tuple[int, int], AccessLog] = field(default_factory=dict)
     barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
     releases: Releases = field(default_factory=Releases)
+    exits: Exits = field(default_factory=Exits)
     named: NamedBarriers = field(default_factory=NamedBarriers)
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
     mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
+    requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
+    accumulators: dict[tuple[int, int], Operation | None] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
     now: int = 0

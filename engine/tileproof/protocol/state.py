@@ -70,6 +70,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
+        unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
         overrun: whether it completed two phases or more between two waits, so that a parity came again.
@@ -91,6 +92,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
     overrun: bool = False
@@ -124,6 +126,36 @@ class Use:
     disputed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What a CTA last did to the shared memory of another.
+
+    Attributes:
+        agents, moment: who did it, and when.
+        issuers: the warps that issued it.
+        phase: of the barrier that it completes, counted from 1; 0 where it completes none.
+    """
+
+    operation: Operation
+    agents: tuple[Agent, ...]
+    moment: int
+    issuers: tuple[Agent, ...]
+    phase: int = 0
+
+
+@dataclass(slots=True)
+class Exits:
+    """The ends of CTAs (``exits``).
+
+    Attributes:
+        known: what the threads of a CTA know that have ended.
+        reached: the last accesses of other CTAs to its memory, by CTA and then by barrier, or by the agents.
+    """
+
+    known: dict[int, Clock] = field(default_factory=dict)
+    reached: dict[int, dict[BarrierKey | tuple[Agent, ...], Remote]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class NamedBarriers:
     """The barriers of threads of a CTA (``rendezvous``): who waits at each, and its last use."""
@@ -150,6 +182,40 @@ class ClusterBarrier:
     used: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A read of tensor memory that nobody had written.
+
+    Attributes:
+        case: of finding PR170.
+        cta, warp: whose tensor memory it reads, and the warp that issues it.
+        low, high: the first column and the one after the last.
+    """
+
+    case: str
+    operation: Operation
+    cta: int
+    warp: int
+    low: int
+    high: int
+
+
+@dataclass(slots=True)
+class Written:
+    """What of tensor memory was written, and what was read before (``written``).
+
+    Attributes:
+        columns: the first column of each write and the one after the last, the kind of the access and the warp that
+            issued it, by CTA.
+        anywhere: the CTAs where something was written to a place that is not known.
+        missing: the reads of what nobody had written, by case and ``id`` of their operations.
+    """
+
+    columns: dict[int, set[tuple[int, int, str, int]]] = field(default_factory=dict)
+    anywhere: set[int] = field(default_factory=set)
+    missing: dict[tuple[str, int], Unwritten] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class TensorMemory:
     """Tensor memory (``tensor_memory``, ``elements``).
@@ -164,6 +230,8 @@ class TensorMemory:
         released: where a CTA relinquished its permit to allocate.
         group: whether tcgen05 operations are of two CTAs, and the first of them.
         outside: operations found to access columns that are not allocated, by ``id``.
+        written: which columns hold what somebody wrote.
+        paired: operations that a pair of CTAs executes together, by ``id``, and the CTAs that did.
     """
 
     memory: Allocation | None = None
@@ -175,6 +243,8 @@ class TensorMemory:
     released: dict[int, Operation] = field(default_factory=dict)
     group: tuple[bool, Operation] | None = None
     outside: set[int] = field(default_factory=set)
+    written: Written = field(default_factory=Written)
+    paired: dict[int, tuple[Operation, set[int]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -234,11 +304,15 @@ __all__ = [
     "Barrier",
     "ClusterBarrier",
     "Coverage",
+    "Exits",
     "NamedBarriers",
     "Place",
     "Releases",
+    "Remote",
     "Surroundings",
     "Taint",
     "TensorMemory",
+    "Unwritten",
     "Use",
+    "Written",
 ]

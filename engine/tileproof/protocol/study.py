@@ -20,7 +20,12 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.accumulators import Fills, unfilled
 from tileproof.protocol.actions import Action
+from tileproof.protocol.actions.exits import left_early
+from tileproof.protocol.actions.registers import warpgroups
+from tileproof.protocol.actions.tensor_memory import halves_missing
+from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
@@ -127,6 +132,7 @@ class Study:
     thorough: bool
     judged: Run | None = None
     reached: Exploration = field(default_factory=Exploration)
+    fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
 
     def limit(self, name: str) -> int:
@@ -184,6 +190,11 @@ class Study:
             leaked(machine)
             incomplete_phases(machine)
             register_budget(machine)
+            unwritten(machine)
+            left_early(machine)
+            halves_missing(machine)
+            warpgroups(machine)
+            self.fills = unfilled(machine, self.fills)
         for case, operation in machine.taint.reasons if program is None else ():
             self.doubt(case, operation)
         return Run(machine, tuple(each_once(machine.faults)))

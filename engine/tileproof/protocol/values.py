@@ -123,6 +123,8 @@ class Address:
         loose: whether it is cut from a larger part at a coordinate that was not followed.
         lane: of tensor memory, the first lane within the quarter of a warp; None where it is not known.
         lanes: of tensor memory, a bit for each lane of a quarter, from the first one, that is reached; 0: any.
+        first_lane: of tensor memory, where the part of each thread begins; None where it is not known.
+        outside: an index that is cut out of a mode which has no more than so many, and that number.
     """
 
     memory: Allocation
@@ -138,6 +140,8 @@ class Address:
     loose: bool = False
     lane: int | None = 0
     lanes: int = 0
+    first_lane: int | Lanes | None = 0
+    outside: tuple[int, int] | None = None
 
     def at(
         self,
@@ -163,6 +167,8 @@ class Address:
             self.loose,
             self.lane,
             lanes,
+            self.first_lane,
+            self.outside,
         )
 
     def shared_out(self, distances: Sequence[int | None]) -> Address:
@@ -196,7 +202,8 @@ class Address:
         if (down := steps >> memory.lane) and memory.quarter:
             known = self.lane is not None and self.unit == memory.column
             lane = (self.lane + down) % memory.quarter if known else None  # type: ignore[operator]
-            return replace(moved, lane=lane)
+            first = _lower(self.first_lane, down, self.unit == memory.column)
+            return replace(moved, lane=lane, first_lane=first)
         return moved
 
     def reached_lanes(self) -> int:
@@ -208,12 +215,30 @@ class Address:
         return (turned | turned >> quarter) & (1 << quarter) - 1
 
 
+def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | None:
+    """A lane of tensor memory so many further down; ``known``: whether the steps are lanes."""
+    if not known or lane is None:
+        return None
+    if isinstance(lane, Lanes):
+        return Lanes(tuple(None if one is None else one + steps for one in lane.each))
+    return lane + steps
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What was set on an atom: the barrier on which a copy completes, and the CTAs that it writes to."""
+    """What was set on an atom.
+
+    Attributes:
+        barrier: on which a copy completes.
+        mask: the CTAs that it writes to.
+        accumulates: whether an MMA adds to its accumulator, 1 or 0; None where it is not known.
+        scales: the scale factors of an MMA in tensor memory, of A and of B.
+    """
 
     barrier: Address | None = None
     mask: int | Lanes | None = None
+    accumulates: int | Lanes | None = None
+    scales: tuple[Address | None, Address | None] = (None, None)
 
 
 Integers: TypeAlias = "tuple[int | Lanes | None, ...]"

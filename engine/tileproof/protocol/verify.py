@@ -15,6 +15,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.dependents import overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
@@ -79,7 +80,9 @@ def verify(
                 return study.outcome(), study
 
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
-            yield outcome if line is None else study.causes(outcome, line)
+            outcome = outcome if line is None else study.causes(outcome, line)
+            early = tuple(overlapping(book, kernel, inside, operations))
+            yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:

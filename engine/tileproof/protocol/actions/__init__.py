@@ -10,6 +10,7 @@ from tileproof.protocol.actions import (
     groups,
     kernel,
     multiply,
+    registers,
     rendezvous,
     scalars,
     tensor_memory,
@@ -18,7 +19,7 @@ from tileproof.protocol.actions.barriers import barrier_name
 from tileproof.protocol.actions.base import Action, limit
 from tileproof.protocol.actions.rendezvous import threads_missing
 
-_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, kernel, assembly)
+_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, registers, kernel, assembly)
 ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
 
 __all__ = ["ACTIONS", "Action", "barrier_name", "limit", "threads_missing"]

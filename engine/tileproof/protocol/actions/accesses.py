@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -12,8 +13,10 @@ from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet, access_set
+from tileproof.protocol.actions.exits import accessed
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
+from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import ThreadSet
@@ -34,6 +37,8 @@ def _lanes(book: Rulebook, kind: str) -> str:
 
 _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 
+PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
+
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
@@ -52,6 +57,11 @@ def access(
     """One access to shared or tensor memory: a finding where a conflicting access is not ordered before it."""
     if where is None or where.memory.space not in ("smem", "tmem"):
         return
+    if where.outside is not None:
+        index, extent = where.outside
+        named = _named(kind, writes, agents, where.memory.space)
+        machine.report("PR177", "here", operation, access=named, index=index, extent=extent, last=extent - 1)
+        return
     touched_bytes = None
     if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
         touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
@@ -65,10 +75,14 @@ def access(
     lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
+        if kind == ".generic":
+            accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
         for old in log.overlapping(low, high, lanes):
-            if _ordered(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes):
+            if _ordered(
+                machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
+            ):
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         log.add(one, over if writes else set())
@@ -95,12 +109,13 @@ def _ordered(
     where: Address,
     moment: int,
     touched_bytes: AccessSet | None,
+    cta: int,
 ) -> bool:
     if not writes and not old.writes:
         return False
     book = machine.book
-    if old.writes and not writes and _proxy(book, old.kind) == _proxy(book, kind) == ".generic":
-        _scoped(machine, thread_set, old, operation)
+    if old.writes and not writes and _proxy(book, old.kind) == ".generic":
+        _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared = None
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
@@ -116,6 +131,8 @@ def _ordered(
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
+    if old.shape == PRIMITIVE and kind in (".load", ".generic"):
+        return False  # an example of NVIDIA waits for it by tcgen05.wait::st
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, which one is not known
     alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
@@ -130,7 +147,7 @@ def _ordered(
             if met:
                 part = replace(old, agents=met)
                 _ordered(
-                    machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes
+                    machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
                 )
             return False
     alone = alike or own_lanes
@@ -142,7 +159,7 @@ def _ordered(
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents, where.memory.space)
     if not known:
-        _unordered(machine, thread_set, old, named, writes, operation, where)
+        _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
     if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
@@ -163,12 +180,20 @@ def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
 
 
 def _unordered(
-    machine: Machine, thread_set: ThreadSet, old: Access, named: str, writes: bool, operation: Operation, where: Address
+    machine: Machine,
+    thread_set: ThreadSet,
+    old: Access,
+    named: str,
+    writes: bool,
+    operation: Operation,
+    where: Address,
+    cta: int,
 ) -> None:
     """Report two accesses whose order is missing: data used before they are there, or memory reused while in use.
 
     Args:
         named: the later access.
+        cta: whose memory it is.
     """
     at = (("earlier", old.operation),)
     buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
@@ -181,6 +206,11 @@ def _unordered(
             machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)
         else:
             machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+    elif hazard == "RAW" and cta != thread_set.cta:
+        home = thread_set.cta
+        machine.report(
+            "PR111", "peer", operation, at=at, buffer=buffer, access=named, earlier=earlier, home=home, cta=cta
+        )
     elif hazard == "RAW":
         machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
     else:
@@ -225,12 +255,21 @@ def _raced(
     return True
 
 
-def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
-    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope."""
+_CTA_SCOPE = re.compile(r"(?:release|acq_rel)\.cta\b|mem_scope<cta>")
+
+
+def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation, asynchronous: bool) -> None:
+    """Writes by threads of another CTA are visible after its arrival at a barrier only if that has cluster scope.
+
+    Args:
+        asynchronous: whether the async proxy reads. NVIDIA's pipelines hand tiles to it by arrivals that say no scope.
+    """
     home = old.agents[0][-2] if old.agents else thread_set.cta
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
     moment, arrival = machine.releases.cta_scope[home]
+    if asynchronous and _CTA_SCOPE.search(words(arrival)) is None:
+        return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
     if all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
+from tileproof.protocol.actions.exits import arrived
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
@@ -155,9 +156,15 @@ _WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
 
 
 def arrive(
-    machine: Machine, thread_set: ThreadSet, instruction: Instruction, key: BarrierKey, count: int, clock: Clock
+    machine: Machine,
+    thread_set: ThreadSet,
+    instruction: Instruction,
+    key: BarrierKey,
+    count: int,
+    clock: Clock,
+    agents: tuple[Agent, ...] = (),
 ) -> None:
-    """Arrivals at a barrier."""
+    """Arrivals at a barrier; ``agents``: who arrives there, where it is not the threads."""
     barrier = barrier_at(machine, thread_set, instruction, key)
     if barrier is None:
         return
@@ -169,6 +176,7 @@ def arrive(
             machine.releases.cluster_scope[thread_set.cta] = machine.now
         else:
             machine.releases.cta_scope[thread_set.cta] = (machine.now, operation)
+    arrived(machine, thread_set, operation, key, barrier.phase + 1, agents)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
     machine.came("arrive", key, count, operation, thread_set)

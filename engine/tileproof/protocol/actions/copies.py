@@ -15,10 +15,12 @@ from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
-from tileproof.protocol.actions.accesses import access, generic
+from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
-from tileproof.protocol.actions.tensor_memory import tmem_load, tmem_store
+from tileproof.protocol.actions.exits import arrived
+from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, tmem_load, tmem_store
+from tileproof.protocol.actions.written import wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number, words
@@ -106,10 +108,17 @@ def _copy_to_tmem(
 def _copy_by_tcgen05(
     machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
 ) -> None:
+    """Scale factors, or a tile, from shared memory to tensor memory; by a pair in each of its CTAs."""
+    operation, text = instruction.operation, instruction.types[0] if instruction.types else ""
     agents = (("tc", thread_set.cta, thread_set.warps[0]),)
     moment = machine.tick()
-    access(machine, thread_set, instruction.operation, source, ".s2t", False, agents, moment)
-    access(machine, thread_set, instruction.operation, target, ".s2t", True, agents, moment)
+    two = by_pair(words(operation)) or by_pair(text)
+    grouped(machine, operation, two)
+    ctas = cta_pair(machine, thread_set, "cta_2" if two else "")
+    access(machine, thread_set, operation, source, ".s2t", False, agents, moment, ctas=ctas)
+    shape = "" if instruction.effect is not None and instruction.effect.copy else PRIMITIVE
+    access(machine, thread_set, operation, target, ".s2t", True, agents, moment, shape, ctas=ctas)
+    wrote(machine, thread_set, target, ".s2t", ctas)
 
 
 # By the members of the enum `protocol_copy`, without their dots; any other copy is by threads.
@@ -265,6 +274,10 @@ def complete_on(
     if size_ is None:
         # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
+        barrier.unsized = phase
+    elif barrier.unsized == barrier.announced < phase:
+        phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
+    arrived(machine, thread_set, operation, key, phase + 1)
     access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     machine.came("copy", key, size_, operation, thread_set, target)
     barrier.bytes -= size_
@@ -352,8 +365,11 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
 
 @action("raw_tmem_copy")
 def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """``tcgen05.cp``: which shared memory its descriptor is of is not followed."""
-    _copy_by_tcgen05(machine, thread_set, instruction, None, address(thread_set, instruction, 0))
+    """``tcgen05.cp`` by a descriptor."""
+    source = address(thread_set, instruction, 1)
+    if source is not None and source.memory.space != "smem":
+        source = None
+    _copy_by_tcgen05(machine, thread_set, instruction, source, address(thread_set, instruction, 0))
     return thread_set.place + 1
 
 

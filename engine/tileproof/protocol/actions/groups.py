@@ -69,6 +69,9 @@ def _bulk_commit(machine: Machine, thread_set: ThreadSet, instruction: Instructi
 def _bulk_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     pending = _pending(machine, thread_set, instruction, "group")
     queue = thread_set.queue("bulk")
+    if queue.open.operations:
+        at = (("wait", instruction.operation),)
+        machine.report("PR105", "waited", queue.open.operations[-1], at=at)
     for group in queue.complete(pending):
         retire(thread_set, [("bulk", thread_set.cta, warp) for warp in thread_set.warps], group.moment)
     return thread_set.place + 1

@@ -1,30 +1,17 @@
-"""What concerns a kernel as a whole: register budgets, and what is left in flight at its end."""
+"""What concerns a kernel as a whole: operations that nobody knows, and what is left in flight at its end."""
 
 from __future__ import annotations
 
-from tileproof.protocol.actions.base import Action, integer, limit, registrar
+from tileproof.protocol.actions.base import Action, registrar
+from tileproof.protocol.actions.exits import ended
 from tileproof.protocol.actions.groups import uncommitted
 from tileproof.protocol.actions.rendezvous import unwaited
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.steps import number
 from tileproof.protocol.warps import Queue, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
-
-
-@action("registers")
-def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    given = integer(machine, thread_set, instruction, 0) if instruction.inputs else None
-    count = number(instruction.operation, "regCount") if given is None else given
-    if count is not None:
-        low, high, step = (limit(machine, name) for name in ("least_registers", "most_registers", "step_registers"))
-        if not low <= count <= high or count % step:
-            machine.report("PR161", "here", instruction.operation, count=count, low=low, high=high, step=step)
-        for warp in thread_set.warps:
-            machine.budgets[thread_set.cta, warp] = (count, instruction.operation)
-    return thread_set.place + 1
 
 
 @action("unknown")
@@ -48,6 +35,7 @@ def _finish(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
         _bulk_left(machine, bulk)
     if thread_set.arrived is not None:
         unwaited(machine, thread_set.arrived)
+    ended(machine, thread_set)
     return thread_set.place
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tileproof.dialects.operands import memory as memory_kind
+from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
-from tileproof.protocol.actions.base import Action, address, integer, registrar
+from tileproof.protocol.actions.base import Action, address, integer, operand, registrar
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
+from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
+from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.vector_clock import Clock
 from tileproof.protocol.warps import ThreadSet
 from tileproof.syntax import SyntaxFault
@@ -20,6 +23,10 @@ from tileproof.syntax.types import type_tree
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+
+_RAW_ADDS = 4  # of nvvm.tcgen05.mma, behind D, A, B and the instruction descriptor
+_RAW_SCALES = (5, 6)
+_OPERAND_A = 2  # of cute.gemm, behind the atom and D; behind A and B are their scale factors where it has any
 
 
 @action("mma")
@@ -31,11 +38,22 @@ def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> i
     if "tmem" in spaces[:2]:
         _tensor_mma(machine, thread_set, instruction, spaces)
     elif "smem_desc_view" in spaces:
+        fields = thread_set.values[instruction.inputs[0]]
+        adds = fields.accumulates if isinstance(fields, Fields) else None
+        _in_registers(machine, thread_set, instruction, adds == 1 and not isinstance(adds, Supposed))
         _wgmma(machine, thread_set, instruction, spaces)
     else:
+        _in_registers(machine, thread_set, instruction, adds=True)
         for place in range(1, len(instruction.inputs)):
             generic(machine, thread_set, operation, address(thread_set, instruction, place), place == 1, "")
     return thread_set.place + 1
+
+
+def _in_registers(machine: Machine, thread_set: ThreadSet, instruction: Instruction, adds: bool) -> None:
+    """Note the first MMA on an accumulator in registers; ``adds``: whether it adds to what they hold."""
+    where = address(thread_set, instruction, 1)
+    if where is not None and where.memory.space == "rmem":
+        machine.accumulators.setdefault((thread_set.cta, where.memory.serial), instruction.operation if adds else None)
 
 
 @action("raw_wgmma")
@@ -85,7 +103,33 @@ def _tensor_mma(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         writes = place in (1, len(instruction.inputs) - 1) and where.memory.space == "tmem"
         if where.memory.space == "tmem":
             live(machine, thread_set, operation, where)
+            if not writes:
+                needs(machine, thread_set, operation, where, "operand" if place == _OPERAND_A else "scales", ctas)
         access(machine, thread_set, operation, where, ".mma", writes, agents, moment, ctas=ctas)
+    fields = thread_set.values[instruction.inputs[0]]
+    accumulates = None
+    if isinstance(fields, Fields):
+        accumulates = fields.accumulates
+        for where in fields.scales:
+            if where is not None:
+                needs(machine, thread_set, operation, where, "scales", ctas)
+                access(machine, thread_set, operation, where, ".mma", False, agents, moment, ctas=ctas)
+    _accumulates(machine, thread_set, operation, address(thread_set, instruction, 1), accumulates, ctas)
+
+
+def _accumulates(
+    machine: Machine,
+    thread_set: ThreadSet,
+    operation: Operation,
+    where: Address | None,
+    accumulates: Value,
+    ctas: Sequence[int],
+) -> None:
+    """An MMA adds to its accumulator, which somebody must have written, or only writes it."""
+    value = accumulates.on(thread_set.threads) if isinstance(accumulates, Lanes) else accumulates
+    if value == 1 and not isinstance(value, Supposed):
+        needs(machine, thread_set, operation, where, "accumulator", ctas)
+    wrote(machine, thread_set, where, ".mma", ctas)
 
 
 def _mma_ctas(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
@@ -114,11 +158,16 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     agents = (("tc", thread_set.cta, thread_set.warps[0]),)
     ctas = cta_pair(machine, thread_set, words(instruction.operation))
     grouped(machine, instruction.operation, len(ctas) == 2)
-    for place in (0, 1):
-        where = address(thread_set, instruction, place)
+    scales = _RAW_SCALES if "block_scale" in instruction.operation.name else ()
+    for place in (1, *scales, 0):
+        where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "tmem":
             live(machine, thread_set, instruction.operation, where)
+            if place:
+                needs(machine, thread_set, instruction.operation, where, "operand" if place == 1 else "scales", ctas)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
+    adds = operand(thread_set, instruction, _RAW_ADDS)
+    _accumulates(machine, thread_set, instruction.operation, address(thread_set, instruction, 0), adds, ctas)
     for place in (1, 2):
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
@@ -129,8 +178,8 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
 @action("mma_commit")
 def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     grouped(machine, instruction.operation, "cta_2" in words(instruction.operation))
-    clock = Clock()
-    clock.learn(("tc", thread_set.cta, thread_set.warps[0]), machine.tick())
+    clock, queue = Clock(), ("tc", thread_set.cta, thread_set.warps[0])
+    clock.learn(queue, machine.tick())
     clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in thread_set.clock.known.items()})
     for agent, done in thread_set.own.items():  # a commit is a tcgen05.fence::before_thread_sync as well
         if agent[0] in ("ld", "st") and agent[-1] in thread_set.warps:
@@ -141,5 +190,5 @@ def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         ctas = [key[0]] if mask is None else [c for c in range(machine.shape.ctas) if mask >> c & 1]
         for cta in ctas:
-            arrive(machine, thread_set, instruction, (cta, *key[1:]), threads, clock)
+            arrive(machine, thread_set, instruction, (cta, *key[1:]), threads, clock, (queue,))
     return thread_set.place + 1

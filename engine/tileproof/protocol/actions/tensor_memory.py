@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tileproof.dialects.values import Pointer, element_bits, read_type
@@ -9,10 +10,11 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
 from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
 from tileproof.protocol.actions.elements import slot_read, used
+from tileproof.protocol.actions.written import freed, needs, wrote
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Value
+from tileproof.protocol.values import Address, Lanes, Value
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -40,6 +42,7 @@ def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     if memory is None:
         memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem")
     held.append((taken, columns or 0, operation))
+    _by_group(machine, thread_set, operation)
     if slot is not None:
         agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
         access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
@@ -78,6 +81,7 @@ def _result_bits(machine: Machine, operation: Operation) -> int:
 @action("tmem_release")
 def _tmem_release(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     machine.tensor.released[thread_set.cta] = instruction.operation
+    _by_group(machine, thread_set, instruction.operation)
     return thread_set.place + 1
 
 
@@ -87,6 +91,7 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     where = address(thread_set, instruction, 0)
     columns = integer(machine, thread_set, instruction, 1)
     operation = instruction.operation
+    _by_group(machine, thread_set, operation)
     held = machine.tensor.allocated.setdefault(thread_set.cta, [])
     match_ = None
     if where is not None and where.offset is not None:
@@ -112,6 +117,7 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         at = (("allocation", match_[2]),)
         machine.report("PR155", "here", operation, at=at, columns=columns, allocated=match_[1])
     held.remove(match_)
+    freed(machine, thread_set.cta, match_[0], match_[1])
     return thread_set.place + 1
 
 
@@ -125,9 +131,41 @@ def grouped(machine: Machine, operation: Operation, two: bool) -> None:
         machine.report("PR158", "here", operation, at=at, group=1 + two, other=2 - two)
 
 
+def _by_group(machine: Machine, thread_set: ThreadSet, operation: Operation) -> None:
+    """An operation that manages tensor memory: by one CTA, or by one warp of each CTA of a pair."""
+    two = by_pair(words(operation))
+    grouped(machine, operation, two)
+    if two:
+        machine.tensor.paired.setdefault(id(operation), (operation, set()))[1].add(thread_set.cta)
+
+
+def halves_missing(machine: Machine) -> None:
+    """Report operations on tensor memory of both CTAs of a pair that only one of them executes."""
+    alone = machine.shape.ctas < limit(machine, "pair_ctas")
+    if alone or machine.taint.reasons or any(one.blocked for one in machine.thread_sets):
+        return
+    everywhere: dict[str, set[int]] = {}
+    for operation, ctas in machine.tensor.paired.values():
+        everywhere.setdefault(operation.name, set()).update(ctas)
+    for operation, ctas in machine.tensor.paired.values():
+        for cta in sorted(ctas):
+            peer = 2 * machine.leader(cta) + 1 - cta
+            if peer < machine.shape.ctas and peer not in everywhere[operation.name]:
+                machine.report("PR172", "here", operation, cta=cta, peer=peer)
+                return  # what follows from it is no other mistake
+
+
+def by_pair(text: str) -> bool:
+    """Whether the words of an operation, or of its atom, say that a pair of CTAs executes it."""
+    return _PAIR.search(text) is not None
+
+
+_PAIR = re.compile(r"cta_2|two_cta|\b2 cta\b|num_cta = 2")
+
+
 def cta_pair(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
     """The CTAs that a tensor-memory operation works on."""
-    if "cta_2" in text or "two_cta" in text or "num_cta = 2" in text:
+    if by_pair(text):
         first = machine.leader(thread_set.cta)
         return tuple(range(first, min(first + limit(machine, "pair_ctas"), machine.shape.ctas)))
     return (thread_set.cta,)
@@ -154,11 +192,30 @@ def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: A
             machine.report("PR156", "none", operation, low=low, high=high)
 
 
+def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
+    """Report a warp that loads or stores lanes of tensor memory which belong to another warp of its warpgroup.
+
+    An address of lane 0 in all warps says nothing of lanes.
+    """
+    if not isinstance(where.first_lane, Lanes):
+        return
+    quarter = limit(machine, "tmem_lanes") // limit(machine, "group_warps")
+    for warp in thread_set.warps:
+        first = where.first_lane.each[warp * thread_set.warp]
+        rank = warp % limit(machine, "group_warps")
+        if first is not None and first // quarter != rank:
+            low = quarter * rank
+            machine.report("PR175", "here", operation, warp=warp, lane=first, low=low, high=low + quarter - 1)
+            return
+
+
 def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
     agents = tuple(("ld", thread_set.cta, warp) for warp in thread_set.warps)
     if source is not None and source.memory.space == "tmem":
         live(machine, thread_set, operation, source)
+        _own_quarter(machine, thread_set, operation, source)
+        needs(machine, thread_set, operation, source, "load", (thread_set.cta,))
     access(machine, thread_set, operation, source, ".load", False, agents, moment)
     thread_set.queue("tmem_load").open.moment = moment
 
@@ -170,6 +227,8 @@ def tmem_store(
     thread_set.queue("tmem_store").open.moment = moment
     if target is not None and target.memory.space == "tmem":
         live(machine, thread_set, operation, target)
+        _own_quarter(machine, thread_set, operation, target)
+    wrote(machine, thread_set, target, ".store", (thread_set.cta,))
     access(
         machine,
         thread_set,
