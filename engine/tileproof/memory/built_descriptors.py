@@ -257,10 +257,11 @@ class _Run:
     def other_uses(self, operations: Sequence[Operation]) -> Iterator[_Use]:
         """The uses of shared memory by others than bulk tensor copies and descriptors, as far as operands show them."""
         known = self.places.operations
-        reading = self.ruleset.book.enums["memory_reader"].by_spelling
+        book = self.ruleset.book
+        reading = book.enums["memory_reader"].by_spelling
         for operation, scope in walk(operations):
             step = known.step(operation.name)
-            if known.moves(operation) or step in ("bulk_load", "raw_mma", "allocate") or computes(operation):
+            if known.moves(operation) or step in ("bulk_load", "raw_mma", "allocate") or computes(book, operation):
                 continue
             for name in operation.operands:
                 place = self.places.of(name, scope)

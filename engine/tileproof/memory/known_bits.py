@@ -21,8 +21,6 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook
 
-_ADDRESSES = frozenset({"llvm.ptrtoint", "cute.ptrtoint"})
-_POINTERS = frozenset({"llvm.inttoptr", "cute.inttoptr"})
 _SUMS = frozenset({"arith.addi", "llvm.add"})
 _DEEPEST = 64  # operations of arithmetic that a value is computed through
 _WORD, _DESCRIPTOR = "tcgen05.descriptor", "nvvm.tcgen05_mma_smem_desc_v2"  # which makes such a word
@@ -86,14 +84,15 @@ def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, 
     operation = origin.operation
     if operation.name in ("arith.constant", "llvm.mlir.constant"):
         return _constant(operation)
-    if operation.name in _ADDRESSES and operation.operands:
+    cast = _cast(book, operation.name)
+    if cast == ".to_integer" and operation.operands:
         width = _width(operation) or 64
         place = places.of(operation.operands[0], scope) if places is not None else None
         if place is not None:
             return anything(width, place.allocation, place.base, place.step)
         return anything(width, memory_of(operation.operands[0], scope, Operations.of(book)))
     name = operation.name
-    if name in _POINTERS and len(operation.operands) == 1:
+    if cast == ".to_pointer" and len(operation.operands) == 1:
         return fold(book, operation.operands[0], scope, places, depth + 1)
     known = name in _ARITHMETIC or name in _OF_ADDRESSES
     if name in _SUMS and len(operation.operands) == 2:
@@ -254,10 +253,16 @@ _ARITHMETIC: dict[str, Callable[[int, list[Known]], Known]] = {
 }
 
 
-def computes(operation: Operation) -> bool:
+def computes(book: Rulebook, operation: Operation) -> bool:
     """Whether an operation is arithmetic through which addresses are followed: it accesses nothing."""
     name = operation.name
-    return name in _ARITHMETIC or name in _OF_ADDRESSES or name in _SUMS or name in _POINTERS or name == _DESCRIPTOR
+    known = name in _ARITHMETIC or name in _OF_ADDRESSES or name in _SUMS or name == _DESCRIPTOR
+    return known or _cast(book, name) == ".to_pointer"
+
+
+def _cast(book: Rulebook, name: str) -> str | None:
+    """What an operation makes of a pointer or an integer: a member of the enum ``memory_operation``."""
+    return book.enums["memory_operation"].by_spelling.get(name)
 
 
 def _assembled(book: Rulebook, operands: list[Known]) -> Known:

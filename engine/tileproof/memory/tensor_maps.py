@@ -169,7 +169,9 @@ def _of_atom(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) ->
     if not isinstance(found, Atom):
         return None if mode is None else TensorMap(mode, None, None, None, None, None, operation)
     text, written, copied = (found.node.parameter(name) for name in ("tma_gbasis", "tma_format", "copy_bits"))
-    element = book.enums["tensor_map_type"].by_spelling.get(written.text) if written is not None else None
+    named = book.enums["tensor_map_format"].by_spelling.get(written.text) if written is not None else None
+    row = book.shared_table("tensor_map_format").rows.get((named,)) if named is not None else None
+    element = None if row is None else str(row[0])
     moved = int(copied.text) if copied is not None and copied.text.isdecimal() else None
     return TensorMap(mode, _box(text), element, *element_widths(book, element), moved, operation)
 
