@@ -39,6 +39,7 @@ from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.load import load
 
 LARGEST_LATTICE = 4_000_000
+_PART = 100_000  # configurations that are compared of a larger lattice: those of numbers of bytes
 _FEW = 64  # values that a long domain keeps before a shorter one loses some
 ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger ones may take it minutes
 
@@ -298,16 +299,17 @@ class _RuleCheck:
         neighbours.
         """
         found = {name: self.domain(name) for name in sorted(self.rule.facts)}
-        if prod(map(len, found.values())) > LARGEST_LATTICE:
-            return found
-        named = {one.value for whole in _expressions(self.rule) for one in walk(whole) if isinstance(one, Number)}
-        symbols = {one.name for whole in _expressions(self.rule) for one in walk(whole) if isinstance(one, Symbol)}
+        whole = prod(map(len, found.values()))
+        most = self.most if whole <= LARGEST_LATTICE else min(self.most, _PART)
+        parts = [part for text in _expressions(self.rule) for part in walk(text)]
+        named = {one.value for one in parts if isinstance(one, Number)}
+        symbols = {one.name for one in parts if isinstance(one, Symbol)}
         marked = {*symbols, *(number + step for number in named for step in (-1, 0, 1))}
         chance = Random(self.rule.code)
-        while (size := prod(map(len, found.values()))) > self.most:
+        while (size := prod(map(len, found.values()))) > most:
             longest = max(found, key=lambda name: len(found[name]))
             values = found[longest]
-            count = min(max(len(values) * self.most // size, _FEW), len(values) // 2)
+            count = min(max(len(values) * most // size, _FEW), len(values) // 2)
             kept = {values[0], values[-1], *(one for one in marked if one in values), *_runs(values, count, chance)}
             if len(kept) == len(values):
                 return found

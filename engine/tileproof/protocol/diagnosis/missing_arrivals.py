@@ -6,9 +6,11 @@ What such an operation would name is taken from the run: the next stage of the r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
-from tileproof.protocol.actions.barriers import arrive
+from tileproof.protocol.actions.barriers import arrive, barrier_keys
+from tileproof.protocol.actions.base import WAITS as WAITING
 from tileproof.protocol.diagnosis.changes import (
     SUPPLIED,
     Change,
@@ -20,11 +22,11 @@ from tileproof.protocol.diagnosis.changes import (
     moved,
     step,
 )
-from tileproof.protocol.diagnosis.scene import Scene, distinct
+from tileproof.protocol.diagnosis.scene import EXPECTS, Scene, distinct
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.vector_clock import Clock
-from tileproof.protocol.warps import BarrierKey, ThreadSet
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
 
 def missing_at_barriers(scene: Scene) -> Iterator[Change]:
@@ -32,6 +34,7 @@ def missing_at_barriers(scene: Scene) -> Iterator[Change]:
     yield from _initialisations(scene)
     yield from _announcements(scene)
     yield from _arrivals(scene)
+    yield from _acquisitions(scene)
 
 
 def _initialisations(scene: Scene) -> Iterator[Change]:
@@ -147,6 +150,46 @@ def _arriving(ring: list[BarrierKey], tensor: bool, pair: bool, warps: int) -> S
             if barrier is not None:
                 share = -(-barrier.count * len(thread_set.warps) // warps)
                 arrive(machine, thread_set, instruction, home, min(share, barrier.pending), clock)
+        return thread_set.place + 1
+
+    return run
+
+
+def _acquisitions(scene: Scene) -> Iterator[Change]:
+    """A wait until a stage is empty, before it is filled again."""
+    if not scene.codes & {"PR122", "PR112", "PR114"}:
+        return
+    for operation in scene.steps(*EXPECTS):
+        instruction = scene.instructions[id(operation)]
+        for key in list(scene.targets.get(id(operation), ()))[:1]:
+            ring = scene.stages(key)
+            empty = scene.partner(ring)
+            if empty:
+                facts = {"barrier": scene.name(empty[0])}
+                new = replace(
+                    step(SUPPLIED, operation, _acquiring(empty[0][2] - ring[0][2])), inputs=instruction.inputs[:1]
+                )
+                yield Change("wait_missing", facts, operation, inserted(operation, False, new), rank=1)
+
+
+def _acquiring(distance: int) -> Supplied:
+    """A wait until a stage was emptied as often as it was filled.
+
+    Args:
+        distance: of the barrier that says that a stage is empty from the one that says that it is full, in bytes.
+    """
+
+    def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+        for full in barrier_keys(machine, thread_set, instruction, 0):
+            key = (*full[:2], full[2] + distance)
+            filled, barrier = machine.barriers.get(full), machine.barriers.get(key)
+            if filled is None or barrier is None:
+                continue
+            if barrier.phase < filled.phase + (filled.pending < filled.count):
+                thread_set.blocked = OnMbarrier(key)
+                return WAITING
+            thread_set.clock.join(barrier.done)
+            thread_set.version += 1
         return thread_set.place + 1
 
     return run

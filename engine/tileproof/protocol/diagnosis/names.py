@@ -27,21 +27,11 @@ def barrier_names(scene: Scene) -> dict[BarrierKey, str]:
         side = _side(scene, ring)
         if side is None or len(ring) == 1:
             continue
-        name = _buffer(scene, ring) or _buffer(scene, _partner(scene, ring)) or _memory(scene, key)
+        name = _buffer(scene, ring) or _buffer(scene, scene.partner(ring)) or _memory(scene, key)
         for i, one in enumerate(ring):
             facts = {"stage": i, "ring": name, "stages": len(ring)}
             found.setdefault(one, state(scene.machine.book, "PR191", side, **facts).message)
     return found
-
-
-def _partner(scene: Scene, ring: Sequence[BarrierKey]) -> Sequence[BarrierKey]:
-    """The ring of as many stages that lies directly before, or behind: that of the other direction."""
-    size = scene.width * len(ring)
-    for distance in (-size, size):
-        other = (ring[0][0], ring[0][1], ring[0][2] + distance)
-        if other in scene.machine.barriers and len(found := scene.stages(other)) == len(ring):
-            return found
-    return ()
 
 
 def _side(scene: Scene, ring: Sequence[BarrierKey]) -> str | None:

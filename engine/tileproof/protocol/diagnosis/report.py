@@ -48,14 +48,9 @@ def explained(
     hint = said.hint.replace(_LINE, str(line(change.operation)))
     hint = first.hint if not hint or change.case == "order" else hint
     rivals = [one for one in others if one.operation.span.start != change.operation.span.start][:_OTHERS]
-    if rivals:
-        instead = [
-            f"line {line(one.operation)}: {state(book, 'PR191', one.case, **one.facts).hint}".replace(
-                _LINE, str(line(one.operation))
-            )
-            for one in rivals
-        ]
-        hint = f"{hint}; or, {'; or, '.join(instead)}"
+    for rival in rivals:
+        other = state(book, "PR191", rival.case, **rival.facts).hint.replace(_LINE, str(line(rival.operation)))
+        hint += f"; or, {other}" if other else ""
     trace: dict[int, tuple[str, Operation]] = {}
     for what, operation in (*_effects(scene, first), *_all_places(scene, faults, first), *_copies(scene, change)):
         if operation.span.start != change.operation.span.start and len(trace) < _PLACES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -169,6 +169,15 @@ class Scene:
                 break
             ring.append(behind)
         return ring
+
+    def partner(self, ring: Sequence[BarrierKey]) -> list[BarrierKey]:
+        """The ring of as many stages that lies directly behind one, or before: that of the other direction."""
+        size = self.width * len(ring)
+        for distance in (size, -size):
+            other = (ring[0][0], ring[0][1], ring[0][2] + distance)
+            if other in self.machine.barriers and len(found := self.stages(other)) == len(ring):
+                return found
+        return []
 
     @cached_property
     def roots(self) -> list[BarrierKey]:

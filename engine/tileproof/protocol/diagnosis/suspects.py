@@ -47,8 +47,8 @@ def suspects(scene: Scene) -> list[Change]:
     """The changes to try, in order."""
     found: list[Change] = []
     numbers = (_counts, _bytes, _columns, _thread_counts)
-    places = (_repeated, _parities, _misplaced, _pending, _wording)
-    for propose in (*numbers, *places, missing_at_barriers, missing_order):
+    places = (_parities, _misplaced, _pending, _wording)
+    for propose in (*numbers, _repeated, missing_at_barriers, *places, missing_order):
         found += propose(scene)
     return sorted([*found, *_joint(found)], key=lambda one: (one.rank, one.joint))
 
@@ -160,7 +160,8 @@ def _columns(scene: Scene) -> Iterator[Change]:
 def _thread_counts(scene: Scene) -> Iterator[Change]:
     """Another thread count of a named barrier: that of its other uses, or how many threads come."""
     machine = scene.machine
-    if not {"PR130", "PR133", "PR136"} & scene.codes:
+    held = any(isinstance(one.blocked, OnBarrier) for one in machine.thread_sets)
+    if not held and not {"PR130", "PR133", "PR136"} & scene.codes:
         return
     for operation in scene.steps("cta_barrier", "cta_arrive"):
         instruction = scene.instructions[id(operation)]
