@@ -17,6 +17,7 @@ from tileproof.rulebase.findings import state
 Name = tuple[str, int]  # the code of a finding, and where it is
 _OTHERS = 3  # other repairs that a finding names
 _PLACES = 12  # that a finding names
+_TOGETHER = {"PR121", "PR123"}  # one fence, or one barrier, after all initialisations repairs all of these
 
 
 def named(fault: ProtocolFault) -> Name:
@@ -121,7 +122,10 @@ def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]
                 group
                 for group in groups
                 if group[0].code == fault.code
-                and causes & ({at.span.start for _, at in group[0].trace[:1]} | {group[0].operation.span.start})
+                and (
+                    fault.code in _TOGETHER
+                    or causes & ({at.span.start for _, at in group[0].trace[:1]} | {group[0].operation.span.start})
+                )
             ),
             None,
         )
