@@ -315,11 +315,13 @@ class Study:
             trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
         wrong = first.hangs or coverage.cut or not coverage.complete  # more than a loop without a turn
         if wrong and (coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete):
-            trials += [(Extents(elements, count, counted=False), turns + 1) for count in (_FEW, turns)]
+            counts = (_FEW, turns) if self.compiled.counts else (turns,)
+            trials += [(Extents(elements, count, counted=False), turns + 1) for count in counts]
             trials += [(Extents(turns, turns), turns + 1)]
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
-        wider = [(Extents(elements, count, counted=False), tiles) for count in (_FEW, 1)] if coverage.skipped else []
+        fewer = (_FEW, 1) if coverage.skipped and self.compiled.counts else ()
+        wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first.machine)
         for i, (extents, most) in enumerate((*trials, *wider)):
