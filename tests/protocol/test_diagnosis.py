@@ -185,6 +185,7 @@ def test_what_a_hint_says_repairs_the_kernel(kernels):
                 tried += 1
                 after = errors(repaired)
                 assert len(after) < len(found), (name, mutant.operator, error.hint)
+                assert {one.code for one in after} <= {one.code for one in found}, (name, mutant.operator, error.hint)
     assert tried >= 3
 
 

@@ -333,7 +333,7 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts += [map_facts(arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
+            parts += [map_facts(self.book, arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))

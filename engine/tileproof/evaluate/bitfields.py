@@ -12,7 +12,7 @@ what was packed gives the facts back, for all facts that the rules of the schema
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
@@ -114,17 +114,12 @@ def choices(ruleset: Ruleset, field: BitField, known: Mapping[str, Scalar]) -> s
     match field.value:
         case Number(constant):
             return str(constant)
-        case Lookup(table, arguments, column):
-            declared = ruleset.table(table)
-            at = declared.column(column)
-            assert at is not None, "checked when the rulebook was loaded"
-            names = [argument.name for argument in arguments if isinstance(argument, Fact)]
-            fixed = {name: known[name] for name in names[:-1] if name in known}
+        case Lookup() as lookup:
+            kind = ruleset.table(lookup.table).keys[-1][1]
             found: dict[int, str] = {}
-            for keys, row in declared.rows.items():
-                code, apart = row[at], dict(zip(names, keys, strict=True))
-                if isinstance(code, int) and all(apart[name] == value for name, value in fixed.items()):
-                    found.setdefault(code, _plain(ruleset, declared.keys[-1][1], keys[-1]))
+            for keys, code in _coded(ruleset, lookup, known):
+                if isinstance(code, int):
+                    found.setdefault(code, _plain(ruleset, kind, str([*keys.values()][-1])))
             return ", ".join(f"{code} ({meaning})" for code, meaning in sorted(found.items()))
     return f"0 to {(1 << field.width) - 1}"
 
@@ -219,14 +214,21 @@ def solved(ruleset: Ruleset, value: Expression, code: int, known: Mapping[str, S
             return {name: code}
         case Arithmetic("/", Fact(name), Number(unit)):
             return {name: code * unit}
-        case Lookup(table, arguments, column):
-            declared = ruleset.table(table)
-            at = declared.column(column)
-            assert at is not None, "checked when the rulebook was loaded"
-            names = [argument.name for argument in arguments if isinstance(argument, Fact)]
-            fixed = {name: known[name] for name in names[:-1] if name in known}
-            for keys, row in declared.rows.items():
-                found = dict(zip(names, keys, strict=True))
-                if row[at] == code and all(found[name] == value for name, value in fixed.items()):
-                    return dict(found)
+        case Lookup() as lookup:
+            for keys, other in _coded(ruleset, lookup, known):
+                if other == code:
+                    return keys
     raise LookupError(code)
+
+
+def _coded(ruleset: Ruleset, lookup: Lookup, known: Mapping[str, Scalar]) -> Iterator[tuple[dict[str, Scalar], object]]:
+    """The facts of each row of a table and its code, of the rows whose keys but the last are as known."""
+    declared = ruleset.table(lookup.table)
+    at = declared.column(lookup.column)
+    assert at is not None, "checked when the rulebook was loaded"
+    names = [argument.name for argument in lookup.arguments if isinstance(argument, Fact)]
+    fixed = {name: known[name] for name in names[:-1] if name in known}
+    for keys, row in declared.rows.items():
+        found: dict[str, Scalar] = dict(zip(names, keys, strict=True))
+        if all(found[name] == value for name, value in fixed.items()):
+            yield found, row[at]

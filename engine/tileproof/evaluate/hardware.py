@@ -54,9 +54,18 @@ def descriptor_unit(book: Rulebook) -> int:
     return field(book, "tcgen05.descriptor", "start").unit
 
 
-@lru_cache(maxsize=8)
 def swizzle_period(book: Rulebook) -> int:
     """The bytes after which the longest swizzle of shared memory repeats: operands that begin there may have any."""
+    return _largest_of_swizzles(book, "pattern")
+
+
+def widest_row(book: Rulebook) -> int:
+    """The bytes of the rows of the widest swizzle of shared memory: a wider box of a tensor map has none."""
+    return _largest_of_swizzles(book, "row")
+
+
+@lru_cache(maxsize=8)
+def _largest_of_swizzles(book: Rulebook, name: str) -> int:
     table = book.shared_table("smem_swizzle")
-    column = table.columns.index("pattern")
+    column = table.columns.index(name)
     return max(cell for row in table.rows.values() if isinstance(cell := row[column], int))

@@ -93,7 +93,7 @@ class _Run:
         place = self.places.of(operation.operands[0], scope)
         if place is not None:
             self.fills.add(place, operation, scope)
-            facts = tensor_facts(operation, place, self.aliases)
+            facts = tensor_facts(self.ruleset.book, operation, place, self.aliases)
             yield from [facts] if facts is not None else []
 
     def bulk(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
@@ -103,7 +103,7 @@ class _Run:
         if operation.name in self.ruleset.book.enums["bulk_operation"].by_spelling:
             facts = bulk_facts(self.ruleset.book, operation, scope, sides, self.aliases)
         else:
-            facts = tensor_facts(operation, sides[0], self.aliases) if sides else None
+            facts = tensor_facts(self.ruleset.book, operation, sides[0], self.aliases) if sides else None
         yield from [facts] if facts is not None else []
 
     def copy(self, operation: Operation, scope: Scope) -> Iterator[Facts]:
@@ -118,7 +118,7 @@ class _Run:
             return
         for name in operation.operands[1:3]:
             place = self.places.of(name, scope)
-            facts = tensor_facts(operation, place, self.aliases) if place is not None else None
+            facts = tensor_facts(self.ruleset.book, operation, place, self.aliases) if place is not None else None
             yield from [facts] if facts is not None else []
         tensor_map = self.fills.tensor_map(operation.operands[0], scope)
         if tensor_map is None or tensor_map.swizzle is None:

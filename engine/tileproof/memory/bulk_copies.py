@@ -10,6 +10,7 @@ from math import gcd
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve, static_size
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
+from tileproof.evaluate import hardware
 from tileproof.layout.values import ComposedLayout
 from tileproof.memory.multiples import multiple_of
 from tileproof.memory.pointers import Place, byte_alignment
@@ -19,9 +20,9 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
 
-def tensor_facts(operation: Operation, place: Place, aliases: dict[str, Alias]) -> Facts | None:
+def tensor_facts(book: Rulebook, operation: Operation, place: Place, aliases: dict[str, Alias]) -> Facts | None:
     """The facts of a bulk tensor copy into or out of a place; None where nothing is known of its alignment."""
-    offset = _offset(place, aliases)
+    offset = _offset(book, place, aliases)
     if offset is None:
         return None
     ends = ((".allocation", place.allocation.name_span),)
@@ -36,9 +37,10 @@ def bulk_facts(
     size = _bytes(book, operation, scope)
     if size is not None:
         values["size"] = size
-    offsets = [offset for offset in (_offset(place, aliases) for place in sides) if offset is not None]
+    unit = hardware.limit(book, "bulk_bytes")
+    offsets = [offset for offset in (_offset(book, place, aliases) for place in sides) if offset is not None]
     if offsets:
-        values["offset"] = next((offset for offset in offsets if offset % 16), offsets[0])
+        values["offset"] = next((offset for offset in offsets if offset % unit), offsets[0])
     ends = tuple((".allocation", place.allocation.name_span) for place in sides)
     return Facts("bulk_use", values, {}, {}, operation.name_span, ends) if values else None
 
@@ -66,10 +68,7 @@ def _bytes(book: Rulebook, operation: Operation, scope: Scope) -> int | None:
     return None if step else size
 
 
-def _offset(place: Place, aliases: dict[str, Alias]) -> int | None:
+def _offset(book: Rulebook, place: Place, aliases: dict[str, Alias]) -> int | None:
     """The bytes from the last aligned address to a place; None where its allocation is not known to be aligned."""
     alignment = gcd(byte_alignment(place.allocation, aliases) or 1, place.step)
-    return place.base % alignment if alignment % _ALIGNED == 0 else None
-
-
-_ALIGNED = 16  # bytes: an allocation that is aligned to less says nothing
+    return place.base % alignment if alignment % hardware.limit(book, "bulk_bytes") == 0 else None

@@ -21,6 +21,7 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.facts import Facts
+from tileproof.evaluate import hardware
 from tileproof.layout import crd2idx, size
 from tileproof.layout.basics import modes
 from tileproof.layout.values import Layout, Swizzle
@@ -31,7 +32,6 @@ from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _WORD = "tcgen05.descriptor"
-_ROWS = 8  # of a core matrix
 _MAJORS = {".k": ".mn", ".mn": ".k"}
 
 
@@ -325,7 +325,8 @@ class Joins:
             return reader.made
         width, strides = row[3], {reader.fields.get("lbo"), reader.fields.get("sbo")}
         assert isinstance(width, int)
-        of_box = tensor_map.box[0] * tensor_map.stored == width * 8 and width * _ROWS in strides
+        rows = hardware.limit(self.ruleset.book, "matrix_rows")
+        of_box = tensor_map.box[0] * tensor_map.stored == width * 8 and width * rows in strides
         return tensor_map.made.name_span if of_box else reader.made
 
     def mismatch(self, one: Joined, ends: tuple[tuple[str, Span], ...]) -> Facts | None:

@@ -12,6 +12,7 @@ from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, Atom, read_type
+from tileproof.evaluate import hardware
 from tileproof.layout.tuples import leaves
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle
 from tileproof.memory.known_bits import fold
@@ -200,12 +201,10 @@ def element_widths(book: Rulebook, element: str | None) -> tuple[int | None, int
     return bits, stored
 
 
-_WIDEST = 128  # bytes of the rows of the widest swizzle: a wider box has none
-
-
-def map_facts(arguments: Arguments) -> Iterator[Facts]:
+def map_facts(book: Rulebook, arguments: Arguments) -> Iterator[Facts]:
     """The tensor maps that kernels get, each by itself: the facts of the schema ``tensor_map``."""
     seen: set[int] = set()
+    unit = hardware.limit(book, "bulk_bytes")
     for one in arguments.values():
         if one.made is None or id(one.made) in seen:
             continue
@@ -217,12 +216,14 @@ def map_facts(arguments: Arguments) -> Iterator[Facts]:
             values["box"], values["inner"] = prod(one.box) * one.bits, one.box[0] * one.stored // 8
             if one.moved is not None:
                 values["moved"] = one.moved
-                if one.box[0] * one.stored % 128:  # the DSL may write one extent as several: then it is not known
+                if (
+                    one.box[0] * one.stored % (8 * unit)
+                ):  # the DSL may write one extent as several: it is not known then
                     del values["inner"]
         if one.box is not None and one.moved is None:
             values["largest"] = max(one.box)
         inner = values.get("inner")
-        wide = isinstance(inner, int) and inner > _WIDEST
+        wide = isinstance(inner, int) and inner > hardware.widest_row(book)
         spans = {"inner": one.sized[0].name_span} if one.sized and wide else {}
         if one.sized and "largest" in values:
             assert one.box is not None, "sized"

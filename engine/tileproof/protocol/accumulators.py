@@ -42,7 +42,7 @@ def unfilled(machine: Machine, fills: Fills | None) -> Fills | None:
     if not first or machine.taint.everything:
         return fills
     fills = fills or _fills(machine)
-    for operation in dict.fromkeys(first):
+    for operation in {one.span.start: one for one in first}.values():  # operations of one text are equal
         root = fills.used.get(id(operation))
         if root is not None and id(root) not in fills.filled:
             machine.report("PR170", "registers", operation, registers=root.results[0].name)

@@ -12,7 +12,16 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import element_of
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import generic
-from tileproof.protocol.actions.base import Action, address, memory_word, operand, registrar, result, type_of_result
+from tileproof.protocol.actions.base import (
+    Action,
+    address,
+    limit,
+    memory_word,
+    operand,
+    registrar,
+    result,
+    type_of_result,
+)
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -120,7 +129,6 @@ def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 
 _ROW = "!cute.ptr<i128, smem>"  # of a matrix of 8 by 8 elements of 16 bits: one lane gives its address
-_ROWS = 8
 
 
 def _matrix(machine: Machine, thread_set: ThreadSet, instruction: Instruction, count: int | None, writes: bool) -> int:
@@ -132,7 +140,7 @@ def _matrix(machine: Machine, thread_set: ThreadSet, instruction: Instruction, c
     where = _plain(thread_set, instruction, address(thread_set, instruction, 0))
     result(thread_set, instruction, None)
     if where is not None and where.parts:
-        lanes = thread_set.warp if count is None else _ROWS * count
+        lanes = thread_set.warp if count is None else limit(machine, "matrix_rows") * count
         parts = tuple(one if t % thread_set.warp < lanes else None for t, one in enumerate(where.parts))
         generic(machine, thread_set, instruction.operation, replace(where, parts=parts), writes, _ROW)
     return thread_set.place + 1

@@ -72,7 +72,7 @@ class Change:
         case, facts: how finding PR191 reads it.
         operation: what is changed, or beside which something is inserted.
         make: makes the change in a draft.
-        others: operations that are changed alike.
+        others: further operations that it is about.
         rank: those of a lower rank are tried first, and one that repairs keeps those of higher ranks from being tried.
         joint: whether it is several changes at once.
         key: the barrier at which nothing arrives.
@@ -88,6 +88,11 @@ class Change:
     joint: bool = False
     key: BarrierKey | None = None
     nearest: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether the other operations are changed as this one is."""
+        return self.joint or (self.case in ("bytes", "counts") and bool(self.others))
 
     def program(self, program: Program) -> Program:
         """The program with this change."""

@@ -47,6 +47,8 @@ def explained(
         stated = state(book, "PR126", "here", barrier=scene.name(change.key), phase=phase)
         code, message = stated.code, stated.message
     hint = said.hint.replace(_LINE, str(line(change.operation)))
+    if change.alike:
+        hint += "; " + _place(scene, "alike", lines=", ".join(str(line(one)) for one in change.others))
     hint = first.hint if not hint or change.case == "order" else hint
     rivals = [one for one in others if one.operation.span.start != change.operation.span.start][:_OTHERS]
     for rival in rivals:

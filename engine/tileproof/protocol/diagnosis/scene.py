@@ -126,9 +126,9 @@ class Scene:
     @cached_property
     def by_key(self) -> dict[BarrierKey, list[Event]]:
         """The events of each barrier."""
-        found: dict[BarrierKey, list[Event]] = defaultdict(list)
+        found: dict[BarrierKey, list[Event]] = {key: [] for key in self.machine.barriers}
         for event in self.events:
-            found[event.key].append(event)
+            found.setdefault(event.key, []).append(event)
         return found
 
     @cached_property
@@ -163,9 +163,9 @@ class Scene:
         """The ring of a barrier with the idle ones behind it: a run that hangs may not have come to them."""
         ring = self.ring(key)
         barriers = self.machine.barriers
-        taken = self.by_key.keys() | {other for _, _, other in self.waiting}
-        while (behind := (*ring[-1][:2], ring[-1][2] + self.width)) in barriers and behind not in taken:
-            if barriers[behind].count != barriers[key].count:
+        waited = {other for _, _, other in self.waiting}
+        while (behind := (*ring[-1][:2], ring[-1][2] + self.width)) in barriers and behind not in waited:
+            if self.by_key[behind] or barriers[behind].count != barriers[key].count:
                 break
             ring.append(behind)
         return ring

@@ -118,15 +118,15 @@ class Search:
             best, gone = self.repairs(scene, program)
             best = self.confirmed(best, gone, program)
             if not best:
-                left = merged(scene, left)
-                if self.spent:
-                    left = [unsought(self.book, one) for one in left]
                 break
             mine = [fault for fault in left if named(fault) in gone]
             left = [fault for fault in left if named(fault) not in gone]
             yield explained(scene, mine, best[0], best[1:], self.line)
             program = best[0].program(program)
-        yield from left
+            if not left:
+                return
+        for one in merged(scene, left):
+            yield unsought(self.book, one) if self.spent and _errors(self.book, [one]) else one
 
 
 def _errors(book: Rulebook, faults: Sequence[ProtocolFault]) -> bool:

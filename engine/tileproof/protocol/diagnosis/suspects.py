@@ -143,7 +143,7 @@ def _scaled(right: int, announced: int) -> Callable[[Value], Value]:
 
 
 def _columns(scene: Scene) -> Iterator[Change]:
-    """Another number of columns of tensor memory: the next power of two."""
+    """Another number of columns of tensor memory: a power of two, the least that the kernel can do with."""
     if "PR150" not in scene.codes:
         return
     for fault in scene.faults:
