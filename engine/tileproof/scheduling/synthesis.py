@@ -13,7 +13,7 @@ from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.machine import ProtocolFault
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Outcome
 from tileproof.protocol.verify import KERNELS, relevant, verify

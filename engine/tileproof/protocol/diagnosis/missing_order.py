@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, both, copied, dropped, inserted, step
-from tileproof.protocol.diagnosis.scene import HANGS, ORDER, Scene, distinct
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.diagnosis.scene import Scene, distinct
+from tileproof.protocol.faults import HANGS, UNORDERED, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -68,7 +69,7 @@ def _fences(scene: Scene) -> Iterator[Change]:
 
 def _groups(scene: Scene) -> Iterator[Change]:
     """Commits and waits of groups."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     named = {id(one): one for fault in scene.faults for one in (fault.operation, *_earlier(fault))}
     for queue, producers in _QUEUES.items():
@@ -123,7 +124,7 @@ def _barriers(scene: Scene) -> Iterator[Change]:
     barriers = scene.steps("cta_barrier")
     for fault in scene.faults:
         races = [fault.operation, *_earlier(fault)]
-        if fault.code not in _UNMET or (fault.code in ORDER and not any(map(scene.by_threads, races))):
+        if fault.code not in _UNMET or (fault.code in UNORDERED and not any(map(scene.by_threads, races))):
             continue
         at = fault.operation.span.start
         for barrier in sorted(barriers, key=lambda one: abs(one.span.start - at))[:_MOST_MOVED]:
@@ -169,9 +170,9 @@ def _freeing(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
 
 def _orders(scene: Scene) -> Iterator[Change]:
     """Any order between two accesses: what one wait would repair is one finding."""
-    if not scene.codes & ORDER or scene.codes & HANGS:
+    if not scene.codes & UNORDERED or scene.codes & HANGS:
         return
-    anchors = [fault.operation for fault in scene.faults if fault.code in ORDER]
+    anchors = [fault.operation for fault in scene.faults if fault.code in UNORDERED]
     for fault in scene.faults:
         for event in scene.events:
             if event.kind == "copy" and event.operation is fault.operation:

@@ -9,8 +9,8 @@ from tileproof.base.diagnostic import Severity
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import warps
-from tileproof.protocol.diagnosis.scene import HANGS, Scene
-from tileproof.protocol.machine import ProtocolFault
+from tileproof.protocol.diagnosis.scene import Scene
+from tileproof.protocol.faults import HANGS, ProtocolFault
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 

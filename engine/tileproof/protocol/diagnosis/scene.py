@@ -10,8 +10,9 @@ from functools import cached_property
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import barrier_name
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.ledger import Event, Recorded
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
@@ -20,8 +21,6 @@ EXPECTS = ("expect", "arrive_expect")
 COPIES = ("copy", "bulk_load", "raw_copy", "cancel")
 WAITS = ("wait", "peek", "block")
 GROUPS = ("wgmma", "bulk", "async")
-HANGS = {"PR124", "PR125", "PR126", "PR130"}
-ORDER = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116", "PR118", "PR103", "PR104", "PR101", "PR105", "PR153"}
 
 
 def distinct(operations: Iterable[Operation]) -> list[Operation]:
@@ -207,4 +206,4 @@ class Scene:
         return {(one.cta, warp) for one in self.machine.thread_sets if one.blocked for warp in one.warps}
 
 
-__all__ = ["ARRIVALS", "COPIES", "EXPECTS", "GROUPS", "HANGS", "ORDER", "WAITS", "Scene", "distinct"]
+__all__ = ["ARRIVALS", "COPIES", "EXPECTS", "GROUPS", "WAITS", "Scene", "distinct"]

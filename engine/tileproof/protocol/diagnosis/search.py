@@ -13,8 +13,9 @@ from tileproof.protocol.diagnosis.names import barrier_names
 from tileproof.protocol.diagnosis.report import Name, explained, merged, named, unsought
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.diagnosis.suspects import suspects
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.ledger import Recorded
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program
 from tileproof.rulebase.book import Rulebook
 

@@ -32,12 +32,11 @@ from tileproof.protocol.diagnosis.scene import (
     COPIES,
     EXPECTS,
     GROUPS,
-    HANGS,
-    ORDER,
     WAITS,
     Scene,
     distinct,
 )
+from tileproof.protocol.faults import HANGS, UNORDERED
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.values import Value
 from tileproof.protocol.warps import OnBarrier
@@ -184,7 +183,7 @@ def _thread_counts(scene: Scene) -> Iterator[Change]:
 
 def _repeated(scene: Scene) -> Iterator[Change]:
     """An operation that stands twice, or is named by a finding about what is one too many."""
-    if not scene.codes & (HANGS | ORDER | {"PR122", "PR129", "PR152", "PR154", "PR157"}):
+    if not scene.codes & (HANGS | UNORDERED | {"PR122", "PR129", "PR152", "PR154", "PR157"}):
         return
     seen: dict[tuple[str, tuple[int, ...]], Operation] = {}
     for one in scene.instructions.values():
@@ -229,7 +228,7 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
 
 def _parities(scene: Scene) -> Iterator[Change]:
     """The other parity at a wait, or that of the phase that comes next, whatever the text computes."""
-    if not scene.codes & (HANGS | ORDER | {"PR120", "PR122"}):
+    if not scene.codes & (HANGS | UNORDERED | {"PR120", "PR122"}):
         return
     blocked = distinct(operation for _, operation, _ in scene.waiting)
     waits = {id(operation) for operation in blocked}
@@ -276,7 +275,7 @@ def _carried(scene: Scene, slot: int) -> list[Operation]:
 
 def _pending(scene: Scene) -> Iterator[Change]:
     """A wait that leaves fewer groups in flight."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     waits = scene.steps(*(f"{one}_wait" for one in GROUPS))
     for operation in waits:
@@ -306,7 +305,7 @@ def _numbered(operation: Operation, old: int, new: int) -> Operation:
 
 def _wording(scene: Scene) -> Iterator[Change]:
     """An arrival that releases nothing, a proxy fence of other memory."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     for operation in scene.steps("arrive", "arrive_expect"):
         if "relaxed = true" in words(operation):
