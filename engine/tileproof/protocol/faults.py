@@ -13,6 +13,7 @@ from tileproof.rulebase.findings import place, state
 OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait for ever for them
 HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
+UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
 UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
 
@@ -52,4 +53,4 @@ def stated(
     return ProtocolFault(code, operation, said.message, said.hint, trace, path)
 
 
-__all__ = ["DEADLOCKS", "HANGS", "HAZARDS", "OVERLAP", "UNORDERED", "ProtocolFault", "stated"]
+__all__ = ["DEADLOCKS", "HANGS", "HAZARDS", "OVERLAP", "UNFINISHED", "UNORDERED", "ProtocolFault", "stated"]

@@ -550,6 +550,8 @@ class Machine:
         if self.allowed is not None and (code, operation.span.start) not in self.allowed:
             self.most = 0  # no repair: the run ends
         self.faults.append(stated(self.book, code, case, operation, at=at, path=path, **facts))
+        if self.allowed is not None and {(one.code, one.operation.span.start) for one in self.faults} >= self.allowed:
+            self.most = 0  # nothing is repaired
 
     def came(
         self,
@@ -562,7 +564,7 @@ class Machine:
     ) -> None:
         """Keep what came to an mbarrier, where that is wanted."""
         if self.events is not None:
-            phase = self.barriers[key].phase
+            phase = self.barriers[key].phase if key in self.barriers else 0
             buffer = "" if filled is None else filled.memory.field_at(filled.offset or 0)
             self.events.append(Event(kind, key, phase, amount, operation, thread_set.cta, thread_set.warps, buffer))
 

@@ -262,7 +262,8 @@ class Study:
             return rerun
 
         whole, small, steps = self.sizes(self.judged)
-        most, runs = self.share("diagnosis", steps), self.limit("diagnosis_runs")
+        share = max(steps.steps * self.limit("diagnosis_share") // 100, self.limit("diagnosis_steps"))
+        most, runs = min(share, self.limit("diagnosis_most")), self.limit("diagnosis_runs")
         search = Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
         return replace(outcome, faults=diagnosed(search, outcome.faults))
 

@@ -36,7 +36,7 @@ from tileproof.protocol.diagnosis.scene import (
     Scene,
     distinct,
 )
-from tileproof.protocol.faults import HANGS, UNORDERED
+from tileproof.protocol.faults import HANGS, UNFINISHED, UNORDERED
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.values import Value
 from tileproof.protocol.warps import OnBarrier
@@ -45,11 +45,26 @@ from tileproof.protocol.warps import OnBarrier
 def suspects(scene: Scene) -> list[Change]:
     """The changes to try, in order."""
     found: list[Change] = []
+    if scene.codes == {UNFINISHED}:
+        return list(_counts(scene))
     numbers = (_counts, _bytes, _columns, _thread_counts)
     places = (_parities, _misplaced, _pending, _wording)
-    for propose in (*numbers, _repeated, missing_at_barriers, *places, missing_order):
-        found += propose(scene)
+    others = (*numbers, _repeated, missing_at_barriers, *places)
+    direct = bool(scene.codes & _DIRECT)
+    for propose in (missing_order, *others) if direct else (*others, missing_order):
+        found += (one for one in propose(scene) if _matters(scene, one))
     return sorted([*found, *_joint(found)], key=lambda one: (one.rank, one.joint))
+
+
+# Findings that say themselves which operation is missing.
+_DIRECT = {"PR101", "PR102", "PR103", "PR104", "PR105", "PR107", "PR110", "PR123", "PR134", "PR135", "PR157"}
+_READ = {"parity", "elsewhere", "waits_elsewhere", "completes_elsewhere", "pending", "relaxed", "proxy"}
+
+
+def _matters(scene: Scene, change: Change) -> bool:
+    """Whether a change is of what the run came to."""
+    read = change.others if change.case == "phase" else (change.operation,) if change.case in _READ else ()
+    return all(map(scene.executed, read))
 
 
 def _joint(changes: Sequence[Change]) -> Iterator[Change]:
@@ -86,7 +101,8 @@ def _counts(scene: Scene) -> Iterator[Change]:
             for event in scene.by_key[key]
             if event.kind == "arrive"
         )
-        wanted = dict.fromkeys([*sorted(usual), *(total for _, total in sorted(came))])
+        totals = [] if scene.codes == {UNFINISHED} else [total for _, total in sorted(came)]
+        wanted = dict.fromkeys([*sorted(usual), *totals])
         same = distinct(one.operation for one in siblings if one.count == barrier.count)
         alike = tuple(one for one in same if one is not barrier.operation)
         for count in wanted:
@@ -205,6 +221,10 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
         instruction = scene.instructions[id(operation)]
         assert instruction.effect is not None
         places = list(scene.targets.get(id(operation), ()))
+        lost = [
+            key for key, users in scene.missing.items() if [one.span.start for one in users] == [operation.span.start]
+        ]
+        places = sorted([*places, *lost]) if lost else places
         if not places:
             continue
         waited = instruction.effect.name in WAITS
@@ -223,7 +243,7 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
             completes = instruction.effect.name in COPIES
             case = "waits_elsewhere" if waited else "completes_elsewhere" if completes else "elsewhere"
             near = target in scene.roots or places[0] in scene.roots or id(operation) in named
-            yield Change(case, facts, operation, change, rank=1 if near else 3)
+            yield Change(case, facts, operation, change, rank=0 if lost else 1 if near else 3)
 
 
 def _parities(scene: Scene) -> Iterator[Change]:
