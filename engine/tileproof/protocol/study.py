@@ -42,6 +42,7 @@ from tileproof.rulebase.findings import state
 
 _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
+_SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
@@ -98,6 +99,13 @@ class Run:
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
 
     @property
+    def certain(self) -> bool:
+        """Whether it came to its end, and nothing in it was guessed or left out."""
+        coverage = self.machine.coverage
+        left = coverage.guessed or coverage.unknown or coverage.skipped or coverage.cut or coverage.passed_by
+        return coverage.complete and not left and not self.machine.taint.reasons
+
+    @property
     def hangs(self) -> bool:
         """Whether threads wait for ever."""
         return any(fault.code in DEADLOCKS for fault in self.faults)
@@ -129,6 +137,7 @@ class Study:
     explain: bool
     thorough: bool
     judged: Run | None = None
+    counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
     fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
@@ -311,12 +320,14 @@ class Study:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
         elif coverage.guessed or coverage.unknown:
+            # What looks like a loop over tiles may count stages of a ring: as many turns go around it.
+            trials += [(Extents(turns, turns), turns + 1)] if first.hangs and not coverage.unknown else []
             trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
         wrong = first.hangs or coverage.cut or not coverage.complete  # more than a loop without a turn
         if wrong and (coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete):
             counts = (_FEW, turns) if self.compiled.counts else (turns,)
             trials += [(Extents(elements, count, counted=False), turns + 1) for count in counts]
-            trials += [(Extents(turns, turns), turns + 1)]
+            trials += [(Extents(turns, turns), turns + 1)] if (Extents(turns, turns), turns + 1) not in trials else []
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
         fewer = (_FEW, 1) if coverage.skipped and self.compiled.counts else ()
@@ -330,6 +341,8 @@ class Study:
             budget -= other.machine.steps
             done = other.machine.coverage
             self.reached.add(other.machine)
+            if other.certain:
+                self.counts.append(other)
             further = done.executed >= (hung if first.hangs else coverage.executed)
             if done.skipped or not done.complete:
                 continue
@@ -351,8 +364,16 @@ class Study:
                 yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
-        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
         further = None
+        if first.hangs and any(one.hangs for one in self.counts):
+            further = self.counted(self.shape.extent, self.shape.extent + 1)
+            self.counts += [further] if further.certain else []
+        everywhere = self.everywhere() if first.hangs else None
+        if everywhere is not None:
+            self.judged = everywhere
+            yield from everywhere.faults
+            return
+        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
         for fault in first.faults:
             if fault.code in DEADLOCKS and doubtful:
                 further = further or self.counted(self.shape.extent, self.shape.extent + 1)
@@ -364,6 +385,16 @@ class Study:
                 self.doubt("loop_turns", fault.operation)
                 continue
             yield fault
+
+    def everywhere(self) -> Run | None:
+        """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
+
+        Two sizes are needed: one alone may be a problem that no launch asks for.
+        """
+        alike = [frozenset(one for one in run.places() if one[0] in DEADLOCKS) for run in self.counts]
+        if len(alike) < _SIZES or not alike[0] or any(one != alike[0] for one in alike):
+            return None
+        return self.counts[0]
 
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""

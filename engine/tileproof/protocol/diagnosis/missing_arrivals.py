@@ -158,6 +158,9 @@ def _arrivals(scene: Scene) -> Iterator[Change]:
         rank = 1 if came or late else 0
         ring = scene.stages(key)
         waiting = {(one.cta, warp) for one, _, other in scene.waiting if other == key for warp in one.warps}
+        passed = [one for other in ring for one in scene.by_key[other] if one.kind == "pass"]
+        ctas = range(scene.machine.shape.ctas)
+        waiting |= {(cta, warp) for one in passed for warp in one.warps for cta in ctas}
         registers = bool(scene.steps("wgmma_fence", "wgmma_commit", "wgmma_wait"))
         usual = _usual(scene, ring)
         for anchor in _last_uses(scene, waiting):

@@ -81,7 +81,9 @@ def _groups(scene: Scene) -> Iterator[Change]:
         if not issued or (queue == "wgmma" and not scene.steps("wgmma_fence", "wgmma_commit", "wgmma_wait")):
             continue
         commits = scene.steps(f"{queue}_commit")
-        for one in distinct(scene.last_of(one, *producers) for one in issued):
+        for wait in () if commits else scene.steps(f"{queue}_wait"):
+            yield _insertion(scene, f"{queue}_commit", wait, False, rank=2)
+        for one in distinct(scene.last_of(one, *producers) if queue == "wgmma" else one for one in issued):
             alone = queue == "wgmma" and bool(commits) and not _committed(scene, one)
             rank = 0 if alone else 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
             yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
@@ -105,6 +107,10 @@ def _groups(scene: Scene) -> Iterator[Change]:
         for fault in scene.faults:
             if {id(one) for one in issued} & {id(one) for one in _earlier(fault)}:
                 yield _insertion(scene, f"{queue}_wait", fault.operation, False, rank=2)
+        for wait, arrival in _late(scene) if queue == "wgmma" else ():
+            again = inserted(arrival, False, scene.instructions[id(wait)])
+            facts = {"operation": wait.name}
+            yield Change("moved", facts, wait, both(dropped(wait), again), (arrival,), rank=0)
         for arrival in scene.steps("arrive", "arrive_expect") if queue == "wgmma" else ():
             yield _insertion(scene, f"{queue}_wait", arrival, False, rank=2)
     for name, kind in (("store_wait", "tmem_store"), ("load_wait", "tmem_load")):
@@ -112,6 +118,21 @@ def _groups(scene: Scene) -> Iterator[Change]:
             found = scene.instructions.get(id(one))
             if found is not None and found.effect is not None and kind in (found.effect.name, found.effect.copy):
                 yield _insertion(scene, name, one, True, rank=1)
+
+
+def _late(scene: Scene) -> Iterator[tuple[Operation, Operation]]:
+    """The waits for wgmma that come after an arrival, with the arrival: no wgmma is between the two."""
+    arrivals: list[Operation] = []
+    for one in scene.machine.program.code:
+        name = "" if one.effect is None else one.effect.name
+        if name in _QUEUES["wgmma"]:
+            arrivals.clear()
+        elif name in ("arrive", "arrive_expect"):
+            arrivals.append(one.operation)
+        elif name == "wgmma_wait":
+            for arrival in distinct(arrivals[-_MOST_MOVED:]):
+                yield one.operation, arrival
+            arrivals.clear()
 
 
 def _committed(scene: Scene, issued: Operation) -> bool:
