@@ -63,17 +63,20 @@ def _initialisations(scene: Scene) -> Iterator[Change]:
             if source is not None:
                 change = copied(operation, source, True, (0, partial(moved, distance=key[2] - neighbour[2])))
                 yield Change("initialise", facts, operation, change, rank=rank)
-        anchors = [(one, True) for one in scene.steps("barrier_init")[-1:]]
-        anchors += [(one, False) for one in scene.steps("init_fence", "cta_barrier")[:2]]
-        counts = dict.fromkeys([1, *sorted({one.count for one in machine.barriers.values()})])
-        for anchor, after in anchors if not known else ():
+        anchors = [(machine.barriers[one].operation, True) for one in known]
+        if not known:
+            anchors += [(one, True) for one in scene.steps("barrier_init")[-1:]]
+            anchors += [(one, False) for one in scene.steps("init_fence", "cta_barrier")[:2]]
+        counts = dict.fromkeys([1, machine.shape.warp, *sorted({one.count for one in machine.barriers.values()})])
+        for anchor, after in anchors:
             for count in list(counts)[:_MOST_COUNTS]:
-                new = step(SUPPLIED, anchor, _initialising(key, count))
-                case = "initialise_after" if after else "initialise_before"
-                yield Change(case, {**facts, "count": count}, anchor, inserted(anchor, after, new), rank=rank)
+                if not any(machine.barriers[one].count == count for one in known):
+                    new = step(SUPPLIED, anchor, _initialising(key, count))
+                    case = "initialise_after" if after else "initialise_before"
+                    yield Change(case, {**facts, "count": count}, anchor, inserted(anchor, after, new), rank=rank)
 
 
-_MOST_COUNTS = 3
+_MOST_COUNTS = 4
 
 
 def _initialising(key: BarrierKey, count: int) -> Supplied:
@@ -188,12 +191,12 @@ _MOST_USES = 12
 
 
 def _last_uses(scene: Scene, waiting: Set[tuple[int, int]]) -> list[Operation]:
-    """The last MMA, and the last step of threads, of each piece without branches that other warps execute."""
+    """The last MMA, and the last step of threads, of each piece without branches; threads that wait do not arrive."""
     found: list[Operation] = []
     for names in (_TENSOR, _THREADS):
         mine: list[Operation] = []
         for one in scene.steps(*names):
-            if not scene.executing[id(one)] - waiting:
+            if not scene.executing[id(one)] - (set() if names is _TENSOR else waiting):
                 continue
             if mine and scene.straight(mine[-1], one):
                 mine.pop()

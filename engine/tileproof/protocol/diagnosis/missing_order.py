@@ -121,17 +121,21 @@ def _groups(scene: Scene) -> Iterator[Change]:
 
 
 def _late(scene: Scene) -> Iterator[tuple[Operation, Operation]]:
-    """The waits for wgmma that come after an arrival, with the arrival: no wgmma is between the two."""
-    arrivals: list[Operation] = []
-    for one in scene.machine.program.code:
+    """The waits for wgmma that come after an arrival, with it: no wgmma is between them, nor in a loop around it."""
+    code = scene.machine.program.code
+    arrivals: list[int] = []
+    for i, one in enumerate(code):
         name = "" if one.effect is None else one.effect.name
         if name in _QUEUES["wgmma"]:
             arrivals.clear()
         elif name in ("arrive", "arrive_expect"):
-            arrivals.append(one.operation)
+            arrivals.append(i)
         elif name == "wgmma_wait":
-            for arrival in distinct(arrivals[-_MOST_MOVED:]):
-                yield one.operation, arrival
+            for place in arrivals[-_MOST_MOVED:]:
+                around = scene.loops(place) - scene.loops(i)
+                inside = (step for at in around for step in code[at : code[at].target] if step.effect is not None)
+                if not any(step.effect.name in _QUEUES["wgmma"] for step in inside if step.effect is not None):
+                    yield one.operation, code[place].operation
             arrivals.clear()
 
 

@@ -57,6 +57,8 @@ def explained(
     home = change.operation
     if change.case in _SIDES:
         home = scene.beside(home, _SIDES[change.case], change.behind)
+    if change.case.startswith("initialise") and home is change.operation and len(scene.set_up) == 1:
+        home = scene.set_up[0]
     trace: dict[int, tuple[str, Operation]] = {}
     if home is not change.operation:
         trace[change.operation.span.start] = (_place(scene, "shows"), change.operation)
@@ -72,7 +74,7 @@ def explained(
 
 _SIDES = {  # whether what is missing belongs after the operation that a change is about; None: on either side
     "initialise": None,
-    "initialise_after": True,
+    "initialise_after": None,
     "initialise_before": False,
     "insert_after": True,
     "arrive_missing": True,

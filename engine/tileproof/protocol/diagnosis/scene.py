@@ -82,6 +82,12 @@ class Scene:
                 found[operation.span.start] = operation
         return list(found.values())
 
+    @cached_property
+    def set_up(self) -> list[Operation]:
+        """The addresses that nothing uses up to the last initialisation, or the fence behind it."""
+        last = max((one.span.start for one in self.steps("barrier_init", "init_fence")), default=0)
+        return [one for one in self.unused if one.span.start < last]
+
     def beside(self, operation: Operation, after: bool | None, behind: int = 0) -> Operation:
         """Where something is missing next to a step: at an address beside it that nothing uses, else at the step.
 

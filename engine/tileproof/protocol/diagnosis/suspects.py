@@ -25,6 +25,7 @@ from tileproof.protocol.diagnosis.changes import (
     operand_changed,
     reworded,
 )
+from tileproof.protocol.diagnosis.masks import masks
 from tileproof.protocol.diagnosis.missing_arrivals import missing_at_barriers
 from tileproof.protocol.diagnosis.missing_order import missing_order
 from tileproof.protocol.diagnosis.scene import (
@@ -49,7 +50,7 @@ def suspects(scene: Scene) -> list[Change]:
         return list(_counts(scene))
     numbers = (_counts, _bytes, _columns, _thread_counts)
     places = (_parities, _misplaced, _pending, _wording)
-    others = (*numbers, _repeated, missing_at_barriers, *places)
+    others = (masks, *numbers, _repeated, missing_at_barriers, *places)
     direct = bool(scene.codes & _DIRECT)
     for propose in (missing_order, *others) if direct else (*others, missing_order):
         found += (one for one in propose(scene) if _matters(scene, one))
