@@ -21,6 +21,7 @@ HERE = Path(__file__).parent / "joins"
 
 CODES = {
     "allocation_of_other_group": "TM153",
+    "base_offset_of_other_pattern": "DS173",
     "box_extent_too_large": "DS162",
     "box_narrower_than_swizzle": "DS170",
     "box_wider_than_swizzle": "DS160",
