@@ -17,8 +17,9 @@ from tileproof.base.records import dataclass
 from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
 from tileproof.layout.tuples import leaves as tuple_leaves
+from tileproof.prove.assumptions import read_assumptions
 from tileproof.prove.maps import Inner, Leaf, Map, Profile, Scale, Stage, flat, window
-from tileproof.prove.symbols import LeafFacts, Number, Symbol, assumption, times
+from tileproof.prove.symbols import LeafFacts, Number, Symbol, times
 from tileproof.syntax import SyntaxFault
 
 AnyText = str | Layout | ComposedLayout
@@ -112,8 +113,7 @@ def facts(operands: Iterable[MemoryLayout], assume: Iterable[str] = (), base: Sy
             symbols[symbol.name] = replace(known, least=max(known.least, symbol.least))
     if base is not None:
         symbols[base.name] = base
-    assumptions = tuple(assumption(text, symbols) for text in assume)
-    return LeafFacts(tuple(symbols.values()), assumptions)
+    return read_assumptions(assume, symbols)
 
 
 def read(
