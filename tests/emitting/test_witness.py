@@ -64,7 +64,9 @@ def test_the_prediction_is_the_product_where_the_layouts_are_right_and_another_w
     ("layout", "message"),
     [
         ("(64,16)", "not a layout"),
-        ("(64,8):(8,1)", "1024 elements"),
+        ("(64,8):(8,1)", "not a whole number of tiles of 64x16"),
+        ("(96,16):(16,1)", "not a whole number of tiles of 64x16"),
+        ("1024:1", "not a layout of rows and columns"),
         ("((", "cannot be read"),
         ("(64,16):(?,1)", "not static"),
     ],
