@@ -22,17 +22,20 @@ from tileproof.checking.examples import texts
 from tileproof.checking.instruction import legal
 from tileproof.evaluate.python import Check, Judge, judge_for
 from tileproof.evaluate.solver import Answer
+from tileproof.ptx.spell import said_by_forms
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.contradiction import Accepts, Contradiction, Differ, Notes
 from tileproof.rulebase.declarations import HARDWARE, PAGES, Bounded, Rule
 from tileproof.rulebase.expression import Scalar, facts_of
 
-_NEIGHBOURS = 400
-"""How many configurations that differ in two facts from the legal instance are tried."""
+_NEIGHBOURS = 100
+"""How many configurations near the examples of a rule and the legal instance are mended."""
 _FOUND, _TEXTS = 4, 12
 """How many candidates of a rule are spelled, and how many texts of each are judged."""
 _MENDED = 12
 """How often a candidate is mended."""
+_LIKELY = (*range(17), 20, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
+"""Integers that facts have."""
 _OPERANDS = (".class", ".registers", ".elements", ".selected", ".form")
 """Endings of facts that say how an operand is written."""
 
@@ -234,6 +237,7 @@ class _Search:
         self.book = book
         self.seconds = seconds
         self.compared: dict[tuple[str, str], Comparison] = {}
+        self.tried: dict[tuple[str, str], tuple[Scalar, ...]] = {}
         self.said: dict[str, tuple[str, ...]] = {}
 
     def witness(
@@ -295,11 +299,15 @@ class _Search:
         judge = judge_for(self.book.under(accepting), schema)
         starts = [{**instance, **example.facts, **given} for example in rule.failing]
         starts += [{**instance, **given}, *self.starting(rule, schema, {**instance, **given}, given)]
-        found = 0
+        kept = {*given, *_about(rule)}
+        found = tried = 0
         for start in starts:
             if not start.keys() <= instance.keys() or check(start) is not False:
                 continue
-            mended = self.mended(start, check, judge, {*given, *_about(rule)})
+            tried += 1
+            if tried > _NEIGHBOURS:
+                return
+            mended = self.mended(start, check, judge, kept)
             if mended is not None:
                 yield mended
                 found += 1
@@ -311,7 +319,7 @@ class _Search:
     ) -> Iterator[dict[str, Scalar]]:
         """Configurations that differ from one in one or two facts of the rule."""
         names = [name for name in sorted(rule.facts) if name not in given]
-        values = {name: _values(self.book, schema, name) for name in names}
+        values = {name: self.values(schema, name) for name in names}
         for name, several in values.items():
             yield from ({**base, name: value} for value in several)
         pairs = (
@@ -320,7 +328,18 @@ class _Search:
             for a in values[one]
             for b in values[other]
         )
-        yield from islice(pairs, _NEIGHBOURS)
+        yield from islice(pairs, 4 * _NEIGHBOURS)
+
+    def values(self, schema: str, fact: str) -> tuple[Scalar, ...]:
+        """Values of a fact that are tried: the likely integers, and what an instruction's operands can say."""
+        if (schema, fact) not in self.tried:
+            bounded = isinstance(self.book.schemas[schema].fields[fact], Bounded)
+            known = self.book.domain(schema, fact)
+            domain: Iterable[Scalar] = (value for value in _LIKELY if value in known) if bounded else known
+            declared = (one for same in self.book.instructions.values() for one in same if one.schema == schema)
+            told = {facts[fact] for one in declared for _, facts in said_by_forms(one) if fact in facts}
+            self.tried[schema, fact] = tuple(value for value in domain if not told or value in told)
+        return self.tried[schema, fact]
 
     def mended(self, facts: dict[str, Scalar], check: Check, judge: Judge, kept: set[str]) -> dict[str, Scalar] | None:
         """The configuration with other values for what the accepting contract objects to; the rule still rejects it."""
@@ -330,7 +349,7 @@ class _Search:
                 return facts
             better: tuple[int, dict[str, Scalar]] | None = None
             for name in sorted(wrong[0].facts - kept):
-                for value in _values(self.book, judge.schema, name):
+                for value in self.values(judge.schema, name):
                     trial = {**facts, name: value}
                     if check(trial) is False:
                         left = len(_errors(judge, trial))
@@ -344,14 +363,6 @@ class _Search:
 
 def _errors(judge: Judge, facts: Mapping[str, Scalar]) -> list[Rule]:
     return [rule for rule in judge.violated(dict(facts)) if rule.severity is Severity.ERROR]
-
-
-def _values(book: Rulebook, schema: str, fact: str) -> list[Scalar]:
-    domain = book.domain(schema, fact)
-    if isinstance(book.schemas[schema].fields[fact], Bounded):
-        likely = (*range(17), 20, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
-        return [value for value in likely if value in domain]
-    return list(domain)
 
 
 def _noted(book: Rulebook, rule: Rule) -> Witness | None:
