@@ -17,7 +17,6 @@ from tileproof.base.records import dataclass
 from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
 from tileproof.layout.tuples import leaves as tuple_leaves
-from tileproof.prove.assumptions import read_assumptions
 from tileproof.prove.maps import Inner, Leaf, Map, Profile, Scale, Stage, flat, window
 from tileproof.prove.symbols import LeafFacts, Number, Symbol, times
 from tileproof.syntax import SyntaxFault
@@ -113,7 +112,12 @@ def facts(operands: Iterable[MemoryLayout], assume: Iterable[str] = (), base: Sy
             symbols[symbol.name] = replace(known, least=max(known.least, symbol.least))
     if base is not None:
         symbols[base.name] = base
-    return read_assumptions(assume, symbols)
+    texts = tuple(assume)
+    if not texts:
+        return LeafFacts(tuple(symbols.values()))
+    from tileproof.prove.assumptions import read_assumptions  # noqa: PLC0415 - loads a grammar
+
+    return read_assumptions(texts, symbols)
 
 
 def read(

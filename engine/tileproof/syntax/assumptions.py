@@ -8,7 +8,7 @@ from typing import TypeAlias
 from lark import Lark, Token, Transformer
 
 from tileproof.base.records import dataclass
-from tileproof.syntax import compile_grammar, run
+from tileproof.syntax.driver import compile_grammar, run
 
 
 @dataclass(frozen=True, slots=True)
