@@ -1,0 +1,145 @@
+"""Names of a module that nothing declares: registers, labels that branches go to, functions that are defined twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tileproof.base.source import Span
+from tileproof.ptx.module import Fault, Function, Module, Scope, Statement, fault
+from tileproof.ptx.registers import special
+from tileproof.ptx.vocabulary import word_of
+from tileproof.rulebase.book import Rulebook
+
+_NAME = re.compile(r"(?<![\w$.%])[%$_a-zA-Z][\w$]*+", re.ASCII)
+_COMMENT = re.compile(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
+_MOST = 100  # faults of one module
+
+
+def names_in(text: str) -> list[str]:
+    """The names in the operands of an instruction, in their order, each as often as it stands there."""
+    return _NAME.findall(plain(text))
+
+
+def plain(text: str) -> str:
+    """A text with blanks for its comments."""
+    return _COMMENT.sub(lambda one: " " * len(one[0]), text) if "/" in text else text
+
+
+def name_faults(book: Rulebook, module: Module) -> Iterator[Fault]:
+    """What is wrong with the names of a module, at most a hundred faults, in textual order."""
+    found = [*_functions(module), *_undeclared(book, module), *_targets(book, module)]
+    yield from sorted(found, key=lambda one: one.span)[:_MOST]
+
+
+def _functions(module: Module) -> Iterator[Fault]:
+    defined: dict[str, Function] = {}
+    for function in module.functions:
+        if function.body is None:
+            continue
+        first = defined.setdefault(function.name, function)
+        if first is not function:
+            places = (("first", first.span),)
+            yield fault("PT014", "function", function.span, at=places, name=function.name)
+
+
+def _undeclared(book: Rulebook, module: Module) -> Iterator[Fault]:
+    functions = {function.name for function in module.functions}
+    known: dict[int, set[str]] = {}
+    text, find = module.text, _NAME.findall
+    count = 0
+    for statement in module.instructions:
+        body = text[statement.body_start : statement.end - 1]
+        names = find(plain(body)) if "/" in body else find(body)
+        if statement.guard:
+            names.append(statement.guard)
+        seen = known.get(id(statement.scope))
+        if seen is None:
+            seen = known[id(statement.scope)] = set()
+        if seen.issuperset(names):
+            continue
+        for name in names:
+            if name in seen:
+                continue
+            if _declared(book, statement, name) or name in functions:
+                seen.add(name)
+                continue
+            word = word_of(book, statement.opcode)
+            if word.jump == "branch" or not word.name or not statement.body:
+                continue  # a label, an instruction whose operands are unknown, one outside of all functions
+            seen.add(name)  # once a block
+            count += 1
+            if count > _MOST:
+                return
+            yield fault("PT008", "here", _place(text, statement, name), register=name)
+
+
+def _declared(book: Rulebook, statement: Statement, name: str) -> bool:
+    scope = statement.scope
+    return (
+        scope.register(name) is not None
+        or scope.variable(name) is not None
+        or scope.label(name) is not None
+        or scope.table(name) is not None
+        or special(book, name) is not None
+        or _constant(book, name)
+    )
+
+
+def _constant(book: Rulebook, name: str) -> bool:
+    """Whether a name is a special register that no judged operand is, or a constant."""
+    known = book.enums["special_name"].by_spelling
+    return name in known or name.removesuffix("_64").rstrip("0123456789") in known
+
+
+def _place(text: str, statement: Statement, name: str) -> Span:
+    for found in _NAME.finditer(plain(text[statement.start : statement.end])):
+        if found[0] == name:
+            return Span(statement.start + found.start(), statement.start + found.end())
+    return Span(statement.start, statement.end)
+
+
+def _targets(book: Rulebook, module: Module) -> Iterator[Fault]:
+    """Branches to labels that they do not see."""
+    homes: dict[str, str] = {}
+    for function in module.functions:
+        for label in function.labels:
+            homes.setdefault(label.name, function.name)
+    count = 0
+    for statement in module.instructions:
+        jump = word_of(book, statement.opcode).jump
+        if jump not in ("branch", "indexed"):
+            continue
+        for name, fact in _unseen(module, statement, jump):
+            count += 1
+            if count > _MOST:
+                return
+            place = _place(module.text, statement, name)
+            here = statement.body
+            if fact == "label" and name in homes and not _in_function(module, homes[name], here):
+                yield fault("PT015", "elsewhere", place, label=name, function=homes[name])
+            elif fact == "table":
+                yield fault("PT015", "table", place, label=name)
+            else:
+                yield fault("PT015", "here", place, label=name)
+
+
+def _in_function(module: Module, name: str, number: int) -> bool:
+    return any(one.name == name and one.number == number for one in module.functions)
+
+
+def _unseen(module: Module, statement: Statement, jump: str) -> Iterator[tuple[str, str]]:
+    names = names_in(module.operands(statement))
+    if jump == "branch":
+        if names and statement.scope.label(names[-1]) is None:
+            yield names[-1], "label"
+        return
+    table: tuple[str, ...] | None = statement.scope.table(names[-1]) if names else None
+    if table is None:
+        yield (names[-1] if names else statement.opcode), "table"
+        return
+    scope: Scope = statement.scope
+    yield from ((name, "label") for name in table if scope.label(name) is None)
+
+
+__all__ = ["name_faults", "names_in", "plain"]
