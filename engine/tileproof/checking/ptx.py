@@ -10,17 +10,15 @@ from functools import lru_cache
 from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.checking.coverage import note
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
+from tileproof.checking.notes import note
 from tileproof.dialects.facts import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.target import Target
-from tileproof.protocol.assembly import counterpart
-from tileproof.protocol.verify import is_step, relevant
+from tileproof.protocol.counterparts import counterpart, is_step, relevant
 from tileproof.ptx.module import Fault, Module, Statement, is_ptx, read_module
-from tileproof.ptx.names import name_faults, plain
-from tileproof.ptx.text import operands_of
+from tileproof.ptx.names import name_faults
 from tileproof.ptx.vocabulary import nearest, word_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -183,7 +181,3 @@ def _outside(book: Rulebook, source: Source, statement: Statement) -> Iterator[D
         if statement.gap < len(core):
             span = Span(start, start + len(core))
             yield finding(book, source, span, state(book, "PT001", "gap", name=core))
-    if source.text.find("\n", statement.body_start, statement.end) >= 0:
-        body = plain(source.text[statement.body_start : statement.end - 1]).strip()
-        if "(" not in body and operands_of(body) is None:
-            yield finding(book, source, Span(start, start + len(statement.opcode)), state(book, "PT013", "merged"))

@@ -14,58 +14,59 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.ptx.constant import constant
 from tileproof.ptx.registers import of_type, special
 from tileproof.rulebase.book import Rulebook
 
-_LINE_COMMENT, _BLOCK_COMMENT = r"//[^\n]*+", r"/\*(?:[^*]++|\*(?!/))*+\*/"
-_GAP = rf"(?:[ \t\r\n\f]++|{_LINE_COMMENT}|{_BLOCK_COMMENT})*+"
 _NAME = r"[%$_a-zA-Z][\w$]*+"
-_BODY = rf'(?:[^;/"{{}}]++|\{{[^{{}};]*+\}}|/(?![/*])|{_LINE_COMMENT}|{_BLOCK_COMMENT}|"[^"]*+")*+'
+_BODY = r'(?:[^;"{}]++|\{[^{};]*+\}|"[^"]*+")*+'
 _TILE = re.compile(
-    rf"{_GAP}(?:(?P<label>{_NAME}){_GAP}:(?!:)"
-    rf"|(?P<instruction>(?:@{_GAP}(?P<not>!?){_GAP}(?P<guard>{_NAME}){_GAP})?"
-    rf"(?P<opcode>[a-z]\w*+(?:(?:\.|::)\w++)*+)(?P<gapped>(?:{_GAP}(?:\.|::)\w++)*+)(?P<body>{_BODY}));"
+    rf"\s*+(?:(?P<label>{_NAME})\s*+:(?!:)"
+    rf"|(?P<instruction>(?:@\s*+(?P<not>!?)\s*+(?P<guard>{_NAME})\s*+)?"
+    rf"(?P<opcode>[a-z]\w*+(?:(?:\.|::)\w++)*+)(?P<gapped>(?:\s*+(?:\.|::)\w++)*+)(?!\s*+[.:])(?P<body>{_BODY}));"
     rf"|(?P<directive>\.[a-zA-Z_]\w*+)|(?P<brace>[{{}}])|(?P<end>\Z))",
     re.ASCII,
 )
-_UNFINISHED = re.compile(rf"{_GAP}(?P<statement>(?:@{_GAP}!?{_GAP}{_NAME}{_GAP})?[a-z][\w.:]*+){_BODY}", re.ASCII)
-_GAPS = re.compile(rf"{_GAP}")
-_COMMENT = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}")
-_UNCLOSED = re.compile(r"/\*")
+_UNFINISHED = re.compile(rf"\s*+(?P<statement>(?:@\s*+!?\s*+{_NAME}\s*+)?[a-z][\w.:]*+){_BODY}", re.ASCII)
+_BLANK = re.compile(r"\s*+", re.ASCII)
+_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')  # or a string, in which there is none
 
 _LOC = re.compile(
-    rf"\.loc{_GAP}(\d++){_GAP}(\d++){_GAP}(\d++)(?:{_GAP},{_GAP}function_name{_GAP}[^\s,;]++(?:{_GAP}\+{_GAP}\d++)?"
-    rf"{_GAP},{_GAP}inlined_at{_GAP}(\d++){_GAP}(\d++){_GAP}(\d++))?(?:{_GAP};)?",
+    r"\.loc\s++(\d++)\s++(\d++)\s++(\d++)(?:\s*+,\s*+function_name\s++[^\s,;]++(?:\s*+\+\s*+\d++)?"
+    r"\s*+,\s*+inlined_at\s++(\d++)\s++(\d++)\s++(\d++))?(?:\s*+;)?",
     re.ASCII,
 )
-_FILE = re.compile(rf'\.file{_GAP}(\d++){_GAP}"([^"\n]*+)"(?:{_GAP},{_GAP}\d++)*+(?:{_GAP};)?', re.ASCII)
-_HEADER = re.compile(rf"\.(version|target|address_size){_GAP}([\w.]++)((?:{_GAP},{_GAP}[\w.]++)*+)(?:{_GAP};)?", re.ASCII)
-_SECTION = re.compile(rf"\.section{_GAP}[\w.$]++{_GAP}\{{[^{{}}]*+\}}", re.ASCII)
-_PRAGMA = re.compile(rf'\.pragma{_GAP}((?:"[^"\n]*+"(?:{_GAP},{_GAP})?+)++){_GAP};', re.ASCII)
-_REGISTERS = re.compile(rf"\.reg{_GAP}((?:\.\w++{_GAP})++)([^;{{}}:]*+);", re.ASCII)
+_FILE = re.compile(r'\.file\s++(\d++)\s++"([^"\n]*+)"(?:\s*+,\s*+\d++)*+(?:\s*+;)?', re.ASCII)
+_HEADER = re.compile(r"\.(version|target|address_size)\s++([\w.]++)(?:\s*+,\s*+[\w.]++)*+(?:\s*+;)?", re.ASCII)
+_SECTION = re.compile(r"\.section\s++[\w.$]++\s*+\{[^{}]*+\}", re.ASCII)
+_PRAGMA = re.compile(r'\.pragma\s*+((?:"[^"\n]*+"(?:\s*+,\s*+)?+)++)\s*+;', re.ASCII)
+_REGISTERS = re.compile(r"\.reg\s*+((?:\.\w++\s*+)++)([^;{}:]*+);", re.ASCII)
 _DECLARED = re.compile(rf"({_NAME})\s*+(?:<\s*+(\d++)\s*+>)?", re.ASCII)
 _VARIABLE = re.compile(
-    rf"((?:\.(?:visible|extern|weak|common){_GAP})*+)\.(global|shared|const|local|param|tex)(?:::\w++)?\b"
-    rf"([^;={{}}()\[]*+)((?:\[[^\]]*+\]{_GAP})*+)([^;={{}}]*+)(?:={_GAP}(?:\{{|[^;{{}}]*+))?",
+    r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(global|shared|const|local|param|tex)(?:::\w++)?\b"
+    r"([^;={}()]*+)(?:=\s*+(?:\{|[^;{}]*+))?",
     re.ASCII,
 )
 _SIZES = re.compile(r"\[\s*+([^\]]*?)\s*+\]")
 _FUNCTION = re.compile(
-    rf"((?:\.(?:visible|extern|weak|common){_GAP})*+)\.(entry|func)\b{_GAP}((?:\.\w++{_GAP})*+)"
-    rf"(?:\((?P<results>[^(){{}};]*+)\){_GAP})?(?P<name>{_NAME}){_GAP}(?:\((?P<parameters>[^(){{}};]*+)\))?"
-    rf"(?P<performance>(?:[^{{;\"]++|\"[^\"\n]*+\"{_GAP};?)*+)",
+    r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(entry|func)\b\s*+((?:\.\w++\s*+)*+)"
+    rf"(?:\((?P<results>[^(){{}};]*+)\)\s*+)?(?P<name>{_NAME})\s*+(?:\((?P<parameters>[^(){{}};]*+)\))?"
+    r'(?P<performance>(?:[^{;"]++|"[^"\n]*+"\s*+;?)*+)',
     re.ASCII,
 )
-_PERFORMANCE = re.compile(rf"\.([a-z]\w*+){_GAP}((?:\d++(?:{_GAP},{_GAP})?+)*+)", re.ASCII)
-_PARAMETER = re.compile(rf"\.param\b([^,()\[]*?)({_NAME}){_GAP}((?:\[[^\]]*+\])*+){_GAP}(?:,|\Z)", re.ASCII)
-_TARGETS = re.compile(rf"\.(branchtargets|calltargets){_GAP}([^;{{}}]*+);", re.ASCII)
+_PERFORMANCE = re.compile(r"\.([a-z]\w*+)\s*+((?:\d++\s*+,?\s*+)*+)", re.ASCII)
+_PARAMETER = re.compile(rf"\.param\b([^,()\[]*?)({_NAME})\s*+((?:\[[^\]]*+\])*+)\s*+(?:,|\Z)", re.ASCII)
+_TARGETS = re.compile(r"\.(branchtargets|calltargets)\s++([^;{}]*+);", re.ASCII)
 _PROTOTYPE = re.compile(r"\.callprototype\b[^;{}]*+;", re.ASCII)
 _REST = re.compile(r'(?:[^;{}"\n]++|"[^"\n]*+")*+;?')
 _ALIGN = re.compile(r"\.align\s*+(\d+)", re.ASCII)
 _TYPE = re.compile(r"\.([a-z]+)(\d+)(?:x(\d))?(?!\w)", re.ASCII)
 _VECTOR = re.compile(r"\.v([248])(?!\w)", re.ASCII)
+_NAMED = re.compile(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
+_WORD = re.compile(r"\.[a-zA-Z_]\w*+", re.ASCII)
+_BRACE = re.compile(r"[{}]")
+_JUNK = re.compile(r"[^\n;{}]*+;?")
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d*)", re.ASCII | re.DOTALL)
-_WORDS = re.compile(r"[^\s.:]")
 
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
 _SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})
@@ -205,6 +206,7 @@ class Module:
     """What a PTX file holds.
 
     Attributes:
+        plain: the text with blanks for its comments.
         version, target: as written in the header, with their places; None where they do not.
         tables: the lists of branch or call targets, by scope and label.
         files: names by number, as ``.file`` gives them; ``frames``: the source places in the order of ``.loc``.
@@ -212,6 +214,7 @@ class Module:
     """
 
     text: str
+    plain: str
     scope: Scope
     version: tuple[str, Span] | None = None
     target: tuple[str, Span] | None = None
@@ -226,11 +229,12 @@ class Module:
     @property
     def comments(self) -> list[tuple[int, str]]:
         """Offsets and texts of the comments."""
-        return [(found.start(), found[0]) for found in _COMMENT.finditer(self.text)] if "/" in self.text else []
+        found = _COMMENT.finditer(self.text) if "/" in self.text else ()
+        return [(one.start(), one[0]) for one in found if one[0][0] == "/"]
 
     def operands(self, statement: Statement) -> str:
-        """The text of the operands of an instruction, without the semicolon."""
-        return self.text[statement.body_start : statement.end - 1]
+        """The operands of an instruction, without comments and the semicolon."""
+        return self.plain[statement.body_start : statement.end - 1]
 
 
 def is_ptx(source: Source) -> bool:
@@ -336,9 +340,9 @@ class Scope:
 
 class _Reader:
     def __init__(self, book: Rulebook, text: str, ends: list[int] | None = None) -> None:
-        self.text = text
+        self.text = _without_comments(text)
         self.book = book
-        self.module = Module(text, Scope(book, None))
+        self.module = Module(text, self.text, Scope(book, None))
         self.scope = self.module.scope
         self.opened: list[int] = []  # offsets of the braces that are open
         self.function: Function | None = None
@@ -346,7 +350,7 @@ class _Reader:
         self.frame = -1
         self.ends = ends
 
-    def read(self) -> Module:  # noqa: PLR0912  one loop over all statements: calls would double its time
+    def read(self) -> Module:
         text, match = self.text, _TILE.match
         statements, ends = self.module.instructions, self.ends
         at, size = 0, len(text)
@@ -357,8 +361,7 @@ class _Reader:
             elif (kind := found.lastgroup) == "body" or kind == "instruction":
                 opcode, gap = found["opcode"], 0
                 if gapped := found["gapped"]:
-                    gap = 0 if _GAPS.match(gapped).end() == 0 else len(opcode)  # type: ignore[union-attr]
-                    opcode = opcode + _COMMENT.sub("", gapped).translate(_BLANKS) if gap else opcode + gapped
+                    gap, opcode = len(opcode), opcode + "".join(gapped.split())
                 end = found.end()
                 start, opcode_start, body = found.start("instruction"), found.start("opcode"), found.start("body")
                 guard = found["guard"] or ""
@@ -409,12 +412,12 @@ class _Reader:
     def label(self, found: re.Match[str]) -> int:
         name, start = found["label"], found.start("label")
         self.module.labels.append((start, name))
-        behind = _GAPS.match(self.text, found.end())
+        behind = _BLANK.match(self.text, found.end())
         assert behind is not None
         if self.text.startswith((".branchtargets", ".calltargets", ".callprototype"), behind.end()):
             listed = _TARGETS.match(self.text, behind.end())
             if listed is not None:
-                self.scope.tables[name] = tuple(one.strip() for one in _COMMENT.sub("", listed[2]).split(","))
+                self.scope.tables[name] = tuple(one.strip() for one in listed[2].split(","))
                 return listed.end()
             prototype = _PROTOTYPE.match(self.text, behind.end())
             return prototype.end() if prototype is not None else found.end()
@@ -459,7 +462,7 @@ class _Reader:
             case ".reg":
                 if (found := _REGISTERS.match(text, at)) is None:
                     return None
-                self.scope.declare(_plain(found[1]), _plain(found[2]))
+                self.scope.declare(found[1], found[2])
             case ".file":
                 if (found := _FILE.match(text, at)) is None:
                     return None
@@ -499,7 +502,7 @@ class _Reader:
         scope.variables.update({one.name: one for one in (*results, *parameters)})
         performance = {
             name: tuple(int(one) for one in re.findall(r"\d{1,18}", values))
-            for name, values in _PERFORMANCE.findall(_COMMENT.sub("", found["performance"]))
+            for name, values in _PERFORMANCE.findall(found["performance"])
         }
         first = len(self.module.instructions)
         begins = self.text[found.end() : found.end() + 1] == "{"
@@ -529,34 +532,32 @@ class _Reader:
         written = found[group]
         if not written:
             return ()
-        plain = _COMMENT.sub(lambda one: " " * len(one[0]), written) if "/" in written else written
         offset = found.start(group)
         return tuple(
             _variable(one[2], "param", one[1], one[3], False, Span(offset + one.start(2), offset + one.end(2)))
-            for one in _PARAMETER.finditer(plain)
+            for one in _PARAMETER.finditer(written)
         )
 
     def variable(self, found: re.Match[str]) -> int | None:
         """A variable, or several of one type, with what they are initialised with."""
         end = found.end()
         if self.text[end - 1 : end] == "{":
-            closed = self.text.find("}", end)
-            depth = self.text.count("{", end, closed) if closed >= 0 else 0
-            while depth > 0 and closed >= 0:
-                closed = self.text.find("}", closed + 1)
-                depth -= 1
-            end = closed + 1 if closed >= 0 else len(self.text)
-            end = _GAPS.match(self.text, end).end()  # type: ignore[union-attr]
+            depth = 1
+            while depth and (brace := _BRACE.search(self.text, end)) is not None:
+                depth += 1 if brace[0] == "{" else -1
+                end = brace.end()
+            end = end if not depth else len(self.text)
+            end = _BLANK.match(self.text, end).end()  # type: ignore[union-attr]
         if self.text[end : end + 1] != ";":
             return None
         external = ".extern" in found[1]
-        kind, *others = _plain(found[3] + (found[4] or "") + (found[5] or "")).split(",")
-        name = _LAST_NAME.search(kind)
+        kind, *others = (one.rstrip() for one in found[3].split(","))
+        name = _NAMED.search(kind)
         if name is None:
             return None
         types = kind[: name.start(1)]
         for piece in (kind, *others):
-            named = _LAST_NAME.search(piece)
+            named = _NAMED.search(piece)
             if named is not None:
                 place = self.text.find(named[1], found.start(3))
                 span = Span(place, place + len(named[1]))
@@ -568,13 +569,16 @@ class _Reader:
     def malformed(self, at: int) -> int:
         """Skip what is no statement, and say what is wrong."""
         text = self.text
-        start = _GAPS.match(text, at).end()  # type: ignore[union-attr]
+        start = _BLANK.match(text, at).end()  # type: ignore[union-attr]
         if text.startswith("/*", start):
             self.fault("PT013", "comment", start, start + 2)
             return len(text)
         unfinished = _UNFINISHED.match(text, at)
         if unfinished is not None:
             written = unfinished.span("statement")
+            if text.startswith(";", unfinished.end()):
+                self.fault("PT013", "modifier", *written)
+                return unfinished.end() + 1
             self.fault("PT013", "semicolon", *written)
             return unfinished.end()
         if text[start] == ";":
@@ -583,14 +587,17 @@ class _Reader:
         junk = _JUNK.match(text, start)
         assert junk is not None
         end = max(junk.end(), start + 1)
-        self.fault("PT013", "junk", start, end, text=text[start : min(end, start + 20)].encode("ascii", "replace").decode())
+        if not text[start].isascii():
+            self.fault("PT013", "foreign", start, start + 1)
+            return end
+        shown = text[start : min(end, start + 20)].encode("ascii", "replace").decode()
+        self.fault("PT013", "junk", start, end, text=shown)
         return end
 
     def foreign(self) -> None:
         """Characters outside ASCII: ptxas reads them in comments only."""
-        plain = _COMMENT.sub(lambda one: " " * len(one[0]), self.text)
-        if not plain.isascii():
-            at = next(i for i, character in enumerate(plain) if ord(character) > 127)
+        if not self.text.isascii() and all(one.case != "foreign" for one in self.module.faults):
+            at = next(i for i, character in enumerate(self.text) if ord(character) > 127)
             self.fault("PT013", "foreign", at, at + 1)
 
     def fault(
@@ -600,10 +607,6 @@ class _Reader:
             self.module.faults.append(Fault(code, case, Span(start, end), facts, at))
 
 
-_BLANKS = {ord(one): None for one in " \t\r\n\f"}
-_WORD = re.compile(r"\.[a-zA-Z_]\w*+", re.ASCII)
-_JUNK = re.compile(r"[^\s;{}]*+;?")
-_LAST_NAME = re.compile(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
 _SKIPPED = frozenset({".alias", ".attribute", ".language", ".noreturn"})
 _DIRECTIVES = frozenset(
     {".loc", ".reg", ".file", ".pragma", ".version", ".target", ".address_size", ".section", ".entry", ".func"}
@@ -613,15 +616,15 @@ _DIRECTIVES = frozenset(
 )
 
 
-def _plain(text: str) -> str:
-    """A text without its comments."""
-    return _COMMENT.sub(" ", text) if "/" in text else text
+def _without_comments(text: str) -> str:
+    """The text with blanks for its comments."""
+    if "/" not in text:
+        return text
+    return _COMMENT.sub(lambda one: one[0] if one[0][0] == '"' else " " * len(one[0]), text)
 
 
 def _variable(name: str, space: str, types: str, sizes: str, external: bool, span: Span) -> Variable:
     """A variable of a type, such as ``.align 16 .b8`` with ``[4][8]``."""
-    from tileproof.ptx.constant import constant  # noqa: PLC0415  few variables have a size
-
     element = 0
     aligned = _ALIGN.search(types)
     if found := _TYPE.search(types.replace(aligned[0], "") if aligned else types):

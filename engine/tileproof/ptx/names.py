@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tileproof.base.source import Span
 from tileproof.ptx.module import Fault, Function, Module, Scope, Statement, fault
 from tileproof.ptx.registers import special
+from tileproof.ptx.text import operands_of
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
 _NAME = re.compile(r"(?<![\w$.%])[%$_a-zA-Z][\w$]*+", re.ASCII)
-_COMMENT = re.compile(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/")
 _MOST = 100  # faults of one module
 
 
 def names_in(text: str) -> list[str]:
     """The names in the operands of an instruction, in their order, each as often as it stands there."""
-    return _NAME.findall(plain(text))
-
-
-def plain(text: str) -> str:
-    """A text with blanks for its comments."""
-    return _COMMENT.sub(lambda one: " " * len(one[0]), text) if "/" in text else text
+    return _NAME.findall(text)
 
 
 def name_faults(book: Rulebook, module: Module) -> Iterator[Fault]:
     """What is wrong with the names of a module, at most a hundred faults, in textual order."""
-    found = [*_functions(module), *_undeclared(book, module), *_targets(book, module)]
+    merged = _merged(module)
+    found = [*_functions(module), *_undeclared(book, module, merged.keys()), *_targets(book, module), *merged.values()]
     yield from sorted(found, key=lambda one: one.span)[:_MOST]
 
 
@@ -43,14 +39,24 @@ def _functions(module: Module) -> Iterator[Fault]:
             yield fault("PT014", "function", function.span, at=places, name=function.name)
 
 
-def _undeclared(book: Rulebook, module: Module) -> Iterator[Fault]:
+def _merged(module: Module) -> dict[int, Fault]:
+    """Instructions over several lines that are no single instruction, by their places: a semicolon is missing."""
+    found = {}
+    for statement in module.instructions:
+        body = module.plain[statement.body_start : statement.end - 1]
+        if "\n" in body and "(" not in body and operands_of(body.strip()) is None:
+            span = Span(statement.opcode_start, statement.opcode_start + len(statement.opcode))
+            found[statement.start] = fault("PT013", "merged", span)
+    return found
+
+
+def _undeclared(book: Rulebook, module: Module, merged: Collection[int]) -> Iterator[Fault]:
     functions = {function.name for function in module.functions}
     known: dict[int, set[str]] = {}
-    text, find = module.text, _NAME.findall
+    text, find = module.plain, _NAME.findall
     count = 0
     for statement in module.instructions:
-        body = text[statement.body_start : statement.end - 1]
-        names = find(plain(body)) if "/" in body else find(body)
+        names = find(text, statement.body_start, statement.end)
         if statement.guard:
             names.append(statement.guard)
         seen = known.get(id(statement.scope))
@@ -65,8 +71,10 @@ def _undeclared(book: Rulebook, module: Module) -> Iterator[Fault]:
                 seen.add(name)
                 continue
             word = word_of(book, statement.opcode)
-            if word.jump == "branch" or not word.name or not statement.body:
+            if (word.jump in ("branch", "indexed") and name != statement.guard) or not word.name or not statement.body:
                 continue  # a label, an instruction whose operands are unknown, one outside of all functions
+            if statement.start in merged:
+                continue
             seen.add(name)  # once a block
             count += 1
             if count > _MOST:
@@ -93,9 +101,9 @@ def _constant(book: Rulebook, name: str) -> bool:
 
 
 def _place(text: str, statement: Statement, name: str) -> Span:
-    for found in _NAME.finditer(plain(text[statement.start : statement.end])):
+    for found in _NAME.finditer(text, statement.start, statement.end):
         if found[0] == name:
-            return Span(statement.start + found.start(), statement.start + found.end())
+            return Span(*found.span())
     return Span(statement.start, statement.end)
 
 
@@ -114,7 +122,7 @@ def _targets(book: Rulebook, module: Module) -> Iterator[Fault]:
             count += 1
             if count > _MOST:
                 return
-            place = _place(module.text, statement, name)
+            place = _place(module.plain, statement, name)
             here = statement.body
             if fact == "label" and name in homes and not _in_function(module, homes[name], here):
                 yield fault("PT015", "elsewhere", place, label=name, function=homes[name])
@@ -142,4 +150,4 @@ def _unseen(module: Module, statement: Statement, jump: str) -> Iterator[tuple[s
     yield from ((name, "label") for name in table if scope.label(name) is None)
 
 
-__all__ = ["name_faults", "names_in", "plain"]
+__all__ = ["name_faults", "names_in"]
