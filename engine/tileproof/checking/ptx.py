@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 
-from tileproof.base.diagnostic import Diagnostic, Related
+from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.checking.notes import note
+from tileproof.dataflow.checks import check_threads
 from tileproof.dialects.facts import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
@@ -43,13 +46,28 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     if where is not None:
         target = Target(str(where["target"]), "given" if options.target else "named in the module")
         found += _instructions(book, source, options, module, where, malformed)
+        if not malformed:
+            ruleset = book.under(options.contract)
+            found += check_threads(ruleset, source, module, lambda facts: violations(ruleset, source, facts))
     kernels = _coverage(book, source, module)
     found += filter(None, (note(book, source, kernel) for kernel in kernels))
     unknown = _unknown(book, module)
     found += _unjudged(book, source, unknown)
+    found = [_placed(module, one) for one in found] if module.frames else found
     comments = module.comments if "tileproof" in source.text else []
     diagnostics = finish(book, source, options, found, comments)
     return FileReport(source, diagnostics, target, kernels=kernels, unjudged=sum(map(len, unknown.values())))
+
+
+def _placed(module: Module, diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic with its place in the source that the PTX was compiled from."""
+    at = bisect_right(module.instructions, diagnostic.span.start, key=attrgetter("start")) - 1
+    if at < 0 or module.instructions[at].end < diagnostic.span.end:
+        return diagnostic
+    frame = module.own_frame(module.instructions[at])
+    if frame is None:
+        return diagnostic
+    return replace(diagnostic, origin=Origin(module.files[frame[0]], frame[1], frame[2]))
 
 
 def _malformed(book: Rulebook, source: Source, fault: Fault) -> Diagnostic:

@@ -232,6 +232,29 @@ class Module:
         found = _COMMENT.finditer(self.text) if "/" in self.text else ()
         return [(one.start(), one[0]) for one in found if one[0][0] == "/"]
 
+    def own_frame(self, statement: Statement) -> tuple[int, int, int] | None:
+        """File, line and column of an instruction in the source of its kernel; None where the text does not say them.
+
+        Of code that was inlined it is the innermost call that stands in the file in which the kernel begins: the line
+        of the user, not that of a library.
+        """
+        if statement.frame < 0:
+            return None
+        frames = self.frames
+        first = next((one for one in self.instructions if one.body == statement.body and one.frame >= 0), statement)
+        home = frames[first.frame]
+        outermost = home.inlined[0] if home.inlined is not None else home.file
+        here = frames[statement.frame]
+        place, call = (here.file, here.line, here.column), here.inlined
+        calls = {(one.file, one.line, one.column): one.inlined for one in frames}
+        innermost = place
+        for _ in range(len(frames)):  # a chain longer than that goes round
+            if place[0] == outermost or call is None:
+                break
+            place, call = call, calls.get(call)
+        chosen = place if place[0] == outermost else innermost
+        return chosen if chosen[0] in self.files and chosen[1] else None
+
     def operands(self, statement: Statement) -> str:
         """The operands of an instruction, without comments and the semicolon."""
         return self.plain[statement.body_start : statement.end - 1]
