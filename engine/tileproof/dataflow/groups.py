@@ -91,11 +91,15 @@ class _Lives:
         self.graph = graph
         self.blocks: list[list[Event]] = []
         self.kinds: set[str] = set()
+        kinds: dict[str, str] = {}
         statements = graph.module.instructions
         for block in graph.blocks:
             found = []
             for number in range(block.first, block.last):
-                kind = family.kind(report.book, statements[number])
+                opcode = statements[number].opcode
+                kind = kinds.get(opcode)
+                if kind is None:
+                    kind = kinds[opcode] = family.kind(report.book, statements[number])
                 if kind:
                     pending = values.operand(number, 0, 32).value if kind == "wait" else 0
                     found.append(Event(number, kind, pending if pending is not None else 0))

@@ -41,13 +41,14 @@ def operand_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Fa
     """The configurations that the rules judge, each once a function, at the first instruction that has it."""
     seen: set[object] = set()
     for number in range(graph.function.first, graph.function.last):
-        match word_of(ruleset.book, graph.module.instructions[number].opcode).name:
+        opcode = graph.module.instructions[number].opcode
+        if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
+            continue
+        match word_of(ruleset.book, opcode).name:
             case "tcgen05.mma" | "tcgen05.mma.ws":
                 found = _tcgen05(ruleset, graph, values, number)
-            case "wgmma.mma_async":
-                found = _wgmma(ruleset, graph, values, number)
             case _:
-                continue
+                found = _wgmma(ruleset, graph, values, number)
         for one in found:
             key = (one.schema, one.operand, *one.values.items(), *one.spelled.items())
             if key not in seen:

@@ -15,6 +15,8 @@ def check_allocations(report: Reporter, graph: Graph, values: Values) -> Iterato
     allocated, freed, released = [], [], []
     statements = graph.module.instructions
     for number in range(graph.function.first, graph.function.last):
+        if not statements[number].opcode.startswith("tcgen05."):
+            continue
         match word_of(report.book, statements[number].opcode).name:
             case "tcgen05.alloc":
                 allocated.append(number)
@@ -24,6 +26,8 @@ def check_allocations(report: Reporter, graph: Graph, values: Values) -> Iterato
                 released.append(number)
     if graph.function.kind != "entry":
         return  # its caller may do the rest
+    if not allocated and not freed:
+        return
     columns = {number: values.operand(number, 1, 32).value for number in (*allocated, *freed)}
     if not freed:
         for number in allocated:

@@ -69,6 +69,7 @@ class _Checker:
         for number in range(graph.function.first, graph.function.last):
             if self.module.instructions[number].opcode.startswith(_MMA):
                 self.wgmma(number)
+        self.used |= self.copied_from()
         self.events = [self.of_block(block.first, block.last) for block in graph.blocks]
 
     def wgmma(self, number: int) -> None:
@@ -83,6 +84,25 @@ class _Checker:
         self.sources[number] = frozenset([*sources, *(d if adds else ())])
         self.shapes[number] = statement.opcode
         self.used |= self.registers[number]
+
+    def copied_from(self) -> set[str]:
+        """The registers that registers of some wgmma are copied to, directly or not."""
+        copies: dict[str, list[str]] = {}
+        for number in range(self.graph.function.first, self.graph.function.last):
+            statement = self.module.instructions[number]
+            if statement.opcode[:4] == "mov.":
+                body = self.module.operands(statement)
+                names, targets = names_in(body), written(self.report.book, body, statement.opcode)
+                for source in names[len(targets) :]:
+                    copies.setdefault(source, []).extend(targets)
+        found: set[str] = set()
+        todo = list(self.used)
+        while todo:
+            for target in copies.get(todo.pop(), ()):
+                if target not in found:
+                    found.add(target)
+                    todo.append(target)
+        return found
 
     def of_block(self, first: int, last: int) -> list[_Event]:
         """The events of a block. All its registers are those of the function's own block or of one inside it: names in

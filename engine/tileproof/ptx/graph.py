@@ -134,7 +134,7 @@ class Graph:
             number = todo.pop()
             if number not in found:
                 found.add(number)
-                todo += self.blocks[number].predecessors
+                todo += (one for one in self.blocks[number].predecessors if self.dominators[one] >= 0)
         return frozenset(found)
 
 

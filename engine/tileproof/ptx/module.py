@@ -66,7 +66,6 @@ _NAMED = re.compile(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
 _WORD = re.compile(r"\.[a-zA-Z_]\w*+", re.ASCII)
 _BRACE = re.compile(r"[{}]")
 _JUNK = re.compile(r"[^\n;{}]*+;?")
-_NUMBERED = re.compile(r"(.*?)(0|[1-9]\d*)", re.ASCII | re.DOTALL)
 
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
 _SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})
@@ -285,11 +284,12 @@ def tiles(book: Rulebook, source: Source) -> Iterator[Span]:
 class Scope:
     """The names of a block, and those of the blocks around it."""
 
-    __slots__ = ("book", "labels", "outer", "prefixes", "singles", "tables", "variables")
+    __slots__ = ("book", "found", "labels", "outer", "prefixes", "singles", "tables", "variables")
 
     def __init__(self, book: Rulebook, outer: Scope | None) -> None:
         self.book = book
         self.outer = outer
+        self.found: dict[str, tuple[str, Scope] | None] = {}  # what was asked for, since all was declared
         self.singles: dict[str, str] = {}
         self.prefixes: dict[str, tuple[str, int]] = {}
         self.variables: dict[str, Variable] = {}
@@ -309,17 +309,23 @@ class Scope:
 
     def register(self, name: str) -> tuple[str, Scope] | None:
         """The class of a register and the scope that declares it; None of a name that is no register."""
+        try:
+            return self.found[name]
+        except KeyError:
+            found = self.found[name] = self._register(name)
+            return found
+
+    def _register(self, name: str) -> tuple[str, Scope] | None:
         scope: Scope | None = self
-        numbered = None
+        prefix = name.rstrip("0123456789")
+        number = name[len(prefix) :]
         while scope is not None:
             if name in scope.singles:
                 return scope.singles[name], scope
-            if scope.prefixes:
-                numbered = numbered or _NUMBERED.fullmatch(name)
-                if numbered and numbered[1] in scope.prefixes:
-                    kind, count = scope.prefixes[numbered[1]]
-                    if len(numbered[2]) < 10 and int(numbered[2]) < count:
-                        return kind, scope
+            if number and prefix in scope.prefixes:
+                kind, count = scope.prefixes[prefix]
+                if len(number) < 10 and int(number) < count:
+                    return kind, scope
             scope = scope.outer
         return None
 

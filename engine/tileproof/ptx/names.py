@@ -55,17 +55,20 @@ def _undeclared(book: Rulebook, module: Module, merged: Collection[int]) -> Iter
     known: dict[int, set[str]] = {}
     text, find = module.plain, _NAME.findall
     count = 0
+    last: Scope | None = None
+    seen: set[str] = set()
     for statement in module.instructions:
         names = find(text, statement.body_start, statement.end)
         if statement.guard:
             names.append(statement.guard)
-        seen = known.get(id(statement.scope))
-        if seen is None:
-            seen = known[id(statement.scope)] = set()
-        if seen.issuperset(names):
-            continue
+        scope = statement.scope
+        if scope is not last:
+            last, seen = scope, known.setdefault(id(scope), set())
         for name in names:
             if name in seen:
+                continue
+            if scope.register(name) is not None:
+                seen.add(name)
                 continue
             if _declared(book, statement, name) or name in functions:
                 seen.add(name)
@@ -85,8 +88,7 @@ def _undeclared(book: Rulebook, module: Module, merged: Collection[int]) -> Iter
 def _declared(book: Rulebook, statement: Statement, name: str) -> bool:
     scope = statement.scope
     return (
-        scope.register(name) is not None
-        or scope.variable(name) is not None
+        scope.variable(name) is not None
         or scope.label(name) is not None
         or scope.table(name) is not None
         or special(book, name) is not None

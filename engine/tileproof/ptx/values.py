@@ -37,8 +37,10 @@ def written(book: Rulebook, body: str, opcode: str) -> tuple[str, ...]:
     if not word_of(book, opcode).writes:
         return ()
     found = _WRITTEN.match(body)
-    if found is None:
-        return ()
+    return () if found is None else _names(found)
+
+
+def _names(found: re.Match[str]) -> tuple[str, ...]:
     names = [one.strip() for one in found[1].split(",")] if found[1] is not None else [found[2]]
     return tuple(one for one in (*names, found[3]) if one and one != "_")
 
@@ -65,16 +67,19 @@ class Values:
         found: dict[tuple[str, int], list[Definition]] = {}
         book, plain = self.book, self.module.plain
         statements = self.module.instructions
-        owners: dict[tuple[str, int], int] = {}
+        silent = {opcode for opcode in {one.opcode for one in statements} if not word_of(book, opcode).writes}
+        match = _WRITTEN.match
         for number in range(self.graph.function.first, self.graph.function.last):
             one = statements[number]
-            for name in written(book, plain[one.body_start : one.end - 1], one.opcode):
-                key = (name, id(one.scope))
-                owner = owners.get(key)
-                if owner is None:
-                    declared = one.scope.register(name)
-                    owner = owners[key] = id(declared[1]) if declared is not None else 0
-                found.setdefault((name, owner), []).append((number, name))
+            if one.opcode in silent or (first := match(plain, one.body_start, one.end)) is None:
+                continue
+            for name in (first[2],) if first[2] is not None and first[3] is None else _names(first):
+                declared = one.scope.register(name)
+                key = (name, id(declared[1]) if declared is not None else 0)
+                if key in found:
+                    found[key].append((number, name))
+                else:
+                    found[key] = [(number, name)]
         return found
 
     # -- questions
