@@ -18,10 +18,11 @@ DESCRIPTORS = {"sm_90a": "0x4000004000010000", "sm_100a": "0x4000404000010000"}
 HEAD = """.version 9.0
 .target {target}
 .address_size 64
+{before}
 .visible .entry kernel()
-.reqntid 128
+.reqntid 128 {performance}
 {{
-.reg .b32 r<20>; .reg .f32 f<20>; .reg .b64 l<9>; .reg .pred p<4>;
+.reg .b32 r<20>; .reg .f32 f<20>, g<128>; .reg .b64 l<9>; .reg .pred p<4>;
 """
 
 
@@ -29,8 +30,11 @@ def text_of(case: dict[str, str]) -> str:
     word = case.get("descriptor", DESCRIPTORS[case["target"]])
     wgmma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f1, f2, f3, f4}, l1, l1, p1, 1, 1, "
     body = case["body"].replace("@WGMMA@", f"{wgmma}{case.get('majors', '0, 0')};").replace("@DESC@", word)
+    for name, first in (("@FIRST@", 0), ("@SECOND@", 64)):
+        body = body.replace(name, ", ".join(f"g{i}" for i in range(first, first + 64)))
     first = f"mov.b64 l1, {word};\n" if case["target"] == "sm_90a" else ""
-    return f"{HEAD.format(target=case['target'])}{first}{body}ret;\n}}\n"
+    head = HEAD.format(target=case["target"], before=case.get("before", ""), performance=case.get("performance", ""))
+    return f"{head}{first}{body}ret;\n}}\n"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -49,9 +53,10 @@ def test_ptxas_assembles_all_cases(tmp_path: Path):
     for case in CASES:
         source = tmp_path / "case.ptx"
         source.write_text(text_of(case), encoding="ascii")
-        command = [str(find()), "-arch", case["target"], str(source), "-o", str(tmp_path / "out.cubin")]
+        command = [str(find()), "-c", "-arch", case["target"], str(source), "-o", str(tmp_path / "out.cubin")]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, (case["name"], done.stderr)
+        assert case.get("advisory", "") in done.stderr, (case["name"], done.stderr)
 
 
 SOURCE = """.version 9.0

@@ -90,11 +90,9 @@ def test_random_graphs_agree_with_networkx():
         lines = []
         for i in range(count):
             kind, to = rng.choice(["bra", "guarded", "falls", "ret", "table"]), f"L{rng.randrange(count)}"
-            text = {"bra": f"bra {to};", "guarded": f"@p1 bra {to};", "falls": "mov.b32 r1, 2;", "ret": "ret;"}.get(
-                kind
-            )
+            plain = {"bra": f"bra {to};", "guarded": f"@p1 bra {to};", "falls": "mov.b32 r1, 2;", "ret": "ret;"}
             other = f"L{rng.randrange(count)}"
-            text = text or f"T{i}: .branchtargets {to}, {other};\nbrx.idx r1, T{i};"
+            text = plain.get(kind) or f"T{i}: .branchtargets {to}, {other};\nbrx.idx r1, T{i};"
             lines.append(f"L{i}: mov.b32 r1, {i};\n{text}")
         graph = graph_of("\n".join(lines))
         known = networkx.DiGraph()
@@ -112,8 +110,8 @@ def test_random_graphs_agree_with_networkx():
             expected = post.get(number, end)
             assert graph.post_dominators[number] == (-1 if expected == end else expected)
         inside = known.subgraph(reached)
-        strong = [c for c in networkx.strongly_connected_components(inside) if len(c) > 1]
-        loops = [c for c in strong] + [{n} for n in reached if known.has_edge(n, n)]
+        loops = [c for c in networkx.strongly_connected_components(inside) if len(c) > 1]
+        loops += [{n} for n in reached if known.has_edge(n, n)]
         assert bool(loops) == bool(graph.loops or graph.irreducible)
         for loop in graph.loops:
             assert all(graph.dominates(loop.header, number) for number in loop.blocks)

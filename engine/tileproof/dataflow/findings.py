@@ -31,7 +31,7 @@ class Reporter:
     def __call__(
         self, code: str, case: str, number: int, at: tuple[tuple[str, int], ...] = (), **facts: object
     ) -> Diagnostic:
-        """A finding; its hint is the general one, which speaks of PTX where that of the case is written for the IR.
+        """A finding; its hint is the general one where there is one: that of a case may be written for the IR.
 
         Args:
             number: of the statement.

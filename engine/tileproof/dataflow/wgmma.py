@@ -9,10 +9,12 @@ CuTe DSL clears accumulators behind the fence, and ptxas moves that before it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from tileproof.base.records import dataclass
 from tileproof.dataflow.findings import Found, Reporter
 from tileproof.dataflow.flow import Groups, meet, states
+from tileproof.evaluate.hardware import limit
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.names import names_in
 from tileproof.ptx.text import operands_of
@@ -70,6 +72,7 @@ class _Checker:
             if self.module.instructions[number].opcode.startswith(_MMA):
                 self.wgmma(number)
         self.used |= self.copied_from()
+        self.most = _most_registers(report, graph)
         self.events = [self.of_block(block.first, block.last) for block in graph.blocks]
 
     def wgmma(self, number: int) -> None:
@@ -231,6 +234,9 @@ class _Checker:
                 found = report("PR102", "written", event.number, at=places, registers=_listed(wrong))
                 yield frozenset(wrong.values()), found
             yield from self.reused(event.number, state)
+            count = len(self.flying(state.groups.issue(event.number)))
+            if count > self.most:
+                yield "", report("PR142", "registers", event.number, count=count, most=self.most)
         elif event.kind == "wait":
             if state.groups.open:
                 last = max(state.groups.open)
@@ -273,4 +279,32 @@ def _listed(names: object) -> str:
 
 def check_wgmma(report: Reporter, graph: Graph) -> Iterator[Found]:
     """What is wrong with the wgmma of a function."""
+    yield from _external_call(report, graph)
     yield from _Checker(report, graph).check()
+
+
+def _external_call(report: Reporter, graph: Graph) -> Iterator[Found]:
+    """A call that ptxas does not see through."""
+    external = {one.name for one in graph.module.functions if one.body is None}
+    external -= {one.name for one in graph.module.functions if one.body is not None}
+    for number in range(graph.function.first, graph.function.last):
+        statement = graph.module.instructions[number]
+        if statement.opcode.startswith("call"):
+            called = external.intersection(names_in(graph.module.operands(statement)))
+            if called:
+                yield report("PR142", "call", number, callee=min(called))
+                return
+
+
+def _most_registers(report: Reporter, graph: Graph) -> int:
+    """The registers that a thread of a function may have at some time."""
+    book, performance = report.book, graph.function.performance
+    most = limit(book, "most_registers") - 1  # the last one is the zero register
+    threads = prod(performance.get("reqntid") or performance.get("maxntid") or (1,))
+    most = min(most, limit(book, "cta_registers") // max(threads, 1), *performance.get("maxnreg", ()))
+    for number in range(graph.function.first, graph.function.last):
+        statement = graph.module.instructions[number]
+        if statement.opcode.startswith("setmaxnreg.inc"):
+            count = graph.module.operands(statement).strip()
+            most = max(most, int(count) if count.isdecimal() else most)
+    return most
