@@ -100,6 +100,8 @@ class _Lives:
                 kind = kinds.get(opcode)
                 if kind is None:
                     kind = kinds[opcode] = family.kind(report.book, statements[number])
+                if number in graph.hidden:
+                    kind = "all"
                 if kind:
                     pending = values.operand(number, 0, 32).value if kind == "wait" else 0
                     found.append(Event(number, kind, pending if pending is not None else 0))

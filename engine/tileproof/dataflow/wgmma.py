@@ -114,6 +114,9 @@ class _Checker:
         for number in range(first, last):
             statement = self.module.instructions[number]
             opcode = statement.opcode
+            if number in self.graph.hidden:
+                found += [_Event(number, "commit"), _Event(number, "wait"), _Event(number, "fence")]
+                continue
             if opcode.startswith("wgmma."):
                 found += self.of_wgmma(number, opcode)
                 continue
@@ -220,8 +223,12 @@ class _Checker:
             for event in self.events[block.number]:
                 yield from self.judge(event, state)
                 state = self.after(event, state)
-            if not block.successors:
+            if not block.successors and not self.trapped(block.last - 1):
                 yield from self.ended(state)
+
+    def trapped(self, number: int) -> bool:
+        """Whether a function ends at a statement because something went wrong."""
+        return self.module.instructions[number].opcode == "trap"
 
     def judge(self, event: _Event, state: _State) -> Iterator[tuple[object, Found]]:
         report = self.report

@@ -15,6 +15,9 @@ from tileproof.ptx.names import names_in
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
+# What a function must hold so that calling it may complete or begin something asynchronous, or call what does.
+_ASYNCHRONOUS = ("wgmma.", "tcgen05.", "cp.", "call")
+
 
 @dataclass(slots=True, eq=False)
 class Block:
@@ -116,6 +119,32 @@ class Graph:
             if statement.opcode.startswith("call") and functions.isdisjoint(names_in(self.module.operands(statement))):
                 return statement
         return None
+
+    def calls(self, number: int) -> Function | None:
+        """The function of the module, with a body, that an instruction calls; None of any other instruction."""
+        statement = self.module.instructions[number]
+        if not statement.opcode.startswith("call"):
+            return None
+        names = names_in(self.module.operands(statement))
+        return next((one for one in self.module.functions if one.body is not None and one.name in names), None)
+
+    @cached_property
+    def hidden(self) -> frozenset[int]:
+        """The calls that may do anything asynchronous: of functions of the module that do, and through a pointer."""
+        found = set()
+        statements = self.module.instructions
+        known = {function.name for function in self.module.functions}
+        for number in range(self.function.first, self.function.last):
+            if not statements[number].opcode.startswith("call"):
+                continue
+            callee = self.calls(number)
+            if callee is not None:
+                inside = {one.opcode for one in statements[callee.first : callee.last]}
+                if any(one.startswith(_ASYNCHRONOUS) for one in inside):
+                    found.add(number)
+            elif known.isdisjoint(names_in(self.module.operands(statements[number]))):
+                found.add(number)
+        return frozenset(found)
 
     @cached_property
     def _back(self) -> list[tuple[int, int]]:

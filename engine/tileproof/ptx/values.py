@@ -26,6 +26,7 @@ Definition = tuple[int, str]
 """A statement's number in the module, and the name of a register that it writes, as it stands there."""
 
 _WRITTEN = re.compile(r"\s*+(?:\{([^{}]*+)\}|([%$_a-zA-Z][\w$]*+))(?:\s*+\|\s*+([%$_a-zA-Z][\w$]*+))?", re.ASCII)
+_RETURNED = re.compile(r"\s*+\(([^()]*+)\)")
 _WIDTHS = {".b16": 16, ".b32": 32, ".f32": 32, ".b64": 64, ".f64": 64, ".b128": 128, ".b8": 8, ".pred": 1}
 _TYPE = re.compile(r"[usbf](8|16|32|64|128)\Z")
 _ROUNDS = 4  # after which ranges are widened
@@ -34,6 +35,9 @@ _MOST = 20_000  # evaluations of one question; beyond it the answer is anything
 
 def written(book: Rulebook, body: str, opcode: str) -> tuple[str, ...]:
     """The names that an instruction writes."""
+    if opcode.startswith("call"):
+        returned = _RETURNED.match(body)
+        return tuple(one for name in returned[1].split(",") if (one := name.strip())) if returned is not None else ()
     if not word_of(book, opcode).writes:
         return ()
     found = _WRITTEN.match(body)
@@ -71,9 +75,13 @@ class Values:
         match = _WRITTEN.match
         for number in range(self.graph.function.first, self.graph.function.last):
             one = statements[number]
-            if one.opcode in silent or (first := match(plain, one.body_start, one.end)) is None:
+            if one.opcode.startswith("call"):
+                names = written(book, plain[one.body_start : one.end - 1], one.opcode)
+            elif one.opcode in silent or (first := match(plain, one.body_start, one.end)) is None:
                 continue
-            for name in (first[2],) if first[2] is not None and first[3] is None else _names(first):
+            else:
+                names = (first[2],) if first[2] is not None and first[3] is None else _names(first)
+            for name in names:
                 declared = one.scope.register(name)
                 key = (name, id(declared[1]) if declared is not None else 0)
                 if key in found:
