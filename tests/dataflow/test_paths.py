@@ -59,6 +59,31 @@ def test_ptxas_assembles_all_cases(tmp_path: Path):
         assert case.get("advisory", "") in done.stderr, (case["name"], done.stderr)
 
 
+TANGLED = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry kernel() {
+.reg .pred p; .reg .b64 l<4>; .reg .b32 r<4>;
+@p bra B;
+A: mov.b32 r1, 1;
+B: mov.b32 r2, 1;
+@p bra A;
+P: .callprototype _ ();
+call l1, P;
+cp.async.cg.shared.global [r1], [l2], 16;
+cp.async.wait_all;
+ret;
+}
+"""
+
+
+def test_control_flow_that_no_graph_shows_is_named():
+    (kernel,) = tileproof.check(TANGLED).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ["ptx", "irreducible", "indirect"]
+    lines = [TANGLED[: reason.span.start].count("\n") + 1 for reason in kernel.reasons[1:] if reason.span is not None]
+    assert lines == [9, 11]
+
+
 SOURCE = """.version 9.0
 .target sm_90a
 .address_size 64

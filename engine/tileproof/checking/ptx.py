@@ -20,7 +20,8 @@ from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.target import Target
 from tileproof.protocol.counterparts import counterpart, is_step, relevant
-from tileproof.ptx.module import Fault, Module, Statement, is_ptx, read_module
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import Fault, Function, Module, Statement, is_ptx, read_module
 from tileproof.ptx.names import name_faults
 from tileproof.ptx.vocabulary import nearest, word_of
 from tileproof.rulebase.book import Rulebook
@@ -42,14 +43,15 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     where = _context(book, source, options, module, found)
     malformed = [*module.faults, *name_faults(book, module)]
     found += [_malformed(book, source, fault) for fault in malformed]
+    graphs = Graphs(book, module)
     target = None
     if where is not None:
         target = Target(str(where["target"]), "given" if options.target else "named in the module")
         found += _instructions(book, source, options, module, where, malformed)
         if not malformed:
             ruleset = book.under(options.contract)
-            found += check_threads(ruleset, source, module, lambda facts: violations(ruleset, source, facts))
-    kernels = _coverage(book, source, module)
+            found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
+    kernels = _coverage(book, graphs)
     found += filter(None, (note(book, source, kernel) for kernel in kernels))
     unknown = _unknown(book, module)
     found += _unjudged(book, source, unknown)
@@ -124,10 +126,11 @@ def _unjudged(book: Rulebook, source: Source, unknown: dict[str, list[Statement]
         yield finding(book, source, Span(first.opcode_start, first.opcode_start + len(opcode)), stated)
 
 
-def _coverage(book: Rulebook, source: Source, module: Module) -> tuple[KernelCoverage, ...]:
+def _coverage(book: Rulebook, graphs: Graphs) -> tuple[KernelCoverage, ...]:
     """The functions that use a protocol, none of which is followed yet."""
     reason = Reason("ptx", state(book, "PR190", "ptx").message, None)
     kernels = []
+    module = graphs.module
     for function in module.functions:
         steps = asynchronous = multiplies = 0
         for statement in module.instructions[function.first : function.last]:
@@ -136,8 +139,22 @@ def _coverage(book: Rulebook, source: Source, module: Module) -> tuple[KernelCov
             asynchronous += kind.asynchronous
             multiplies += kind.multiplies
         if asynchronous:
-            kernels.append(KernelCoverage(function.name, function.span, steps, 0, multiplies, None, (reason,)))
+            reasons = (reason, *_unfollowed(book, graphs, function))
+            kernels.append(KernelCoverage(function.name, function.span, steps, 0, multiplies, None, reasons))
     return tuple(kernels)
+
+
+def _unfollowed(book: Rulebook, graphs: Graphs, function: Function) -> Iterator[Reason]:
+    """What of the control flow of a kernel no graph shows."""
+    if function.body is None:
+        return
+    graph = graphs.of(function)
+    if graph.irreducible is not None:
+        at = graph.irreducible
+        yield Reason("irreducible", state(book, "PR190", "irreducible").message, Span(at.start, at.end))
+    if graph.indirect is not None:
+        at = graph.indirect
+        yield Reason("indirect", state(book, "PR190", "indirect").message, Span(at.start, at.end))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,21 +12,20 @@ from tileproof.dataflow.operands import operand_facts
 from tileproof.dataflow.tensor_memory import check_allocations
 from tileproof.dataflow.wgmma import check_wgmma
 from tileproof.dialects.facts import Facts
-from tileproof.ptx.graph import Graph
-from tileproof.ptx.module import Module
+from tileproof.ptx.graph import Graphs
 from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Ruleset
 
 
 def check_threads(
-    ruleset: Ruleset, source: Source, module: Module, judge: Callable[[Facts], Iterable[Diagnostic]]
+    ruleset: Ruleset, source: Source, graphs: Graphs, judge: Callable[[Facts], Iterable[Diagnostic]]
 ) -> Iterator[Diagnostic]:
     """What is wrong on the paths of a thread through each function, each finding once.
 
     Args:
         judge: what the rules say of facts.
     """
-    book = ruleset.book
+    book, module = ruleset.book, graphs.module
     report = Reporter(book, source, module)
     found: dict[Diagnostic, None] = {}
     for function in module.functions:
@@ -39,7 +38,7 @@ def check_threads(
 
         if not has("wgmma.", "tcgen05.", "cp.async", "cp.reduce"):
             continue
-        graph = Graph(book, module, function)
+        graph = graphs.of(function)
         values = Values(book, graph)
         if has("wgmma.mma"):
             found.update(dict.fromkeys(check_wgmma(report, graph)))

@@ -50,6 +50,22 @@ class Loop:
     blocks: frozenset[int]
 
 
+class Graphs:
+    """The graphs of a module, each made when it is first asked for."""
+
+    def __init__(self, book: Rulebook, module: Module) -> None:
+        self.book = book
+        self.module = module
+        self.made: dict[int, Graph] = {}
+
+    def of(self, function: Function) -> Graph:
+        """The graph of a function that has a body."""
+        found = self.made.get(function.number)
+        if found is None:
+            found = self.made[function.number] = Graph(self.book, self.module, function)
+        return found
+
+
 class Graph:
     """The graph of a function that has a body.
 

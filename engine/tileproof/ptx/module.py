@@ -449,6 +449,7 @@ class _Reader:
                 self.scope.tables[name] = tuple(one.strip() for one in listed[2].split(","))
                 return listed.end()
             prototype = _PROTOTYPE.match(self.text, behind.end())
+            self.scope.tables[name] = ()
             return prototype.end() if prototype is not None else found.end()
         label = Label(name, start, len(self.module.instructions), self.scope)
         first = self.scope.labels.get(name)
