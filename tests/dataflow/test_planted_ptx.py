@@ -19,14 +19,12 @@ NEED_ADDRESSES = {
     "let every cp.async.wait_group leave 15",
 }
 SAMPLE = (
-    "cutlass__79a_nvfp4__sm_120a",
-    "cutlass__81_blk__sm_100a",
-    "flashinfer__cake_vsa_sm90_cake_vsa_sm90_306d746ed864b400ac35_kernel__sm_90a",
+    "cutlass__48__sm_90a",
     "flashinfer__cake_bf16_bmm_cake_bf16_bmm_6bb5fd7ca479b4132d28_kernel__sm_100a",
-    "tilelang__gemm_sp_gemm_sp_fp16__sm_90a",
     "tilelang__gemm_tcgen5mma_ws_gemm_2cta__sm_100a",
     "triton__glu07_persistent_matmul_kernel__sm_90a",
     "triton__glu14_tma_tcgen05_kernel__sm_100a",
+    "triton__tut03_matmul_kernel__sm_80",
 )
 
 
