@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tileproof.emitting.sequence import Placed
-from tileproof.evaluate.hardware import swizzle_period
+from tileproof.evaluate.hardware import smem_bits, swizzle_period
 from tileproof.memory.descriptors import atom_node, operand_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -36,14 +36,6 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
             found[name] = Placed(offset, chosen[0].descriptor.value), chosen[0]
             offset += -(-rows * columns * bits // (8 * period)) * period
     return found
-
-
-def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
-    """The bits of an operand's element in shared memory."""
-    container = book.shared_table("smem_container").rows.get((str(facts.get("kind")),))
-    row = container or book.shared_table("element").rows[str(facts[f"{operand}.type"]),]
-    assert isinstance(row[0], int), "rules/elements.rule"
-    return row[0]
 
 
 def _element(book: Rulebook, bits: int) -> str:

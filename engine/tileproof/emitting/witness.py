@@ -24,8 +24,9 @@ from tileproof.dialects.fragments import fragments
 from tileproof.emitting import kernel
 from tileproof.emitting.atom import BadAtom, read, sequence_of
 from tileproof.emitting.fill import THREADS, NotStatic, fill
-from tileproof.emitting.operands import place, smem_bits
+from tileproof.emitting.operands import place
 from tileproof.emitting.sequence import Placed, Sequence
+from tileproof.evaluate.hardware import smem_bits
 from tileproof.layout import ComposedLayout, Layout, crd2idx, size
 from tileproof.memory.descriptors import atom_node
 from tileproof.rulebase.book import Rulebook
