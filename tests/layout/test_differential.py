@@ -20,6 +20,7 @@ from layout_oracle import AVAILABLE, WHY_NOT, Answer, Oracle, Query
 
 from tileproof.calculate.evaluate import check_value
 from tileproof.layout import Basis, Dynamic, Layout, LayoutError, complement, show_value
+from tileproof.syntax import SyntaxFault
 from tileproof.syntax import layouts as syntax
 
 needs_oracle = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
@@ -40,7 +41,7 @@ def theirs(answer: Answer) -> str:
     if answer.kind in ("layout", "composed_layout"):
         try:
             check_value(syntax.layout(answer.text))
-        except (LayoutError, syntax.SyntaxFault):
+        except (LayoutError, SyntaxFault):
             return REFUSED
     return answer.text
 

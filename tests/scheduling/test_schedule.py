@@ -23,6 +23,7 @@ from tileproof.cli import main
 from tileproof.evaluate.solver import cheapest
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.verify import verify
+from tileproof.scheduling.overlap import Flights, needed
 from tileproof.scheduling.synthesis import schedule
 
 BOOK = tileproof.load_rules()
@@ -194,6 +195,51 @@ def test_the_cheapest_choice_is_that_of_brute_force(strongest, needs):
     else:
         assert found is not None and enough(found)
         assert cost(found) == min(map(cost, choices))
+
+
+@given(
+    count=st.integers(1, 6),
+    needs=st.lists(st.dictionaries(st.integers(0, 5), st.integers(0, 3), min_size=1, max_size=3), max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_wait_that_is_left_can_be_removed_or_weakened(count, needs):
+    """Each need is met by a wait at one of some places that leaves no more than so many groups in flight."""
+
+    def enough(pending: list[int]) -> bool:
+        return all(any(p < count and 0 <= pending[p] <= most for p, most in need.items()) for need in needs)
+
+    found = needed(count, enough, 1000, 3)
+    if not enough([0] * count):
+        assert found is None
+        return
+    assert found is not None
+    held = [dict(found).get(place, -1) for place in range(count)]
+    assert enough(held)
+    for place, pending in found:
+        for weaker in (-1, *range(pending + 1, 4)):
+            assert not enough([*held[:place], weaker, *held[place + 1 :]])
+
+
+def test_too_many_places_are_left_alone():
+    assert needed(6, lambda pending: pending.count(-1) < 3, 5, 3) is None
+
+
+def in_flight(source: Source) -> dict[str, int]:
+    """How long the groups of each queue are in flight."""
+    watch, module = Flights(), scan(source).module
+    list(verify(BOOK, module.operations, module.aliases, watch.actions))
+    return dict(watch.steps)
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", ["sm_80/sgemm__default", pytest.param("sm_80/fa2__f16_d64", marks=pytest.mark.long)])
+def test_copies_overlap_what_they_overlapped(name: str):
+    source = Source(name, (SHARED / "corpus" / f"{name}.mlir").read_text())
+    waits = [line for line in source.text.splitlines(keepends=True) if "nvvm.cp.async.wait.group" in line]
+    stripped = "".join(line for line in source.text.splitlines(keepends=True) if line not in waits)
+    found = schedule(BOOK, Source(name, stripped))
+    assert found.verified
+    assert in_flight(found.source)["async"] >= in_flight(source)["async"] > in_flight(Source(name, FIXTURE))["async"]
 
 
 def test_lines_end_as_in_the_file():

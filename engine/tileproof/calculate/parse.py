@@ -10,8 +10,8 @@ from lark.visitors import merge_transformers
 
 from tileproof.base.records import dataclass
 from tileproof.layout.values import Value
-from tileproof.syntax import compile_grammar, end_of, run, start_of
-from tileproof.syntax.layouts import LayoutBuilder
+from tileproof.syntax.driver import compile_grammar, end_of, run, start_of
+from tileproof.syntax.layout_grammar import LayoutBuilder
 
 
 @dataclass(frozen=True, slots=True)

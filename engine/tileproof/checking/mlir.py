@@ -291,7 +291,10 @@ class _Check:
     def operations_with_needs(self) -> Iterator[tuple[str, Operation]]:
         """The first operation of each kind that needs something of the target, last kind first."""
         seen: set[str] = set()
+        first: dict[str, Operation] = {}
         for operation in self.scan.module.walk():
+            first.setdefault(operation.name, operation)
+        for operation in first.values():
             for beginning, member in self.operation_kinds:
                 if operation.name.startswith(beginning):
                     if member not in seen:

@@ -51,6 +51,7 @@ class Operations:
     Attributes:
         aliasing: by name.
         steps: by name; ``beginnings`` by the beginning of the name, which ends with a dot.
+        found: what was asked for so far, by name: a file has few names, each many times.
         kinds: by the name of an operation that is one step or another: an attribute, its value and the step then.
     """
 
@@ -58,6 +59,7 @@ class Operations:
     steps: Mapping[str, StepOperands]
     kinds: Mapping[str, tuple[tuple[str, str, StepOperands], ...]]
     beginnings: tuple[tuple[str, StepOperands], ...]
+    found: dict[str, StepOperands | None]
 
     @staticmethod
     def of(book: Rulebook) -> Operations:
@@ -79,10 +81,12 @@ class Operations:
 
     def step_operands(self, name: str) -> StepOperands | None:
         """The step that an operation of a name is, with its operands; None where it takes no part in the protocol."""
-        found = self.steps.get(name)
-        if found is None:
+        try:
+            return self.found[name]
+        except KeyError:
             found = next((one for beginning, one in self.beginnings if name.startswith(beginning)), None)
-        return found
+            self.found[name] = found
+            return found
 
     def step_of(self, operation: Operation) -> StepOperands | None:
         """The step that an operation is: by its name, or by the attribute that says it."""
@@ -122,4 +126,4 @@ def _read(book: Rulebook) -> Operations:
             beginnings.append((spelling, step))
         else:
             steps[spelling] = step
-    return Operations(aliasing, steps, kinds, tuple(beginnings))
+    return Operations(aliasing, steps, kinds, tuple(beginnings), dict(steps))

@@ -15,7 +15,7 @@ from tileproof.ptx.select import Lowered, holds
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.declarations import Enumerated
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar
-from tileproof.rulebase.parser import rules as syntax
+from tileproof.rulebase.placeholder import parsed
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, PARTS, Line, Template, pieces
 
 _REGISTER = re.compile(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
@@ -253,7 +253,7 @@ class Filler:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Expression:
-    return syntax.expression(text)
+    return parsed(text)
 
 
 @lru_cache(maxsize=4096)

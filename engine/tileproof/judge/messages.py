@@ -10,7 +10,7 @@ from tileproof.dialects.facts import Facts
 from tileproof.evaluate.python import Judge, function
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar
-from tileproof.rulebase.parser import rules as syntax
+from tileproof.rulebase.placeholder import parsed
 from tileproof.rulebase.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER, VERSION, Kind, OneOf, Scope, SetOf
 
 MOST = 8  # values that a list names before it is cut
@@ -35,7 +35,7 @@ def _pieces(judge: Judge, rule: Rule, text: str) -> tuple[str | Filler, ...]:
     """A text cut at its placeholders, each of them made a function once."""
     pieces: list[str | Filler] = []
     for i, piece in enumerate(PLACEHOLDER.split(text)):  # captures of the pattern are at the odd places
-        pieces.append(_filler(judge, rule, syntax.expression(piece)) if i % 2 else piece)
+        pieces.append(_filler(judge, rule, parsed(piece)) if i % 2 else piece)
     return tuple(pieces)
 
 

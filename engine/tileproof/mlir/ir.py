@@ -95,11 +95,13 @@ class Operation:
 
     def walk(self) -> Iterator[Operation]:
         """This operation and all inside it, in textual order."""
-        yield self
-        for region in self.regions:
-            for block in region.blocks:
-                for operation in block.operations:
-                    yield from operation.walk()
+        left = [self]
+        while left:
+            operation = left.pop()
+            yield operation
+            for region in reversed(operation.regions):
+                for block in reversed(region.blocks):
+                    left += reversed(block.operations)
 
     @property
     def input_groups(self) -> tuple[tuple[TypeUse, ...], ...]:

@@ -9,9 +9,11 @@ the end of the region. What jumps hand to the arguments of a block is not follow
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
-from tileproof.mlir.ir import Operation, Region
+from tileproof.mlir.ir import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +36,70 @@ Scope = Mapping[str, Origin]
 
 def walk(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Scope]]:
     """Each operation in textual order, with what is visible there. The scope is valid until the next step."""
-    yield from _block(operations, _Names({}, {}))
+    visible: dict[str, Origin] = {}
+    hidden: dict[str, Origin | None] = {}  # what the names of a region hide, to be restored behind it
+    outside: list[dict[str, Origin | None]] = []
+    for step, name, origin in _steps(_Same(operations)):
+        if step == _VISIT:
+            yield origin.operation, visible
+        elif step == _DEFINE:
+            hidden.setdefault(name, visible.get(name))
+            visible[name] = origin
+        elif step == _HIDE:
+            hidden.setdefault(name, visible.pop(name, None))
+        elif step == _ENTER:
+            outside.append(hidden)
+            hidden = {}
+        else:
+            for other, before in hidden.items():
+                if before is None:
+                    visible.pop(other, None)
+                else:
+                    visible[other] = before
+            hidden = outside.pop()
 
 
-@dataclass(slots=True)
-class _Names:
-    """What is visible, and what the names of one region hide, to be restored behind it."""
-
-    visible: dict[str, Origin]
-    hidden: dict[str, Origin | None]
-
-    def define(self, name: str, origin: Origin) -> None:
-        self.hidden.setdefault(name, self.visible.get(name))
-        self.visible[name] = origin
-
-    def hide(self, name: str) -> None:
-        self.hidden.setdefault(name, self.visible.pop(name, None))
-
-    def restore(self) -> None:
-        for name, origin in self.hidden.items():
-            if origin is None:
-                self.visible.pop(name, None)
-            else:
-                self.visible[name] = origin
+_VISIT, _DEFINE, _HIDE, _ENTER, _LEAVE = range(5)
+_Step: TypeAlias = "tuple[int, str, Origin]"
 
 
-def _region(operation: Operation, region: Region, visible: dict[str, Origin]) -> Iterator[tuple[Operation, Scope]]:
-    names = _Names(visible, {})
-    for number, block in enumerate(region.blocks):
-        for index, argument in enumerate(block.arguments):
-            if number:
-                names.hide(argument.name)
-            else:
-                names.define(argument.name, Origin(operation, index, argument=True))
-        yield from _block(block.operations, names)
-    names.restore()
+class _Same:
+    """Operations as the key of a cache: these very ones, not equal ones."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self.operations = operations
+        self.ids = tuple(map(id, operations))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.ids == self.ids
+
+    def __hash__(self) -> int:
+        return hash(self.ids)
 
 
-def _block(operations: Sequence[Operation], names: _Names) -> Iterator[tuple[Operation, Scope]]:
-    for operation in operations:
-        yield operation, names.visible
-        for region in operation.regions:
-            yield from _region(operation, region, names.visible)
-        index = 0
-        for result in operation.results:
-            for part in range(result.count):
-                name = result.name if result.count == 1 else f"{result.name}#{part}"
-                names.define(name, Origin(operation, index))
-                index += 1
+@lru_cache(maxsize=4)
+def _steps(module: _Same) -> list[_Step]:
+    """What a walk does, in order: several walk over one module."""
+    steps: list[_Step] = []
+
+    def block(operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            here = Origin(operation, 0)
+            steps.append((_VISIT, "", here))
+            for region in operation.regions:
+                steps.append((_ENTER, "", here))
+                for number, one in enumerate(region.blocks):
+                    for index, argument in enumerate(one.arguments):
+                        origin = Origin(operation, index, argument=True)
+                        steps.append((_HIDE if number else _DEFINE, argument.name, origin))
+                    block(one.operations)
+                steps.append((_LEAVE, "", here))
+            index = 0
+            for result in operation.results:
+                for part in range(result.count):
+                    name = result.name if result.count == 1 else f"{result.name}#{part}"
+                    steps.append((_DEFINE, name, Origin(operation, index) if index else here))
+                    index += 1
+
+    block(module.operations)
+    return steps

@@ -760,8 +760,7 @@ def seen_as(book: Rulebook, kind: Type | None) -> Callable[[Value], Value]:
     return seen
 
 
-@lru_cache(maxsize=65536)
-def _start(layout: Layout, profile: Tuple, given: tuple[int | None, ...]) -> int | None:
+def _start(layout: Layout, profile: Tuple, given: Integers) -> int | None:
     """Where the slice at a coordinate starts; None where that is not known."""
     flat = iter(given)
 
@@ -789,14 +788,20 @@ def _slice(book: Rulebook, inputs: Sequence[Type | None], outputs: Sequence[Type
     seen = seen_as(book, result)
     shared = isinstance(kind.iterator, Pointer) and kind.iterator.space in ("smem", "tmem")
     extents = _extents(layout, profile) if shared or isinstance(kind.iterator, Descriptor) else ()
+    starts: dict[Integers, int | None] = {}
+
+    def start(leaves: Integers) -> int | None:
+        if leaves not in starts:
+            starts[leaves] = _start(layout, profile, leaves)
+        return starts[leaves]
 
     def at(coord: Value) -> int | Lanes | None:
         leaves = integers(coord)
         lanes = [len(leaf.each) for leaf in leaves if isinstance(leaf, Lanes)]
         if not lanes:
-            return _start(layout, profile, leaves)
+            return start(leaves)
         rows = zip(*(leaf.each if isinstance(leaf, Lanes) else (leaf,) * lanes[0] for leaf in leaves), strict=True)
-        return Lanes(tuple(_start(layout, profile, row) for row in rows), _supposition(leaves))
+        return Lanes(tuple(map(start, rows)), _supposition(leaves))
 
     def function(view: Value, coord: Value) -> Sequence[Value]:
         if not isinstance(view, Address):

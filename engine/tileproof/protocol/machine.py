@@ -28,7 +28,7 @@ from tileproof.protocol.state import (
 )
 from tileproof.protocol.terms import said_of, told
 from tileproof.protocol.trace import TraceStep, path_to
-from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, term_of
+from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, same, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -77,6 +77,7 @@ class Machine:
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         roles: how many parts of a CTA one index may tell apart.
+        computed: what each place last computed of what, and the results: most turns of a loop compute the same.
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
         allowed: the findings, by code and place, that do not end a run in which a repair is tried.
@@ -125,6 +126,7 @@ class Machine:
     running: ThreadSet | None = None
     most: int = 0
     roles: int = 0
+    computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -147,7 +149,11 @@ class Machine:
         while True:
             moved = False
             for thread_set in list(self.thread_sets):
-                if not thread_set.finished and not thread_set.parked:
+                if thread_set.finished or thread_set.parked:
+                    continue
+                if self.waits(thread_set):
+                    self.steps += 1
+                else:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
@@ -156,6 +162,14 @@ class Machine:
             if self.steps > self.most:
                 self.coverage.complete = False
                 return
+
+    def waits(self, thread_set: ThreadSet) -> bool:
+        """Whether a thread set still waits for the phase of an mbarrier that it waited for when it last ran."""
+        wait = thread_set.blocked
+        if not isinstance(wait, OnMbarrier) or thread_set.excused:
+            return False
+        barrier = self.barriers.get(wait.key)
+        return barrier is not None and barrier is wait.barrier and barrier.phase == wait.phase
 
     def argument(self, slot: int, text: str, name: str) -> Value:
         """What an argument of the kernel is: an extent, or a place in global memory."""
@@ -201,7 +215,12 @@ class Machine:
                             self.common(thread_set, leaf, instruction) if isinstance(leaf, Lanes) else leaf
                             for leaf in value
                         )
-                found = function(*read)  # type: ignore[assignment]
+                last = self.computed.get(thread_set.place)
+                if last is not None and all(map(same, read, last[0])):
+                    found = last[1]
+                else:
+                    found = function(*read)  # type: ignore[assignment]
+                    self.computed[thread_set.place] = (read, found)
                 if self.agreed:
                     found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
             for i, slot in enumerate(instruction.outputs):

@@ -65,8 +65,10 @@ class Lanes:
 
     def on(self, threads: Sequence[int]) -> int | Lanes | None:
         """The integer that all these threads have; itself where they differ."""
-        first = self.each[threads[0]]
-        if not all(self.each[t] == first for t in threads):
+        low, high, count = threads[0], threads[-1] + 1, len(threads)
+        mine = self.each[low:high] if high - low == count else [self.each[t] for t in threads]
+        first = self.each[low]
+        if mine.count(first) != count:
             return self
         return first if self.term is None or first is None else Supposed(first, self.term)
 
@@ -248,6 +250,20 @@ Value: TypeAlias = "int | Open | Lanes | Integers | Address | Fields | None"
 def term_of(value: Value) -> int | None:
     """The term of a value; None where it is not supposed."""
     return value.term if isinstance(value, Supposed | Lanes | Open) else None
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether a function of the one is that of the other: equal, and computed alike. It may say no of what is."""
+    if one is other:
+        return True
+    kind = one.__class__
+    if kind is not other.__class__:
+        return False
+    if kind is tuple:
+        return len(one) == len(other) and all(map(same, one, other))  # type: ignore[arg-type]
+    if kind is int or kind is Address or kind is Lanes or kind is Open:
+        return one == other
+    return isinstance(one, Supposed) and isinstance(other, Supposed) and one == other and one.term == other.term
 
 
 def integers(value: Value) -> Integers:

@@ -17,9 +17,15 @@ BarrierName: TypeAlias = "tuple[int, int | None]"  # a barrier of threads: CTA, 
 
 @dataclass(frozen=True, slots=True)
 class OnMbarrier:
-    """Threads wait for a phase of an mbarrier."""
+    """Threads wait for a phase of an mbarrier.
+
+    Attributes:
+        barrier, phase: the object and its phase when they asked, where the machine says so.
+    """
 
     key: BarrierKey
+    barrier: object = field(default=None, compare=False)
+    phase: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

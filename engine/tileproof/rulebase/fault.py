@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Place
 
@@ -15,3 +17,11 @@ class RuleFault:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}"
+
+
+class RuleError(ValueError):
+    """Rule files that cannot be used, with everything that is wrong with them."""
+
+    def __init__(self, faults: Iterable[RuleFault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(map(str, self.faults)))

@@ -1,52 +1,17 @@
-"""Rule files to a rulebook: reading, name resolution and the checks that need no solver.
-
-After loading, every name in every expression means something (``resolve``). What only a solver can tell (a rule that
-can never fail, one that others imply) is checked by the room ``audit``.
-"""
+"""Rule files to a rulebook, which is kept in the cache: a check finds it there and reads no rule file's syntax."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from tileproof.base import cache, resources
 from tileproof.base.source import Source, Span
-from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
-from tileproof.rulebase.bitfield import Canonical, Word
-from tileproof.rulebase.book import Declaration, Rulebook
-from tileproof.rulebase.declarations import (
-    CONTRACTS,
-    Atom,
-    Enum,
-    Finding,
-    Instruction,
-    MoreMembers,
-    MoreRows,
-    Rule,
-    Schema,
-    Table,
-    Unjudged,
-)
+from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Place
-from tileproof.rulebase.extend import extend_enum, extend_table
-from tileproof.rulebase.fault import RuleFault
-from tileproof.rulebase.fragment import Fragment
-from tileproof.rulebase.parser import rules as syntax
-from tileproof.rulebase.references import Cited, Reference, UnknownSource, resolve
-from tileproof.rulebase.resolve import Resolver
-from tileproof.rulebase.template import Lowering, Template
-from tileproof.rulebase.total import missing_rows
-from tileproof.syntax import SyntaxFault
+from tileproof.rulebase.fault import RuleError, RuleFault
 
-
-class RuleError(ValueError):
-    """Rule files that cannot be used, with everything that is wrong with them."""
-
-    def __init__(self, faults: Iterable[RuleFault]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(map(str, self.faults)))
+__all__ = ["RuleError", "default_files", "load", "rule_file", "rule_files", "shipped_files"]
 
 
 def rule_files(folder: Path) -> tuple[Source, ...]:
@@ -108,143 +73,17 @@ def load(files: tuple[Source, ...]) -> Rulebook:
         RuleError: with every fault found, each at its line and column.
     """
     texts = [text for file in files for text in (file.name, file.text)]
-    return cache.made("rules", [*_readers(), *texts], lambda: _read(files))
-
-
-@lru_cache(maxsize=1)
-def _readers() -> tuple[str, ...]:
-    """What a rulebook in the cache depends on besides the rule files: the code and the grammars that read them."""
-    code = [path.read_text(encoding="utf-8") for path in _READERS]
-    return (*code, *(resources.grammar(name) for name in ("rule_expression", "rules")))
-
-
-@lru_cache(maxsize=256)
-def _declared(file: Source) -> tuple[Declaration, ...]:
-    """The declarations of one file: of a project that changes its own rules, ours are not read again.
-
-    Raises:
-        SyntaxFault: the text is not in the rule language.
-    """
-    return cache.made("rule-file", [*_readers(), file.name, file.text], lambda: tuple(syntax.declarations(file)))
+    return cache.made("rules", [*readers(), *texts], lambda: _read(files))
 
 
 def _read(files: tuple[Source, ...]) -> Rulebook:
-    faults: list[RuleFault] = []
-    declarations: list[Declaration] = []
-    for file in files:
-        try:
-            declarations += _declared(file)
-        except SyntaxFault as fault:
-            faults.append(RuleFault(Place(file, Span(fault.start, fault.end)), str(fault)))
-    if faults:  # what an unread file declares would be missed everywhere
-        raise RuleError(faults)
-    from tileproof.rulebase.checklist import strange_rows  # noqa: PLC0415  not where the book is in the cache
+    from tileproof.rulebase.collect import collected  # noqa: PLC0415  not where the book is in the cache
 
-    book = _collect(list(_with_references(declarations, faults)), faults)
-    if not faults:
-        faults += Resolver(book).faults()
-    if not faults:
-        faults += missing_rows(book)
-        faults += missing_fragments(book)
-        faults += missing_rules(book)
-        faults += strange_rows(book)
-    if faults:
-        raise RuleError(faults)
-    return book
+    return collected(files, readers())
 
 
-def _with_references(declarations: list[Declaration], faults: list[RuleFault]) -> Iterator[Declaration]:
-    """The declarations with what their sources cite found among the declared references."""
-    references = {item.title: item for item in declarations if isinstance(item, Reference)}
-    for item in declarations:
-        if not isinstance(item, Cited):
-            yield item
-            continue
-        citations = []
-        for citation in item.citations:
-            try:
-                citations.append(resolve(citation, references))
-            except UnknownSource as unknown:
-                faults.append(RuleFault(citation.place, str(unknown)))
-        yield replace(item, citations=tuple(citations))
-
-
-def _collect(declarations: list[Declaration], faults: list[RuleFault]) -> Rulebook:
-    from tileproof.rulebase.contradiction import Contradiction  # noqa: PLC0415  as above
-
-    book = Rulebook({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {})
-    names: dict[str, str] = {}
-
-    def put(shelf: dict[str, Declaration], key: str, item: Declaration, what: str) -> None:
-        if key in shelf:
-            faults.append(RuleFault(item.place, f"{what} '{key}' is declared twice, first at {shelf[key].place}"))
-        shelf.setdefault(key, item)
-
-    for item in declarations:
-        match item:
-            case Reference():
-                put(book.references, item.title, item, "reference")  # type: ignore[arg-type]
-            case Enum():
-                put(book.enums, item.name, item, "enum")  # type: ignore[arg-type]
-            case Schema():
-                put(book.schemas, item.name, item, "schema")  # type: ignore[arg-type]
-            case Atom():
-                for type_ in item.types:
-                    put(book.atoms, type_, item, "atom")  # type: ignore[arg-type]
-            case Unjudged():
-                for type_ in item.types:
-                    put(book.unjudged, type_, item, "atom")  # type: ignore[arg-type]
-            case Instruction():
-                same = book.instructions.get(item.name, ())
-                if any((set(x.selectors), x.modifiers) == (set(item.selectors), item.modifiers) for x in same):
-                    faults.append(RuleFault(item.place, f"instruction '{item.name}' is declared twice"))
-                book.instructions[item.name] = (*same, item)
-            case Fragment():
-                for type_ in item.types:
-                    put(book.fragments, type_, item, "fragment")  # type: ignore[arg-type]
-            case Word():
-                for contract in (item.contract,) if item.contract else CONTRACTS:
-                    book.words[item.name, contract] = (*book.words.get((item.name, contract), ()), item)
-            case Lowering() | Template():
-                for contract in (item.contract,) if item.contract else CONTRACTS:
-                    kept: dict[tuple[str, str], tuple[Declaration, ...]]
-                    kept = book.lowerings if isinstance(item, Lowering) else book.templates  # type: ignore[assignment]
-                    kept[item.schema, contract] = (*kept.get((item.schema, contract), ()), item)
-            case Canonical():
-                put(book.canonical, item.name, item, "canonical layout")  # type: ignore[arg-type]
-            case Table():
-                for contract in (item.contract,) if item.contract else CONTRACTS:
-                    if (item.name, contract) in book.tables:
-                        faults.append(RuleFault(item.place, f"table '{item.name}' is declared twice in {contract}"))
-                    book.tables.setdefault((item.name, contract), item)
-            case Contradiction():
-                put(book.contradictions, item.code, item, "contradiction")  # type: ignore[arg-type]
-            case Rule() | Finding():
-                shelf = book.rules if isinstance(item, Rule) else book.findings
-                put(shelf, item.code, item, "code")  # type: ignore[arg-type]
-                for name in (item.name, *item.former):
-                    if names.setdefault(name, item.code) != item.code:
-                        faults.append(RuleFault(item.place, f"'{name}' already names {names[name]}"))
-    for item in (item for item in declarations if isinstance(item, MoreMembers)):
-        faults += extend_enum(book, item)
-    for item in (item for item in declarations if isinstance(item, MoreRows)):
-        faults += extend_table(book, item)
-    faults += share_declarations(book)
-    own = dict(book.schemas)
-    for name in own:
-        book.schemas[name] = _inherit(name, own, faults, ())
-    return book
-
-
-def _inherit(name: str, own: dict[str, Schema], faults: list[RuleFault], below: tuple[str, ...]) -> Schema:
-    """A schema with the facts of those that it extends; its own declarations win."""
-    schema = own[name]
-    fields, instance = {}, {}
-    for parent in schema.parents:
-        if parent not in own or parent in below or parent == name:
-            faults.append(RuleFault(schema.place, f"'{parent}' is not a schema that can be extended"))
-            continue
-        above = _inherit(parent, own, faults, (*below, name))
-        fields.update(above.fields)
-        instance.update(above.instance)
-    return replace(schema, fields={**fields, **schema.fields}, instance={**instance, **schema.instance})
+@lru_cache(maxsize=1)
+def readers() -> tuple[str, ...]:
+    """What a rulebook in the cache depends on besides the rule files: the code and the grammars that read them."""
+    code = [path.read_text(encoding="utf-8") for path in _READERS]
+    return (*code, *(resources.grammar(name) for name in ("rule_expression", "rules")))

@@ -46,7 +46,7 @@ from tileproof.rulebase.expression import (
 from tileproof.rulebase.fault import RuleFault
 from tileproof.rulebase.findings import problems
 from tileproof.rulebase.fragment import COPY_ROLES, MMA_ROLES, Applies, Fragment, expressions, leaves
-from tileproof.rulebase.parser import rules as syntax
+from tileproof.rulebase.placeholder import parsed
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, REGISTERS, WORD, Line, Lowering, Template, pieces
 from tileproof.syntax import SyntaxFault
 
@@ -457,7 +457,7 @@ class Resolver:
         if text == INSTRUCTION or text in operands:
             return None
         try:
-            expression = syntax.expression(text)
+            expression = parsed(text)
         except SyntaxFault as fault:
             return str(fault)
         if not isinstance(expression, Lookup) or expression.table not in FUNCTIONS:
@@ -504,7 +504,7 @@ class Scope:
     def placeholder(self, text: str) -> str | None:
         """What is wrong with a placeholder, or None."""
         try:
-            expression = syntax.expression(text)
+            expression = parsed(text)
             if isinstance(expression, Lookup) and expression.table in MESSAGE_FUNCTIONS:
                 if len(expression.arguments) != 1 or not isinstance(expression.arguments[0], Fact):
                     return f"{expression.table} requires one fact"

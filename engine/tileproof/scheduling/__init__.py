@@ -6,7 +6,8 @@ inserted directly after the operation that it is about (a register fence: direct
 is always enough where an insertion helps at all. Then the schedule is relaxed, each step only if the verifier finds
 nothing new: operations are hoisted out of loops without synchronization, neighbours are merged, waits are removed,
 leave more groups in flight, and are moved down. So the result is a local optimum, and it is deterministic; for a
-small kernel Z3 shows that no cheaper schedule exists.
+small kernel Z3 shows that no cheaper schedule exists. Last, waits are placed anew, before what synchronizes, where that
+keeps groups longer in flight (``overlap``).
 
 Which operation repairs which finding, and how it is written, is data: rules/protocol/schedule.rule. ``edits`` has the
 insertion points of a text and the text with insertions; ``synthesis`` searches; ``graph`` shows the resulting order.

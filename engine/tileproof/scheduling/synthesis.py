@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
@@ -19,10 +20,12 @@ from tileproof.protocol.study import Outcome
 from tileproof.protocol.verify import KERNELS, relevant, verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
+from tileproof.scheduling.overlap import Flights, needed
 
 _LOOPS = ("scf.for", "scf.while")
 _SECONDS = 2.0  # for one proposal of Z3
 ROLES = frozenset({".fence", ".commit", ".wait"})  # the members of the enum `schedule_role` that a plan knows
+_TRIALS = 40  # runs of the verifier that look for better places of the waits of one queue
 _SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
 
 
@@ -192,7 +195,9 @@ class Scheduler:
         plan, minimal = start, True
         if start:
             plan, minimal = self.least(self.best(start), start)
-            plan = self.latest(plan)
+            early = self.latest(plan)
+            plan = self.overlapped(early)
+            minimal &= plan == early
         edited, outcomes = self.judge(plan)
         inserted = _numbered(edited, plan)
         verified = all(map(self._passes, outcomes))
@@ -290,9 +295,7 @@ class Scheduler:
 
     def peers(self, subject: int) -> list[int]:
         """The other operations of the kernel that issue what this one does: groups are counted over all of them."""
-        issued = self.producer(self.places.operations[subject])
-        around = [op for top in self.module.operations for op in top.walk() if op.span.start <= subject < op.span.end]
-        kernel = next((op for op in around if op.name in KERNELS), None)
+        issued, kernel = self.producer(self.places.operations[subject]), self.kernel_of(subject)
         if issued == ".threads" or kernel is None:
             return []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
@@ -416,6 +419,96 @@ class Scheduler:
             if low:
                 plan = (*without, replace(one, gap=places[low - 1]))
         return plan
+
+    # -- what overlaps what
+
+    def overlapped(self, plan: Plan) -> Plan:
+        """The waits where they keep groups longest in flight, of queues whose groups may be the iterations of a loop.
+
+        Other waits were moved from what they are about down to what synchronizes, and so are late. Which of two places
+        that serve one need is the later one depends on how many groups a wait may leave in flight there, so places are
+        removed in either order of time.
+        """
+        for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".wait" and one.kind.tries):
+            waits = [one for one in plan if one.kind == kind]
+            others = tuple(one for one in plan if one.kind != kind)
+            places = self.places_for(waits, others)
+            best = self.flights(plan)[_queue(kind)]
+            for ordered in (places, places[::-1]):
+                other = self.placed(kind, ordered, others)
+                if other is not None and (flights := self.flights(other)[_queue(kind)]) > best:
+                    plan, best = other, flights
+        return plan
+
+    def placed(self, kind: Insertable, places: Sequence[Gap], others: Plan) -> Plan | None:
+        """A plan with the waits that are needed at some of the places; None where all of them are not enough."""
+
+        def chosen(pending: Sequence[int]) -> Plan:
+            held = zip(places, pending, strict=True)
+            return (*others, *(Insertion(kind, gap.offset, gap, left) for gap, left in held if left >= 0))
+
+        found = needed(len(places), lambda pending: self.fits(chosen(pending)), _TRIALS, kind.most)
+        if found is None:
+            return None
+        known = dict(found)
+        return self.latest(chosen([known.get(place, -1) for place in range(len(places))]))
+
+    def places_for(self, waits: Sequence[Insertion], others: Plan) -> list[Gap]:
+        """Where a wait may be needed, in the order of time: before what synchronizes, if waits there are enough.
+
+        If not, also before what has a hazard without the waits.
+        """
+        kind = waits[0].kind
+        kernels = {id(kernel): kernel for one in waits if (kernel := self.kernel_of(one.subject)) is not None}
+        inside = [one for kernel in kernels.values() for one in kernel.walk() if not one.regions]
+        starts = {one.span.start for one in inside if self.synchronises([one])}
+        commits = {one.gap.offset for one in others if one.kind.role == ".commit"}
+        step = f"{_queue(kind)}_commit"
+        commits |= {one.span.start for one in inside if (does := self.stepping(one)) is not None and does.name == step}
+
+        def gaps() -> list[Gap]:
+            before = {start: self.places.beside(start, after=False) for start in starts}
+            return [gap for start in sorted(before, key=lambda one: self.time(one, commits)) if (gap := before[start])]
+
+        found = gaps()
+        if not self.fits((*others, *(Insertion(kind, gap.offset, gap) for gap in found))):
+            hazards = {start for _, start in self.keys(*self.judge(others)) - self.wanted}
+            starts |= hazards & {one.span.start for one in inside}
+            found = gaps()
+        return found
+
+    def time(self, start: int, commits: Set[int]) -> tuple[int, ...]:
+        """A key that sorts operations by the time at which groups that were just committed meet them."""
+        key: list[int] = []
+        begin = size = 0
+        loops = [op.span for op in self.places.enclosing(start) if op.name in _LOOPS]
+        for at in (*(span.start for span in reversed(loops)), start):
+            key.append((at - begin) % size if size else at)
+            begin, end = next((span for span in loops if span.start == at), (0, 0))
+            size = end - begin
+            begin = max((commit for commit in commits if begin < commit < end), default=begin)
+        return tuple(key)
+
+    def kernel_of(self, subject: int) -> Operation | None:
+        """The kernel that an operation is in."""
+        around = [op for top in self.module.operations for op in top.walk() if op.span.start <= subject < op.span.end]
+        return next((op for op in around if op.name in KERNELS), None)
+
+    def flights(self, plan: Plan) -> Counter[str]:
+        """How long the groups of each queue are in flight."""
+        self.trials += 1
+        watch = Flights()
+        edited = Edited(self.source.text, [one.line for one in plan])
+        module = scan(Source(self.source.name, edited.text)).module
+        for _ in verify(self.book, module.operations, module.aliases, watch.actions):
+            pass
+        self.progress()
+        return watch.steps
+
+
+def _queue(kind: Insertable) -> str:
+    """The queue that a wait is for."""
+    return kind.name[1:].partition("_")[0]
 
 
 def _cost(plan: Plan) -> tuple[int, int]:

@@ -1,70 +1,20 @@
-"""Layout text to values of the layout algebra, by grammar/layout.lark."""
+"""Layout text to values of the layout algebra: what is well-formed here, every other text by grammar/layout.lark."""
 
 from __future__ import annotations
 
-import json
 import re
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import Any
-
-from lark import Lark, Token, Transformer
+from functools import lru_cache
 
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, Wildcard
-from tileproof.syntax import MAX_DIGITS, MAX_NESTING, SyntaxFault, compile_grammar, end_of, run, start_of
+from tileproof.syntax import MAX_DIGITS, MAX_NESTING
 
-
-class LayoutBuilder(Transformer[Token, Any]):
-    """Reductions of grammar/layout.lark to the values of ``tileproof.layout``."""
-
-    def integer(self, items: list[Token]) -> int:
-        return int(items[0])
-
-    def ratio(self, items: list[Token]) -> Fraction:
-        if int(items[1]) == 0:
-            raise SyntaxFault("a ratio requires a positive denominator", start_of(items[1]), end_of(items[1]))
-        return Fraction(int(items[0]), int(items[1]))
-
-    def dynamic(self, items: list[dict[str, int]]) -> Dynamic:
-        return Dynamic(**{name: value for item in items for name, value in item.items()})
-
-    def constraint(self, items: list[Token]) -> dict[str, int]:
-        token = items[-1]
-        if token.type == "WIDTH":
-            return {"width": int(token[1:])}
-        if int(token) == 0:
-            raise SyntaxFault("a divisor must be positive", token.start_pos or 0, token.end_pos or 0)
-        return {"div": int(token)}
-
-    def wildcard(self, items: list[Token]) -> Wildcard:
-        return Wildcard.ALL
-
-    def basis(self, items: list[Any]) -> Basis:
-        for index in items[1:]:
-            if len(index) > 3:
-                raise SyntaxFault("a coordinate has no mode of that index", start_of(index), end_of(index))
-        return Basis(items[0], tuple(map(int, items[1:])))
-
-    def nested(self, items: list[Tuple]) -> Tuple:
-        return tuple(items)
-
-    def layout(self, items: list[Tuple]) -> Layout:
-        return Layout(items[0], items[1])
-
-    def swizzle(self, items: list[Token]) -> Swizzle:
-        return Swizzle(int(items[0]), int(items[1]), int(items[2]))
-
-    def composed(self, items: list[Any]) -> ComposedLayout:
-        *inner, offset, outer = items
-        return ComposedLayout(inner[0] if inner else None, offset, outer)
-
-    def tile(self, items: list[Any]) -> Tile:
-        return Tile(tuple(items))
-
-
-@cache
-def _layouts() -> Lark:
-    return compile_grammar("layout", ["value"], LayoutBuilder())
+_NUMBER = rf"\d{{1,{MAX_DIGITS}}}"
+_INTEGER = rf"-?{_NUMBER}(?!\d)"
+_BOUND = r"\?(?:\{(?:i\d{1,3}|(?:i\d{1,3} )?div=[1-9]\d{0,17})\})?(?![{\d])"
+_LEAF = rf"(?:{_INTEGER}(?:/[1-9]\d{{0,17}}(?!\d))?|{_BOUND})(?:@\d{{1,3}}(?!\d))*|_"
+_TOKEN = re.compile(rf"({_LEAF})|[(),:;\[\]]", re.ASCII)
+_SWIZZLE = re.compile(rf"S<({_NUMBER}),({_NUMBER}),(-?{_NUMBER})>", re.ASCII)
 
 
 @lru_cache(maxsize=65536)
@@ -74,27 +24,105 @@ def layout(text: str) -> Value:
     Raises:
         SyntaxFault: the text is not in grammar/layout.lark.
     """
-    value: Value | None = _static(text)
-    return run(_layouts(), text, "value") if value is None else value
-
-
-# Static shapes and layouts are nearly all that occurs, and with brackets in place of parentheses they are JSON, which
-# reads ten times as fast. Text that this does not match is read by the grammar, which reports the fault.
-_STATIC = re.compile(r"[(),\d]{1,200}(?::[(),\d]{1,200})?", re.ASCII)
-_LONG = re.compile(rf"\d{{{MAX_DIGITS}}}")
-_BRACKETS = str.maketrans("()", "[]")
-
-
-def _static(text: str) -> Value | None:
-    """A static shape or layout; None if the grammar has to parse the text."""
-    if _STATIC.fullmatch(text) is None or _LONG.search(text) is not None or text.count("(") > MAX_NESTING:
-        return None
     try:
-        shape, *stride = [_nested(json.loads(part)) for part in text.translate(_BRACKETS).split(":")]
-    except ValueError:
-        return None
-    return Layout(shape, stride[0]) if stride else shape
+        return _value(text.split(" o "))
+    except _Unlike:
+        from tileproof.syntax.layout_grammar import parsed  # noqa: PLC0415  Lark is imported only for such text
+
+        return parsed(text)
 
 
-def _nested(item: Any) -> Tuple:
-    return tuple(map(_nested, item)) if isinstance(item, list) else item
+class _Unlike(Exception):
+    """Text that is not in the usual form: it may be wrong, or only written in another way."""
+
+
+def _value(parts: list[str]) -> Value:
+    swizzle = _SWIZZLE.fullmatch(parts[0])
+    inner: Value | None = None
+    if swizzle is not None:
+        inner = Swizzle(*map(int, swizzle.groups()))
+        if len(parts) == 1:
+            return inner
+    if len(parts) == 1:
+        return _Reader(parts[0]).whole(tile=True)
+    if len(parts) == 3 and inner is None:
+        inner = _Reader(parts[0]).whole()
+    offset, outer = (_Reader(part).whole() for part in parts[-2:])
+    if not isinstance(outer, Layout) or isinstance(offset, Layout | Tile):
+        raise _Unlike
+    if len(parts) == 2 and inner is None:
+        return ComposedLayout(None, offset, outer)
+    if len(parts) == 3 and isinstance(inner, Swizzle | Layout):
+        return ComposedLayout(inner, offset, outer)
+    raise _Unlike
+
+
+class _Reader:
+    """The tokens of one text, and how many of them are read."""
+
+    __slots__ = ("at", "tokens")
+
+    def __init__(self, text: str) -> None:
+        found = [*_TOKEN.finditer(text)]
+        self.tokens = [one[0] for one in found]
+        self.at = 0
+        if sum(map(len, self.tokens)) != len(text) or text.count("(") + text.count("[") > MAX_NESTING:
+            raise _Unlike
+
+    def whole(self, tile: bool = False) -> Layout | Tile | Tuple:
+        """All of the text: a tuple or a layout, or a tile."""
+        value = self.mode(tile)
+        if self.at != len(self.tokens):
+            raise _Unlike
+        return value
+
+    def next(self) -> str:
+        """The next token; none at the end, which every form refuses."""
+        at, self.at = self.at, self.at + 1
+        return self.tokens[at] if at < len(self.tokens) else ""
+
+    def mode(self, tile: bool) -> Layout | Tile | Tuple:
+        """A tuple or a layout, or a tile where there may be one."""
+        token = self.next()
+        if token == "[" and tile:
+            modes = [self.mode(tile)]
+            while (token := self.next()) == ";":
+                modes.append(self.mode(tile))
+            if token != "]":
+                raise _Unlike
+            return Tile(tuple(modes))
+        shape = self.tuple(token)
+        if self.at == len(self.tokens) or self.tokens[self.at] != ":":
+            return shape
+        self.at += 1
+        return Layout(shape, self.tuple(self.next()))
+
+    def tuple(self, token: str) -> Tuple:
+        """The tuple that begins with a token."""
+        if token != "(":
+            return _leaf(token)
+        token = self.next()
+        if token == ")":
+            return ()
+        items = [self.tuple(token)]
+        while (token := self.next()) == ",":
+            items.append(self.tuple(self.next()))
+        if token != ")":
+            raise _Unlike
+        return tuple(items)
+
+
+@lru_cache(maxsize=4096)
+def _leaf(text: str) -> Tuple:
+    if text in "(),:;[]":
+        raise _Unlike
+    if text == "_":
+        return Wildcard.ALL
+    value, *path = text.split("@")
+    number: int | Fraction | Dynamic
+    if value[0] == "?":
+        width, _, divisor = value[2:-1].rpartition("div=") if "=" in value else (value[2:-1], "", "")
+        number = Dynamic(int(width[1:] or 32), int(divisor or 1))
+    else:
+        number = Fraction(value) if "/" in value else int(value)
+    return Basis(number, tuple(map(int, path))) if path else number

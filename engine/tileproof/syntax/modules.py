@@ -8,7 +8,7 @@ from functools import cache
 from lark import Lark, Token, Tree
 
 from tileproof.base.records import dataclass
-from tileproof.syntax import compile_grammar, run
+from tileproof.syntax.driver import compile_grammar, run
 
 
 @dataclass(frozen=True, slots=True)

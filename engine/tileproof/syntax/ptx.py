@@ -6,7 +6,8 @@ from functools import cache
 
 from lark import Lark
 
-from tileproof.syntax import SyntaxFault, compile_grammar, run
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.driver import compile_grammar, run
 
 
 @cache

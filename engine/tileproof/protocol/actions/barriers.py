@@ -330,9 +330,10 @@ def excused(thread_set: ThreadSet) -> bool:
 @action("wait")
 def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     found = list(_waits(machine, thread_set, instruction))
-    waiting = [key for key, _, over in found if not over]
+    waiting = [(key, barrier) for key, barrier, over in found if not over]
     if waiting and not excused(thread_set):
-        thread_set.blocked = OnMbarrier(waiting[0])
+        key, barrier = waiting[0]
+        thread_set.blocked = OnMbarrier(key, barrier, barrier.phase)
         return WAITS
     for key, barrier, _ in found:
         machine.came("pass", key, 0, instruction.operation, thread_set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
@@ -18,6 +19,7 @@ from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.vector_clock import Clock
 from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 
@@ -32,8 +34,7 @@ _OPERAND_A = 2  # of cute.gemm, behind the atom and D; behind A and B are their 
 @action("mma")
 def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """``cute.gemm``: warp MMA, wgmma or tcgen05.mma by where its operands are."""
-    kinds = [memory_kind(text) for text in instruction.types]
-    spaces = [kind.space if kind is not None else "" for kind in kinds]
+    spaces = [_space(text) for text in instruction.types]
     operation = instruction.operation
     if "tmem" in spaces[:2]:
         _tensor_mma(machine, thread_set, instruction, spaces)
@@ -47,6 +48,13 @@ def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> i
         for place in range(1, len(instruction.inputs)):
             generic(machine, thread_set, operation, address(thread_set, instruction, place), place == 1, "")
     return thread_set.place + 1
+
+
+@lru_cache(maxsize=4096)
+def _space(text: str) -> str:
+    """The memory that an operand of a type is in; empty for any other operand."""
+    kind = memory_kind(text)
+    return "" if kind is None else kind.space
 
 
 def _in_registers(machine: Machine, thread_set: ThreadSet, instruction: Instruction, adds: bool) -> None:
@@ -133,23 +141,30 @@ def _accumulates(
 
 
 def _mma_ctas(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
+    group = _cta_group(machine.book, text)
+    return (thread_set.cta,) if group is None else cta_pair(machine, thread_set, group)
+
+
+@lru_cache(maxsize=256)
+def _cta_group(book: Rulebook, text: str) -> str | None:
+    """What says how many CTAs an MMA of a type is of; None for a type that cannot be read."""
     try:
         tree = type_tree(text)
     except SyntaxFault:
-        return (thread_set.cta,)
+        return None
     for node in tree.walk():
-        if node.kind is Kind.TYPE and _in_tensor_memory(machine, node.text):
+        if node.kind is Kind.TYPE and _in_tensor_memory(book, node.text):
             parameter = node.parameter("num_cta") or node.parameter("cta_group")
             numbers = [n.text for n in (parameter.walk() if parameter is not None else ()) if n.kind is Kind.NUMBER]
             if numbers == ["2"]:
-                return cta_pair(machine, thread_set, "cta_2")
-    return cta_pair(machine, thread_set, text)
+                return "cta_2"
+    return text
 
 
-def _in_tensor_memory(machine: Machine, name: str) -> bool:
+def _in_tensor_memory(book: Rulebook, name: str) -> bool:
     """Whether a type is that of an MMA atom that accumulates in tensor memory."""
-    member = machine.book.enums["atom"].by_spelling.get(name.lstrip("!"), "")
-    return machine.book.shared_table("mma_family").rows.get((member,)) == (".umma",)
+    member = book.enums["atom"].by_spelling.get(name.lstrip("!"), "")
+    return book.shared_table("mma_family").rows.get((member,)) == (".umma",)
 
 
 @action("raw_mma")

@@ -11,7 +11,8 @@ from tileproof.base.source import Source, Span
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Number, Place
 from tileproof.rulebase.fragment import Applies, Fragment, LayoutLeaf, Modes, Row, Taken, ThreadValues
 from tileproof.rulebase.references import Citation
-from tileproof.syntax import SyntaxFault, end_of, start_of
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.driver import end_of, start_of
 
 
 class Part(NamedTuple):

@@ -13,7 +13,8 @@ from tileproof.rulebase.expression import Place
 from tileproof.rulebase.parser.fragments import Part
 from tileproof.rulebase.parser.templates import TemplateBuilder
 from tileproof.rulebase.references import HOLE, Citation, Reference
-from tileproof.syntax import SyntaxFault, end_of, start_of
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.driver import end_of, start_of
 
 
 class ReferenceBuilder(TemplateBuilder):

@@ -61,7 +61,8 @@ from tileproof.rulebase.expression import (
 )
 from tileproof.rulebase.parser.contradictions import ContradictionBuilder
 from tileproof.rulebase.parser.fragments import Part, cited
-from tileproof.syntax import SyntaxFault, compile_grammar, end_of, run, start_of
+from tileproof.syntax import SyntaxFault
+from tileproof.syntax.driver import compile_grammar, end_of, run, start_of
 
 
 def version(text: str) -> int:
