@@ -156,7 +156,8 @@ class Binding:
 
     ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value. With a
     translation how its words are written, such as ``<{}>``.
-    ``always``: the default is written too; ``unwritten``: nothing but the default can be written. ``written``: the value of a parameter that no rule reads, without facts.
+    ``always``: the default is written too; ``unwritten``: nothing but the default can be written. ``written``: the
+    value of a parameter that no rule reads, without facts.
     """
 
     facts: tuple[str, ...]
