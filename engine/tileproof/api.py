@@ -121,15 +121,14 @@ def descriptor(
         ValueError: an argument means nothing.
         SyntaxFault: the layout is none.
     """
-    from tileproof.descriptors.canonical import describe  # noqa: PLC0415  what `check` alone does not need
-    from tileproof.descriptors.canonical import operand as divided  # noqa: PLC0415
+    from tileproof.descriptors.acting import descriptors  # noqa: PLC0415  what `check` alone does not need
     from tileproof.prove.descriptor import atom_operand, question  # noqa: PLC0415
 
     book = load_rules(rules)
     asked = question(book, atom, operand, layout, element, swizzle)
     word, major, extents = atom_operand(book, asked)
-    tile = divided(book, asked.layout, asked.bits, extents, asked.of_bytes).tile
-    return describe(book.under(contract), word, tile, major)
+    given = asked.layout, asked.bits, extents, asked.of_bytes
+    return descriptors(book.under(contract), word, *given, (major,))[1][0]
 
 
 def legal(

@@ -7,7 +7,6 @@ from math import prod
 import pytest
 
 import tileproof
-from tileproof.audit.contracts import as_text, differences
 from tileproof.audit.rules import LARGEST_LATTICE, Audit, check_book, check_whole
 from tileproof.rulebase.explain import text_of
 from tileproof.rulebase.load import load, shipped_files
@@ -57,14 +56,3 @@ def test_every_rule_is_shown_as_its_file_has_it():
         shown = text_of(item)
         assert f"{code} {item.name}" in shown
         assert shown.rstrip().endswith("}")
-
-
-@pytest.mark.long
-def test_the_contracts_differ_where_the_pages_and_the_hardware_do():
-    book = tileproof.load_rules()
-    pages_only = "\n".join(as_text(differences(book, "tileiras", "ptx", 20)))
-    hardware_only = "\n".join(as_text(differences(book, "ptx", "tileiras", 20)))
-    assert "WG104 wgmma-invalid-integer-n" in pages_only, "integer widths"
-    assert "WG110 wgmma-invalid-input-type" in pages_only, "4-bit integers"
-    assert "WG206 wgmma-page-accumulator" in hardware_only, "FP8 with an f16 accumulator"
-    assert "WG202 wgmma-page-int8" in hardware_only, "signed times unsigned"

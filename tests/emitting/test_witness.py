@@ -13,6 +13,7 @@ import tileproof
 from conftest import command
 from tileproof.emitting.atom import BadAtom
 from tileproof.emitting.witness import NoGpu, encode, predicted, run, witness
+from tileproof.layout import cosize, crd2idx
 
 BOOK = tileproof.load_rules()
 ATOM = "!cute_nvgpu.sm90.mma<64x{n}x{k}, ab_major = ({a}, {b}), elem_type = ({t}, {t}, {d}), frag_kind = ss>"
@@ -64,7 +65,9 @@ def test_the_prediction_is_the_product_where_the_layouts_are_right_and_another_w
     ("layout", "message"),
     [
         ("(64,16)", "not a layout"),
-        ("(64,8):(8,1)", "1024 elements"),
+        ("(64,8):(8,1)", "not a whole number of tiles of 64x16"),
+        ("(96,16):(16,1)", "not a whole number of tiles of 64x16"),
+        ("1024:1", "not a layout of rows and columns"),
         ("((", "cannot be read"),
         ("(64,16):(?,1)", "not static"),
     ],
@@ -79,6 +82,128 @@ def test_a_layout_that_cannot_be_filled(layout: str, message: str):
 )
 def test_small_numbers_have_the_bits_of_their_type(element: str, three: int):
     assert list(encode(element, [0, 3])) == [0, three]
+
+
+S = "S<3,3,3> o 0 o "
+BLACKWELL = (
+    "!cute_nvgpu.sm100.mma<128x64x16, num_cta = 1, ab_major = ({a}, {b}), elem_type = (f16, f16, f32), frag_kind = ss>"
+)
+# (target, majors, layout of A, layout of B): tiles of one instruction and of several.
+TILES = [
+    ("sm_90a", "kk", S + "(128,64):(64,1)", S + "(64,64):(64,1)"),
+    ("sm_90a", "kk", S + "(64,128):(128,1)", None),
+    ("sm_90a", "kk", "S<2,3,3> o 0 o (64,32):(32,1)", "S<1,3,3> o 0 o ((64,2),(16,2)):((16,1024),(1,2048))"),
+    ("sm_90a", "kk", "((8,8),(8,4)):((8,64),(1,512))", S + "(128,32):(64,1)"),
+    ("sm_90a", "mm", S + "((64,2),64):((1,4096),64)", S + "(64,64):(1,64)"),
+    ("sm_90a", "kk", "S<2,3,3> o 0 o (64,16):(16,1)", None),  # rows of 32 bytes: bit 8 is set from row 8 on
+    ("sm_100a", "kk", S + "(128,64):(64,1)", S + "(128,64):(64,1)"),
+    ("sm_100a", "mk", S + "((64,4),32):((1,2048),64)", S + "(64,32):(64,1)"),
+]
+
+
+def atom_of(target: str, majors: str) -> str:
+    a, b = ("mn" if major == "m" else major for major in majors)
+    if target == "sm_90a":
+        return ATOM.format(n=64, k=16, a=a, b=b, t="f16", d="f32")
+    return BLACKWELL.format(a=a, b=b)
+
+
+def hardware(word: int, start: int, major: str, target: str, mn: int, k: int) -> int:
+    """The byte that the tensor core reads for an element of 2 bytes, in the words of the PTX ISA."""
+    shift, codes = (62, {0: 1, 1: 8, 2: 4, 3: 2}) if target == "sm_90a" else (61, {0: 1, 2: 8, 4: 4, 6: 2})
+    width = codes[word >> shift]
+    lbo, sbo = (word >> 16 & 0x3FFF) * 16, (word >> 32 & 0x3FFF) * 16
+    if major == "k":
+        at = mn % 8 * 16 * width + mn // 8 * sbo + k % 8 * 2 + k // 8 * (lbo if width == 1 else 16)
+    else:
+        across, along = (sbo, lbo) if width == 1 else (lbo, sbo)
+        at = mn % 8 * 2 + mn // 8 % width * 16 + mn // (8 * width) * across + k % 8 * 16 * width + k // 8 * along
+    at += start
+    return at ^ (at >> 3 & (width - 1) << 4)
+
+
+def issued(text: str) -> list[dict[str, int]]:
+    """The descriptors of each MMA of a kernel, by the registers that hold them, as its lines compute them."""
+    found, held, start = [], {}, 0
+    for line in text.splitlines():
+        words = line.replace(",", "").replace(";", "").split()
+        match words:
+            case ["add.u32", "start", "start", offset]:
+                start = int(offset)
+            case ["or.b64", register, "wide", word]:
+                held[register] = int(word, 16) + (start >> 4)
+            case ["add.s64", register, same, step]:
+                assert register == same
+                held[register] += int(step)
+            case [opcode, *_] if opcode.startswith(("wgmma.mma_async", "tcgen05.mma")):
+                found.append(dict(held))
+    return found
+
+
+@pytest.mark.parametrize(("target", "majors", "a", "b"), TILES)
+def test_every_instruction_reads_its_tile_of_the_layouts_that_are_given(target, majors, a, b):
+    """The lines of the kernel, the addresses of the hardware and the layouts, each worked out by itself."""
+    atom = atom_of(target, majors)
+    made = witness(BOOK, atom, target, {name: text for name, text in (("a", a), ("b", b)) if text is not None})
+    words = issued(made.text)
+    (rows, depth), (columns, _) = made.shapes["a"], made.shapes["b"]
+    height = 64 if target == "sm_90a" else 128
+    down, across, along = rows // height, columns // 64, depth // 16
+    assert len(words) == down * across * along
+    right = {"a": True, "b": True}
+    first = {
+        name: int(made.text.split(f"fill_{name}:")[1].split("add.u32 place, place, ")[1].split(";")[0]) for name in "ab"
+    }
+    for i, held in enumerate(words):
+        block, k = divmod(i, along)
+        for name, major, extent, tile, word in (
+            ("a", majors[0], height, block % down, held["l0"]),
+            ("b", majors[1], 64, block // down, held["l1"]),
+        ):
+            start, clean = (word & 0x3FFF) << 4, word & ~0x3FFF
+            for mn in range(extent):
+                for column in range(16):
+                    there = crd2idx((tile * extent + mn, k * 16 + column), made.layouts[name])
+                    read = hardware(clean, start, "k" if major == "k" else "mn", target, mn, column)
+                    right[name] &= read == 2 * there + first[name]
+    assert right == {name: not made.operands[name].why for name in "ab"}
+    assert first["b"] % 1024 == 0
+    assert first["b"] >= 2 * cosize(made.layouts["a"])
+    chance = np.random.default_rng(5)
+    dense = [chance.integers(0, 8, made.shapes[name]) for name in "ab"]
+    same = (predicted(made, *dense) == dense[0] @ dense[1].T).all()
+    assert same == all(right.values())
+
+
+@pytest.mark.parametrize(("target", "majors", "a", "b"), TILES)
+@ptxas.needs_ptxas
+def test_a_witness_of_several_tiles_assembles(target, majors, a, b, tmp_path: Path):
+    texts = {name: text for name, text in (("a", a), ("b", b)) if text is not None}
+    assert not assembled(target, witness(BOOK, atom_of(target, majors), target, texts).text, tmp_path, quick=False)
+
+
+def test_a_refuted_layout_says_why_and_which_coordinates_are_wrong():
+    made = witness(BOOK, atom_of("sm_90a", "kk"), "sm_90a", {"a": "(64,16):(16,1)"})
+    (why,) = (line for line in made.text.splitlines() if "no descriptor describes a" in line)
+    assert "(mn,k) = (1,0)" in why
+    (wrong,) = (line for line in made.text.splitlines() if "is not the product" in line)
+    assert "(m,n) = (4,0), (5,0), (6,0), (7,0), (12,0)" in wrong
+    both = witness(BOOK, atom_of("sm_90a", "kk"), "sm_90a")
+    assert "no descriptor" not in both.text
+
+
+def test_tiles_that_do_not_fit():
+    atom = atom_of("sm_90a", "kk")
+    for texts, message in (
+        ({"a": S + "(64,64):(64,1)", "b": S + "(64,32):(64,1)"}, "A has 64 columns along K, B has 32"),
+        ({"a": "(64,24):(24,1)"}, "64x24 elements of A is not a whole number"),
+        ({"a": S + "(1024,128):(128,1)"}, "bytes of shared memory"),
+    ):
+        with pytest.raises(BadAtom, match=message):
+            witness(BOOK, atom, "sm_90a", texts)
+    with pytest.raises(BadAtom, match="more than the 256 that D has"):
+        texts = {"a": S + "(512,32):(64,1)", "b": S + "(128,32):(64,1)"}
+        witness(BOOK, atom_of("sm_100a", "kk"), "sm_100a", texts)
 
 
 def test_the_command_line():

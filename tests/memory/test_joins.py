@@ -1,131 +1,117 @@
-"""Operand, memory, tensor map and launch held against each other: each join with what it finds and what it accepts."""
+"""Operand, memory, tensor map and launch held against each other: each join has a file with a fault and one without.
+
+``joins/NAME_bad.mlir`` says what is expected of it in the way of MLIR and names its target in the second line;
+``joins/NAME_good.mlir`` is the repaired kernel.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from test_built_descriptors import SOUND, kernel, mmas
+from test_built_descriptors import kernel, mmas
 
 import tileproof
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.source import Source
+from tileproof.checking.expectations import expectations
+from tileproof.checking.expectations import verify as unmet
+
+HERE = Path(__file__).parent / "joins"
+
+CODES = {
+    "allocation_of_other_group": "TM153",
+    "base_offset_of_other_pattern": "DS173",
+    "box_extent_too_large": "DS162",
+    "box_narrower_than_swizzle": "DS170",
+    "box_wider_than_swizzle": "DS160",
+    "box_width_odd": "DS161",
+    "bulk_place_unaligned": "CB131",
+    "bulk_size_odd": "CB130",
+    "k_block_never_read": "DS168",
+    "k_blocks_differ": "DS166",
+    "k_coordinates_differ": "DS172",
+    "major_of_other_map": "DS169",
+    "mask_outside_cluster": "CP124",
+    "memory_beyond_target": "DS156",
+    "memory_not_given": "DS157",
+    "operand_read_as_two_types": "DS171",
+    "rows_behind_box": "DS165",
+    "rows_never_read": "DS167",
+    "strides_of_other_box": "DS142",
+    "swizzle_of_other_map": "DS140",
+    "tensor_copy_unaligned": "CB132",
+    "type_of_other_map": "DS164",
+    "type_of_other_memory": "DS128",
+}
+
+
+def read(name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """A file, and what is found in it; what kernels without barriers lack is left out."""
+    source = Source(name, (HERE / f"{name}.mlir").read_text("utf-8"))
+    target = source.text.split("\n")[1].removeprefix("// target: ")
+    return source, tileproof.check(source.text, target=target, ignore=("PR",)).diagnostics
+
+
+def test_every_file_is_one_of_a_pair():
+    assert {path.name for path in HERE.iterdir()} == {
+        f"{name}_{kind}.mlir" for name in CODES for kind in ("bad", "good")
+    }
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_the_fault_is_found_and_a_join_names_its_other_ends(name):
+    source, found = read(f"{name}_bad")
+    assert expectations(source)
+    assert list(unmet(source, found)) == []
+    mine = [one for one in found if one.code == CODES[name]]
+    assert mine
+    assert all(one.related for one in mine) or not CODES[name].startswith(("DS16", "DS17"))
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_the_repaired_twin_is_clean(name):
+    assert read(f"{name}_good")[1] == ()
 
 
 def codes(text: str, target: str = "sm_100a") -> set[str]:
     return {d.code for d in tileproof.check(text, target=target, ignore=("PR",)).diagnostics}
 
 
-@pytest.mark.parametrize(
-    ("changed", "code"),
-    [
-        ({"idesc": 0x8200010 | 0x480}, "DS164"),  # A and B as bf16, the maps f16
-        ({"idesc": 0x8200010 | 0x8000}, "DS169"),  # A MN-major
-        ({"idesc": 0x8400010}, "DS165"),  # N = 256 of 128 rows
-        ({"idesc": 0x8100010}, "DS167"),  # N = 64 of 128 rows
-        ({"inner": 32}, "DS170"),  # half the width of the swizzle
-        ({"inner": 128}, "DS160"),
-        ({"inner": 4, "map_swizzle": 0, "swizzle": 0}, "DS161"),
-        ({"outer": 512}, "DS162"),
-        ({"mmas": mmas(4, 2, "f16", of_b=0)}, "DS166"),
-        ({"mmas": mmas(2, 2, "f16")}, "DS168"),
-    ],
-)
-def test_an_operand_that_is_not_what_was_copied(changed, code):
-    assert codes(kernel()) == set()
-    found = tileproof.check(kernel(**changed), target="sm_100a", ignore=("PR",)).diagnostics
-    assert code in {d.code for d in found}
-    assert all(d.related for d in found if d.code == code)
+def test_each_way_to_miss_a_step_along_k_is_found():
+    assert "DS166" in codes(kernel(mmas=mmas(4, 2, "f16", of_b=0)))
+    assert "DS160" in codes(kernel(inner=128))
 
 
-def test_one_operand_is_read_as_one_type():
-    """E4M3 and E5M2 have one type in a tensor map: two MMAs that differ show it."""
-    text = kernel(inner=64, map_swizzle=2, swizzle=4, sbo=32, kind="f8f6f4", mmas=mmas(2, 2, "f8f6f4"))
-    text = text.replace("%type = arith.constant 6", "%type = arith.constant 0")
-    assert codes(text) == set()
-    other = text.replace("%by_a1 =", "%other = arith.constant 136314896 : i32\n      %by_a1 =").replace(
-        "%a1, %b1, %idesc", "%a1, %b1, %other"
-    )
-    assert SOUND["idesc"] == 136314896
-    e5m2 = other.replace("%other = arith.constant 136314896", f"%other = arith.constant {136314896 | 1 << 7}")
-    assert codes(other) == set()
-    assert codes(e5m2) == {"DS171"}
-
-
-def test_a_copy_begins_at_a_multiple_of_128():
-    text = kernel()
-    copy = "      nvvm.cp.async.bulk.tensor.shared.cluster.global %a_ptr,"
-    for by, expected in ((16, {"CB132"}), (8192, set())):
-        moved = f"      %moved = llvm.getelementptr %a_ptr[{by}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8\n"
-        found = codes(text.replace(copy, moved + copy.replace("%a_ptr", "%moved")))
-        assert {code for code in found if code.startswith("CB")} == expected
-
-
-BULK = """\
-module {{
-  gpu.module @kernels {{
-    cuda.kernel @kernel(%source: !llvm.ptr<1>) attributes {{gpu.kernel}} {{
-      %c1_i32 = arith.constant 1 : i32
-      %size = arith.constant {size} : i32
-      %mask = arith.constant {mask} : i16
-      %a = cute.memref.alloca() : !cute.memref<i8, smem, align<128>, "{bytes}:1">
-      %iter = cute.get_iter(%a) : !cute.memref<i8, smem, align<128>, "{bytes}:1">
-      %bar = builtin.unrealized_conversion_cast %iter : !cute.ptr<i8, smem, align<128>> to !llvm.ptr<3>
-      %to = llvm.getelementptr %bar[{at}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-      %far = llvm.addrspacecast %to : !llvm.ptr<3> to !llvm.ptr<7>
-      nvvm.cp.async.bulk.shared.cluster.global %far, %source, %bar, %size multicast_mask = %mask : !llvm.ptr<7>, !llvm.ptr<1>
-      return
-    }}
-  }}
-  func.func @host(%source: !llvm.ptr<1>, %stream: !cuda.stream) {{
-    %one = arith.constant 1 : i32
-    %two = arith.constant {ctas} : i32
-    %threads = arith.constant 128 : i32
-    %given = arith.constant {given} : i64
-    %cfg = cuda.launch_cfg.create<max_attrs = 17 : i32> (blockDim = (%threads, %one, %one), dynamicSmemBytes = %given, gridDim = (%two, %one, %one), stream = %stream) : i32, i32, i32, i64, i32, i32, i32, !cuda.stream -> !cuda.launch_cfg<max_attrs = 17>
-    cuda.launch_cfg.cluster_dim[%cfg] (%two, %one, %one) : !cuda.launch_cfg<max_attrs = 17>, i32, i32, i32
-    %result = cuda.launch_ex @kernels::@kernel<%cfg> (%source) : !cuda.launch_cfg<max_attrs = 17>, (!llvm.ptr<1>) -> !cuda.result
-    return
-  }}
-}}
-"""  # noqa: E501
-PLAIN = {"size": 1024, "mask": 3, "bytes": 4096, "at": 128, "ctas": 2, "given": 4096}
+def launched(name: str) -> str:
+    return read(f"{name}_good")[0].text
 
 
 @pytest.mark.parametrize(
-    ("changed", "target", "expected"),
+    ("old", "new", "target", "expected"),
     [
-        ({}, "sm_90a", set()),
-        ({"size": 1032}, "sm_90a", {"CB130"}),
-        ({"at": 136}, "sm_90a", {"CB131"}),
-        ({"mask": 5}, "sm_90a", {"CP124"}),  # NVIDIA/cutlass#3658
-        ({"mask": 15, "ctas": 4}, "sm_90a", set()),
-        ({"bytes": 232448, "given": 232448}, "sm_90a", set()),
-        ({"bytes": 232449, "given": 232449}, "sm_90a", {"DS156"}),
-        ({"bytes": 101377, "given": 101377}, "sm_120a", {"DS156"}),
-        ({"bytes": 4096, "given": 394240}, "sm_90a", {"DS156"}),
-        ({"bytes": 8192}, "sm_90a", {"DS157"}),
+        ("%mask = arith.constant 3", "%mask = arith.constant 15", "sm_90a", {"CP124"}),
+        ("4096", "101377", "sm_120a", {"DS156"}),
+        ("4096 : i64", "394240 : i64", "sm_90a", {"DS156"}),
     ],
 )
-def test_a_kernel_and_its_launch(changed, target, expected):
-    assert codes(BULK.format(**{**PLAIN, **changed}), target) == expected
+def test_a_kernel_and_its_launch(old, new, target, expected):
+    text = launched("mask_outside_cluster")
+    assert codes(text.replace(old, new), target) == expected
+
+
+def test_a_mask_of_a_larger_cluster():
+    text = launched("mask_outside_cluster").replace("%mask = arith.constant 3", "%mask = arith.constant 15")
+    assert codes(text.replace("%two = arith.constant 2", "%two = arith.constant 4"), "sm_90a") == set()
 
 
 def test_branches_share_shared_memory():
     """Only one of two branches is taken: what each of them allocates is not added up."""
+    text = launched("mask_outside_cluster")
     one = '%{0} = cute.memref.alloca() : !cute.memref<i8, smem, align<128>, "200000:1">'
     both = f"scf.if %taken {{\n{one.format('x')}\n}} else {{\n{one.format('y')}\n}}\n      return"
-    text = BULK.format(**{**PLAIN, "given": 204096}).replace("return", f"%taken = arith.constant true\n{both}", 1)
-    assert codes(text, "sm_90a") == set()
+    given = text.replace("4096 : i64", "204096 : i64")
+    assert codes(given.replace("return", f"%taken = arith.constant true\n{both}", 1), "sm_90a") == set()
     behind = f"{one.format('x')}\n{one.format('y')}\n      return"
-    text = BULK.format(**{**PLAIN, "given": 404160}).replace("return", behind, 1)
-    assert codes(text, "sm_90a") == {"DS156"}
-
-
-def test_tensor_memory_is_managed_for_one_number_of_ctas():
-    steps = [
-        '%slot = "test.slot"() : () -> !llvm.ptr<3>',
-        "%columns = arith.constant 128 : i32",
-        "nvvm.tcgen05.alloc %slot, %columns{0} : !llvm.ptr<3>, i32",
-        "nvvm.tcgen05.relinquish_alloc_permit",
-        "nvvm.tcgen05.dealloc %d, %columns : !llvm.ptr<6>, i32",
-    ]
-    for group, expected in (("", set()), (" {group = #nvvm.cta_group<cta_2>}", {"TM153"})):
-        added = "\n".join(f"      {step.format(group) if '{0}' in step else step}" for step in steps)
-        assert codes(kernel().replace("      return", f"{added}\n      return", 1)) == expected
+    given = text.replace("4096 : i64", "404160 : i64")
+    assert codes(given.replace("return", behind, 1), "sm_90a") == {"DS156"}

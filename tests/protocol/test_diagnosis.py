@@ -92,6 +92,12 @@ def test_a_second_arrival_is_found_where_it_stands():
     assert found.hint.startswith("delete line ")
 
 
+def test_a_barrier_that_is_not_initialised_is_found_beside_the_others():
+    text = ring(3).replace("nvvm.mbarrier.init %f,", "nvvm.mbarrier.init %e,")
+    assert {found.code for found in errors(text)} >= {"PR120"}
+    assert any("initialise barrier" in found.hint for found in errors(text))
+
+
 def test_names_are_those_of_rings_and_roles():
     found = only(ring(4, drain=""))
     assert "(4 stages)" in found.message
@@ -139,6 +145,30 @@ def measure(kernels: list[str], seed: int, share: float) -> dict[str, float]:
         one += len(found) == 1
         two += len(found) <= 2
     return {"place": place / count, "named": named / count, "one": one / count, "two": two / count}
+
+
+@needs_corpus
+@pytest.mark.parametrize("kernel", ["sm_100a/dense_gemm__default", "sm_100a/tut_fp16_gemm_3_1__default"])
+@pytest.mark.parametrize("words", ["mbarrier.arrive.expect_tx", "nvvm.mbarrier.init", "nvvm.tcgen05.commit"])
+def test_what_is_missing_is_found_where_the_address_of_its_barrier_stands_unused(kernel, words):
+    lines = (SHARED / "corpus" / f"{kernel}.mlir").read_text().split("\n")
+    dropped = [i for i, one in enumerate(lines) if words in one][-1 if "commit" in words else 0]
+    found = only("\n".join(lines[:dropped] + lines[dropped + 1 :]))
+    assert abs(line(found, found.span.start) - (dropped + 1)) <= _NEAR
+    assert "insert" in found.hint or "initialise" in found.hint
+
+
+@needs_corpus
+@pytest.mark.parametrize("mask", [1, 2])
+def test_a_mask_of_too_few_ctas_is_found_at_the_copy(mask):
+    lines = (SHARED / "corpus" / "sm_100a" / "prim_tma_tma_multicast__default.mlir").read_text().split("\n")
+    copy = next(i for i, one in enumerate(lines) if "multicast_mask = " in one)
+    given = re.search(r"multicast_mask = (%[\w#]+)", lines[copy])
+    assert given is not None
+    lines[copy] = f"%planted = arith.constant {mask} : i16\n" + lines[copy].replace(given[1], "%planted")
+    found = only("\n".join(lines))
+    assert line(found, found.span.start) == copy + 2
+    assert "let it reach CTAs 0, 1, by its multicast mask" in found.hint
 
 
 @needs_corpus

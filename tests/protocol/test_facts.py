@@ -29,6 +29,7 @@ HERE = Path(__file__).parent / "facts"
 BOOK = tileproof.load_rules()
 
 CODES = {
+    "accumulator_outside": "PR156",
     "accumulator_unfilled": "PR170",
     "accumulator_unwritten": "PR170",
     "address_read_early": "PR153",

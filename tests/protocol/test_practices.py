@@ -583,7 +583,7 @@ CASES = {
         "%c2, %c32 {",
         {"PR136"},
     ),
-    "what a peer wrote": (PEER, 128, 2, "nvvm.cluster.wait // behind the writes", "", {"PR116", "PR134"}),
+    "what a peer wrote": (PEER, 128, 2, "nvvm.cluster.wait // behind the writes", "", {"PR116"}),
     "a sum of all threads": (SUM, 128, 1, "nvvm.barrier // behind the sum", "", {"PR116"}),
     "matrices of another warp": (MATRICES, 128, 1, "nvvm.barrier // behind the stores", "", {"PR116"}),
     "copies by the block": (BLOCK, 128, 2, "constant 8192 :", "constant 16384 :", {"PR124"}),

@@ -54,8 +54,19 @@ EQUIVALENT = [
     (PROVED, "z3", ["S<3,4,3> o 0 o (8,?n):(1,?d{div=1024})", "(8,?n):(1,?d{div=1024})"], {}),
     (PROVED, "z3", ["S<3,4,3> o 0 o (8,?n):(1,2048)", "(8,?n):(1,2048)"], {}),
     (PROVED, "enumeration", ["S<2,4,3> o 0 o (8,8):(1,?d{div=8})", "(8,8):(1,?d{div=8})", "--assume", "d <= 9"], {}),
-    # Only from the 4097th row on does the swizzle move anything.
-    (REFUTED, "z3", ["S<1,0,16> o 0 o (?m):(16)", "(?m):(16)"], {"index": 4096}),
+    # Only from the 4097th row on does the swizzle move anything, or only far beyond what is enumerated.
+    (REFUTED, "enumeration", ["S<1,0,16> o 0 o (?m):(16)", "(?m):(16)"], {"?m": 4097, "index": 4096}),
+    (REFUTED, "z3", ["S<1,0,30> o 0 o (?m):(16)", "(?m):(16)"], {}),
+    # Leaves that count on from each other are one.
+    (PROVED, "algebra", ["(?m,6):(1,?m)", "(3,?n):(1,3)", "--assume", "6*m == 3*n"], {}),
+    (PROVED, "algebra", ["(?m{div=8},?n):(1,?m)", "(?k):(1)", "--assume", "k == m*n"], {}),
+    (PROVED, "algebra", ["(?m,?n):(1,?d)", "(?m,?n):(1,?e)", "--assume", "d - e == 0"], {}),
+    (
+        REFUTED,
+        "algebra",
+        ["(?m,?n):(1,?d)", "(?m,?n):(1,?e)", "--assume", "d % 16 == 8", "--assume", "e % 16 == 8"],
+        {"?m": 1, "?n": 2},
+    ),
     # Too large to enumerate.
     (REFUTED, "z3", ["S<3,4,3> o 0 o (1048576,1048576):(1048576,1)", "(1048576,1048576):(1048576,1)"], {}),
     (PROVED, "z3", ["S<1,4,30> o 0 o (16777216,32):(32,1)", "(16777216,32):(32,1)"], {}),
@@ -98,6 +109,26 @@ INJECTIVE = [
         {"?m": 16, "?n": 2, "?d": 8, "offset": 8},
     ),
     (PROVED, "algebra", ["(8,?n):(1,?d)", "--assume", "d % 8 == 0", "--assume", "d > 0"], {}),
+    # Subtraction, names and remainders; the least values that show a fault.
+    (PROVED, "algebra", ["(?m,?n):(?ld,1)", "--assume", "ld - n >= 8"], {}),
+    (PROVED, "algebra", ["(?m,?n):(?ld,1)", "--assume", "n - ld <= 0"], {}),
+    (PROVED, "algebra", ["(?m,?n):(?ld,1)", "--assume", "pad = ld - n", "--assume", "pad >= 0"], {}),
+    (PROVED, "algebra", ["(?m,?n):(?ld,1)", "--assume", "ld % 16 == 8", "--assume", "n <= 8"], {}),
+    (PROVED, "algebra", ["(?m,?n):(?ld,1)", "--assume", "ld / 8 * 8 >= n"], {}),
+    (
+        REFUTED,
+        "enumeration",
+        ["(?m,?n):(?ld,1)", "--assume", "ld % 16 == 8", "--assume", "n <= 9"],
+        {"?m": 2, "?n": 9, "?ld": 8},
+    ),
+    (
+        REFUTED,
+        "enumeration",
+        ["(?m,?n):(?ld,1)", "--assume", "pad = ld - n", "--assume", "pad >= 0 - 1", "--assume", "n > 1"],
+        {"?m": 2, "?n": 2, "?ld": 1, "pad": -1},
+    ),
+    (REFUTED, "enumeration", ["(?m,?n):(3,13)"], {"?m": 16, "?n": 4, "offset": 39}),
+    (REFUTED, "enumeration", ["(?m,?n):(?ld,7)", "--assume", "ld >= 100"], {}),
     (REFUTED, "z3", ["(1048576,1048576):(1048575,1)"], {}),
     (REFUTED, "z3", ["(" + ",".join(["2"] * 40) + "):(" + ",".join(["1"] * 40) + ")"], {}),
 ]
@@ -346,7 +377,71 @@ CONFLICT_FREE = [
     ),
 ]
 
+F16, ROWS = ["--element", "f16", "--access", "ldmatrix.x4"], "(?m{div=8},64):(?ld{div=8},1)"
+E4M3 = ["--element", "f8E4M3FN", "--access", "ldmatrix.x4"]
+BOTH = "(?m{div=8},?k{div=32}):(?ld{div=8},1)"
+ACCUMULATORS = ["((4,8),2):((2,?ld{div=2}),1)", "--element", "f32", "--access", "st.shared.v2.f32", "--assume"]
+COLUMNS = ["((4,8),1):((?ld,1),1)", "--element", "f32", "--access", "ld.shared.b32", "--assume"]
+VECTORS = ["(32,4):(?d{div=4},1)", "--element", "f32", "--access", "ld.shared.v4.f32", "--assume"]
+
+# Leading dimensions as kernels pad them: the fact that is known is a remainder, the size is not.
+CONFLICT_FREE += [
+    *(
+        (PROVED, "enumeration", [ROWS, *F16, "--assume", f"ld % {of} == {left}"], {})
+        for of, left in ((16, 8), (32, 8), (32, 24), (64, 40), (128, 72))
+    ),
+    *(
+        (REFUTED, "enumeration", [ROWS, *F16, "--assume", f"ld % {of} == {left}"], {"?m": 8, "?ld": ld, "degree": n})
+        for of, left, ld, n in ((16, 0, 16, 2), (32, 16, 16, 2), (64, 32, 32, 4), (64, 0, 64, 8))
+    ),
+    (PROVED, "enumeration", [ROWS, *F16, "--assume", "ld % 16 != 0"], {}),
+    (PROVED, "enumeration", [ROWS, *F16, "--assume", "ld / 8 % 2 == 1"], {}),
+    (REFUTED, "enumeration", [ROWS, *F16, "--assume", "ld % 32 != 0"], {"?ld": 16}),
+    (PROVED, "enumeration", [BOTH, *F16, "--assume", "ld - k == 8"], {}),
+    (PROVED, "enumeration", [BOTH, *F16, "--assume", "ld = k + 8"], {}),
+    (PROVED, "enumeration", [BOTH, *F16, "--assume", "pad = ld - k", "--assume", "pad % 16 == 8"], {}),
+    (
+        REFUTED,
+        "enumeration",
+        [BOTH, *F16, "--assume", "pad = ld - k", "--assume", "pad == 16"],
+        {"degree": 2, "pad": 16},
+    ),
+    (PROVED, "enumeration", ["(?m{div=8},?k{div=32}):(?ld{div=16},1)", *E4M3, "--assume", "ld % 32 == 16"], {}),
+    (REFUTED, "enumeration", ["(?m{div=8},?k{div=32}):(?ld{div=16},1)", *E4M3, "--assume", "ld % 64 == 32"], {}),
+    (
+        PROVED,
+        "enumeration",
+        ["(?m{div=8},64):(?ld{div=64},1)", *F16, "--swizzle", "S<3,4,3>", "--assume", "ld % 128 == 64"],
+        {},
+    ),
+    (PROVED, "enumeration", [*ODD_COLUMNS, "d % 2 == 1"], {}),
+    (REFUTED, "enumeration", [*ODD_COLUMNS, "d % 4 == 2"], {"?d": 2, "degree": 2}),
+    (PROVED, "enumeration", [*ACCUMULATORS, "ld % 16 == 8"], {}),
+    (REFUTED, "enumeration", [*ACCUMULATORS, "ld % 16 == 4"], {"?ld": 20, "degree": 2}),
+    (PROVED, "enumeration", [*COLUMNS, "ld % 16 == 8"], {}),
+    (REFUTED, "enumeration", [*COLUMNS, "ld % 16 == 4"], {"?ld": 20}),
+    (PROVED, "enumeration", [*VECTORS, "d % 8 == 4"], {}),
+    (REFUTED, "enumeration", [*VECTORS, "d % 16 == 8"], {"?d": 8, "degree": 2}),
+]
+
+ALIGNED += [
+    (
+        PROVED,
+        "enumeration",
+        ["(?m,?k{div=8}):(?d,1)", "--vector", "8", "--element", "f16", "--assume", "d % 8 == 0"],
+        {},
+    ),
+    (
+        REFUTED,
+        "enumeration",
+        ["(?m,?k{div=8}):(?d,1)", "--vector", "8", "--element", "f16", "--assume", "d - k == 4"],
+        {"?m": 2, "?k": 8, "?d": 12, "byte": 24},
+    ),
+]
+
 VACUOUS = [
+    (UNKNOWN, None, ["injective", "(?m{div=8}):(2)", "--assume", "m % 8 == 4"], "never holds"),
+    (UNKNOWN, None, ["injective", "(?m):(2)", "--assume", "m % 8 == 9", "--assume", "m < 100"], "never holds"),
     (UNKNOWN, None, ["injective", "(?{div=4294967296}):(1)"], "no value"),
     (UNKNOWN, None, ["injective", "(?m):(2)", "--assume", "m >= 5", "--assume", "m < 5"], "no value"),
     (UNKNOWN, None, ["injective", "(?m,?n):(1,?m)", "--assume", "n >= m", "--assume", "m > n"], "contradict"),

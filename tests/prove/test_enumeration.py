@@ -231,3 +231,55 @@ def test_dynamic_tiles_agree_with_their_instances(columns, div, swizzle, most, r
             found = verdict.counterexample
             assert found["?d"] % div == 0
             assert isinstance(ask(f"({found['?m']},{columns}):({found['?d']},1)"), Refuted)
+
+
+ASSUMED = (
+    "d % {of} == {left}",
+    "d % {of} != {left}",
+    "d % {of} < {left} + 8",
+    "d - k == {left}",
+    "(d - k) % {of} == {left}",
+    "d / 8 % 2 == {left} / 8 % 2",
+    "d % 16 == k % 16",
+    "k + {left} <= d",
+    "2*d - k == {left}",
+)
+
+
+@given(
+    st.sampled_from(("(?m{{div=8}},?k{{div={least}}}):(?d{{div={div}}},1)", "(?m{{div=8}},?k{{div={least}}}):(?d,1)")),
+    st.sampled_from((8, 16, 64)),
+    st.sampled_from((1, 8, 16)),
+    st.lists(st.sampled_from(ASSUMED), min_size=1, max_size=2, unique=True),
+    st.sampled_from((8, 12, 16, 24, 32, 64)),
+    st.sampled_from((0, 4, 8, 16, 24)),
+    st.sampled_from((None, None, "S<2,4,3>", "S<3,4,3>")),
+)
+def test_padded_leading_dimensions_agree_with_their_instances(text, least, div, assumed, of, left, swizzle):
+    """What is assumed, worked out by Python itself, and numpy on all small tiles that it admits."""
+    text = text.format(least=least, div=div)
+    step = div if f"div={div}}},1" in text else 1
+    assumed = [one.format(of=of, left=left) for one in assumed]
+    ruled = [one.replace("/", "//") for one in assumed]
+
+    def admits(k, d):
+        return all(eval(one, {"k": k, "d": d}) for one in ruled)
+
+    def free(m, k, d):
+        cells = count.cells(f"({m},{k}):({d},1)", 2, swizzle)
+        return count.aligned(cells, 8, 2, 16) and count.degree(cells, 8, 2, 8) == 1
+
+    verdict = prove.conflict_free(text, "ldmatrix", element="f16", swizzle=swizzle, assume=assumed, timeout=2)
+    tiles = [(k, d) for k in range(least, 260, least) for d in range(0, 260, step) if admits(k, d)]
+    match verdict:
+        case Proved():
+            chosen = tiles[:: max(1, len(tiles) // 40)]
+            assert all(free(16, k, d) for k, d in chosen)
+        case Refuted(_, _, found):
+            m, k, d = found["?m"], found["?k"], found["?d"]
+            assert admits(k, d)
+            assert (m % 8, k % least, d % step) == (0, 0, 0)
+            if m * d < 1 << 20:
+                assert not free(m, k, d)
+        case Unknown(reason):
+            assert not tiles, reason

@@ -163,6 +163,18 @@ HARD = (
     ["injective", "(16,?a):(65,72)"],
     ["conflict-free", "(?m{div=8},?k{div=64}):(?d{div=8},1)"],
     ["conflict-free", "(32,32):(?d,1)"],
+    ["conflict-free", "(?m{div=8},64):(?ld{div=8},1)"],
+    ["conflict-free", "(?m{div=8},?k{div=32}):(?ld{div=8},1)"],
+    ["conflict-free", "(?m{div=8},?k{div=32}):(?ld{div=16},1)"],
+    ["conflict-free", "(?m{div=8},64):(?ld{div=64},1)"],
+    ["conflict-free", "((4,8),2):((2,?ld{div=2}),1)"],
+    ["conflict-free", "((4,8),1):((?ld,1),1)"],
+    ["conflict-free", "(32,4):(?d{div=4},1)"],
+    ["injective", "(?m,?n):(?ld,1)"],
+    ["injective", "(?m,?n):(?ld,7)"],
+    ["equivalent", "(?m{div=8},?n):(1,?m)"],
+    ["equivalent", "(?m,6):(1,?m)"],
+    ["equivalent", "(?m,?n):(1,?d)"],
 )
 
 

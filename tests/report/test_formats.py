@@ -277,7 +277,7 @@ def test_statements_that_no_rule_knows_are_counted():
         name: json.loads(check("--format", "json", name).stdout)["summary"]["coverage"]["unjudged"] for name in KERNELS
     }
     assert unjudged["partly.mlir"] == unjudged["followed.mlir"] + 1
-    assert unjudged["unfollowed.ptx"] == 5  # mov, ret, mov, bar.sync, ret
+    assert unjudged["unfollowed.ptx"] == 0  # what is arithmetic or control flow is known to be so
 
 
 def test_statistics_count_findings_kernels_and_steps():

@@ -121,7 +121,8 @@ def named_places(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_other_places_are_those_that_the_findings_declare():
-    named = {one for path in sorted((ENGINE / "protocol").rglob("*.py")) for one in named_places(path)}
+    rooms = ("protocol", "ptx")
+    named = {one for room in rooms for path in sorted((ENGINE / room).rglob("*.py")) for one in named_places(path)}
     assert named == {(code, name) for code, finding in BOOK.findings.items() for name in finding.places}
 
 

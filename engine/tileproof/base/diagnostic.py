@@ -30,6 +30,18 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """A place in a source that the text was compiled from. Line and column count from 1; a column of 0 is not known."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding at one place.
 
@@ -40,6 +52,7 @@ class Diagnostic:
         anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
         echoes: further messages of that verifier.
         related: the other places that it is about, in the order in which things happen.
+        origin: the place in the user's own source, where the text says it.
     """
 
     source: Source
@@ -53,6 +66,7 @@ class Diagnostic:
     anchor: int | None = None
     echoes: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
+    origin: Origin | None = None
 
     @property
     def place(self) -> int:

@@ -1,17 +1,14 @@
-"""What was verified of a kernel, as a value, and as the one note on each kernel that is not wholly verified."""
+"""What the abstract machine verified of a kernel of IR, as a value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
-from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.source import Source, Span
 from tileproof.dialects.infer import operations as inferred
 from tileproof.dialects.operations import Operations
 from tileproof.judge.coverage import KernelCoverage, Reason
-from tileproof.judge.outcome import finding
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.steps import Step
@@ -67,29 +64,6 @@ def malformed(book: Rulebook, source: Source, kernel: Operation) -> KernelCovera
 def _silent(step: str) -> bool:
     """Whether a step alone does not show that a kernel uses a protocol."""
     return step in ("read", "write") or Step(step, 0, 0, 0).pure
-
-
-def note(book: Rulebook, source: Source, kernel: KernelCoverage) -> Diagnostic | None:
-    """The note on a kernel that is not wholly verified: all that is open, in one message; None for any other."""
-    if not kernel.reasons:
-        return None
-    said = [
-        reason.message
-        if reason.span is None or reason.case == "not_executed"
-        else f"line {source.position(reason.span.start).line}: {reason.message}"
-        for reason in kernel.reasons
-    ]
-    if kernel.trip_counts is not None:
-        said.append(state(book, "PR190", "iterations", most=kernel.trip_counts).message)
-    reasons = "; ".join(said)
-    if kernel.executed:
-        stated = state(book, "PR190", "partly", reasons=reasons)
-    else:
-        stated = state(book, "PR190", "unfollowed", reasons=reasons)
-    places = tuple(Related(reason.span, reason.message) for reason in kernel.reasons if reason.span is not None)
-    hints = dict.fromkeys(reason.hint for reason in kernel.reasons if reason.hint)
-    found = finding(book, source, kernel.span, replace(stated, hint="; ".join(hints)))
-    return replace(found, related=places)
 
 
 def name_span(source: Source, kernel: Operation) -> Span:

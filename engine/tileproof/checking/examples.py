@@ -44,6 +44,31 @@ def written(book: Rulebook, rule: Rule) -> tuple[Written | None, Written | None]
     return max(found, key=lambda pair: pair[0] is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A configuration as text, with the facts of the place where it is judged; ``where`` names it."""
+
+    text: str
+    where: str
+    place: Facts
+
+
+def texts(book: Rulebook, schema: str, facts: Facts) -> Iterator[Placed]:
+    """The instructions and types of atoms that say these facts, those of the schema first."""
+    for declaration in (item for same in book.instructions.values() for item in same):
+        if schema in book.lineage(declaration.schema):
+            full = {**book.schemas[declaration.schema].instance, **dict(declaration.sets), **facts}
+            for text in _spelled(book, declaration, full):
+                for place, newest in _places(book, full, atom=False):
+                    yield Placed(text, _named(place, newest), place)
+    for atom in book.atoms.values():
+        if schema in book.lineage(atom.schema):
+            full = {**book.schemas[atom.schema].instance, **dict(atom.sets), **facts}
+            if text := atom_type(book, atom, full):
+                for place, newest in _places(book, full, atom=True):
+                    yield Placed(text, _named(place, newest), place)
+
+
 def _purest(ones: Iterable[tuple[tuple[str, ...], Written, bool]], enough: int) -> Written | None:
     """The text of which the fewest codes are reported; the first of ``enough`` of them ends the search."""
     best: tuple[tuple[str, ...], Written, bool] | None = None

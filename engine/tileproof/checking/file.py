@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
 from tileproof.checking.expectations import split, verify
-from tileproof.checking.mlir import check_ir
 from tileproof.judge.outcome import FileReport, Options, finding
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
@@ -27,6 +26,8 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
 
         one = check_ptx
     else:
+        from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what PTX does not need
+
         one = check_ir
     parts = [(part, one(book, part, options)) for part in (split(source) if options.split else [source])]
     held = [report for _, report in parts if not report.empty]

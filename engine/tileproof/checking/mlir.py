@@ -17,8 +17,9 @@ from itertools import chain
 from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.checking.coverage import covered, note, unjudged
+from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
+from tileproof.checking.notes import note
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
@@ -40,8 +41,9 @@ from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
+from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.launch_limits import launch_facts
-from tileproof.protocol.verify import kernels, relevant
+from tileproof.protocol.verify import kernels
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Atom

@@ -3,51 +3,79 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect
+from bisect import bisect_right
 from collections.abc import Iterator
-from difflib import get_close_matches
+from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 
-from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.checking.coverage import note
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
+from tileproof.checking.notes import note
+from tileproof.dataflow.checks import check_threads
 from tileproof.dialects.facts import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, finding, finish
 from tileproof.judge.target import Target
-from tileproof.protocol.assembly import counterpart
-from tileproof.protocol.verify import is_step, relevant
-from tileproof.ptx.module import Module, is_ptx, read_module
+from tileproof.protocol.counterparts import counterpart, is_step, relevant
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import Fault, Function, Module, Statement, is_ptx, read_module
+from tileproof.ptx.names import name_faults
+from tileproof.ptx.vocabulary import nearest, word_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
-from tileproof.rulebase.findings import state
+from tileproof.rulebase.findings import place, state
 
 __all__ = ["check_ptx", "is_ptx"]
 
-_OPCODE = re.compile(r"(?:@\s*!?\s*[%$\w.]+\s+)?([a-z]\w*(?:[.:]+\w+)*)")
-_FUNCTION = re.compile(r"\.(?:entry|func)\b[^{};]*?([%$_a-zA-Z][\w$]*)\s*(?=(?:\((?:[^()]|\([^()]*\))*\))?[^{};()]*\{)")
 _MMA = re.compile(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
 _CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
-_ALIKE = 0.85  # an unknown name this near to a known one is a misspelling, not another instruction
 
 
 def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     """Check one PTX module."""
     module = read_module(book, source)
-    if module.version is None and not module.instructions:
+    if module.version is None and not module.instructions and not module.faults:
         return FileReport(source, (), None, empty=True)
     found: list[Diagnostic] = []
     where = _context(book, source, options, module, found)
+    malformed = [*module.faults, *name_faults(book, module)]
+    found += [_malformed(book, source, fault) for fault in malformed]
+    graphs = Graphs(book, module)
     target = None
     if where is not None:
         target = Target(str(where["target"]), "given" if options.target else "named in the module")
-        found += _instructions(book, source, options, module, where)
-    kernels, unjudged = _coverage(book, source, module)
+        found += _instructions(book, source, options, module, where, malformed)
+        if not malformed:
+            ruleset = book.under(options.contract)
+            found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
+    kernels = _coverage(book, graphs)
     found += filter(None, (note(book, source, kernel) for kernel in kernels))
-    diagnostics = finish(book, source, options, found, module.comments)
-    return FileReport(source, diagnostics, target, kernels=kernels, unjudged=unjudged)
+    unknown = _unknown(book, module)
+    found += _unjudged(book, source, unknown)
+    found = [_placed(module, one) for one in found] if module.frames else found
+    comments = module.comments if "tileproof" in source.text else []
+    diagnostics = finish(book, source, options, found, comments)
+    return FileReport(source, diagnostics, target, kernels=kernels, unjudged=sum(map(len, unknown.values())))
+
+
+def _placed(module: Module, diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic with its place in the source that the PTX was compiled from."""
+    at = bisect_right(module.instructions, diagnostic.span.start, key=attrgetter("start")) - 1
+    if at < 0 or module.instructions[at].end < diagnostic.span.end:
+        return diagnostic
+    frame = module.own_frame(module.instructions[at])
+    if frame is None:
+        return diagnostic
+    return replace(diagnostic, origin=Origin(module.files[frame[0]], frame[1], frame[2]))
+
+
+def _malformed(book: Rulebook, source: Source, fault: Fault) -> Diagnostic:
+    found = finding(book, source, fault.span, state(book, fault.code, fault.case, **fault.facts))
+    related = [Related(span, place(book, fault.code, fault.case, name, fault.facts)) for name, span in fault.at]
+    return replace(found, related=tuple(related)) if related else found
 
 
 def _context(
@@ -76,38 +104,63 @@ def _context(
     return where
 
 
-def _coverage(book: Rulebook, source: Source, module: Module) -> tuple[tuple[KernelCoverage, ...], int]:
-    """The functions that use a protocol, none of which is followed yet, and how many instructions no rule knows."""
-    reason = Reason("ptx", state(book, "PR190", "ptx").message, None)
-    functions = [(found.start(1), found) for found in _FUNCTION.finditer(source.text)]
-    starts = [start for start, _ in functions]
-    counts: dict[int, list[int]] = {}  # by function: steps, those that are asynchronous, MMAs
-    unjudged = 0
+def _unknown(book: Rulebook, module: Module) -> dict[str, list[Statement]]:
+    """The instructions that are neither judged nor known to be outside, by their opcodes."""
+    found: dict[str, list[Statement]] = {}
     for statement in module.instructions:
-        opcode = _OPCODE.match(source.text, statement.start, statement.end)
-        if opcode is None:
-            continue
-        kind = _kind(book, opcode[1])
-        unjudged += not kind.judged
-        if kind.step or kind.multiplies:
-            at = counts.setdefault(bisect(starts, statement.start) - 1, [0, 0, 0])
-            at[0] += kind.step
-            at[1] += kind.asynchronous
-            at[2] += kind.multiplies
+        if not word_of(book, statement.opcode).known:
+            found.setdefault(statement.opcode, []).append(statement)
+    return found
+
+
+def _unjudged(book: Rulebook, source: Source, unknown: dict[str, list[Statement]]) -> Iterator[Diagnostic]:
+    """One note on each opcode that nothing is known of."""
+    for opcode, statements in unknown.items():
+        first, count = statements[0], len(statements)
+        shown = opcode if len(opcode) <= 40 else opcode[:37] + "..."
+        close = nearest(book, opcode)
+        if close:
+            stated = state(book, "PT016", "near", opcode=shown, count=count, nearest=close)
+        else:
+            stated = state(book, "PT016", "here", opcode=shown, count=count)
+        yield finding(book, source, Span(first.opcode_start, first.opcode_start + len(opcode)), stated)
+
+
+def _coverage(book: Rulebook, graphs: Graphs) -> tuple[KernelCoverage, ...]:
+    """The functions that use a protocol, none of which is followed yet."""
+    reason = Reason("ptx", state(book, "PR190", "ptx").message, None)
     kernels = []
-    for index, (steps, asynchronous, multiplies) in sorted(counts.items()):
-        if asynchronous and index >= 0:
-            name = functions[index][1]
-            span = Span(name.start(1), name.end(1))
-            kernels.append(KernelCoverage(name[1], span, steps, 0, multiplies, None, (reason,)))
-    return tuple(kernels), unjudged
+    module = graphs.module
+    for function in module.functions:
+        steps = asynchronous = multiplies = 0
+        for statement in module.instructions[function.first : function.last]:
+            kind = _kind(book, statement.opcode)
+            steps += kind.step
+            asynchronous += kind.asynchronous
+            multiplies += kind.multiplies
+        if asynchronous:
+            reasons = (reason, *_unfollowed(book, graphs, function))
+            kernels.append(KernelCoverage(function.name, function.span, steps, 0, multiplies, None, reasons))
+    return tuple(kernels)
+
+
+def _unfollowed(book: Rulebook, graphs: Graphs, function: Function) -> Iterator[Reason]:
+    """What of the control flow of a kernel no graph shows."""
+    if function.body is None:
+        return
+    graph = graphs.of(function)
+    if graph.irreducible is not None:
+        at = graph.irreducible
+        yield Reason("irreducible", state(book, "PR190", "irreducible").message, Span(at.start, at.end))
+    if graph.indirect is not None:
+        at = graph.indirect
+        yield Reason("indirect", state(book, "PR190", "indirect").message, Span(at.start, at.end))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What an opcode is: known to a rule, a step of a protocol, an asynchronous one or on an mbarrier, an MMA."""
+    """What an opcode is: a step of a protocol, an asynchronous one or on an mbarrier, an MMA."""
 
-    judged: bool
     step: bool
     asynchronous: bool
     multiplies: bool
@@ -117,7 +170,7 @@ class _Kind:
 def _kind(book: Rulebook, opcode: str) -> _Kind:
     same = counterpart(book, opcode)
     step = same is not None and any(is_step(book, one.partition(" ")[0]) for one in same.operations)
-    return _Kind(_judged(book, opcode), step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
+    return _Kind(step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
 
 
 def _module_rules(book: Rulebook) -> frozenset[str]:
@@ -126,30 +179,40 @@ def _module_rules(book: Rulebook) -> frozenset[str]:
 
 
 def _instructions(
-    book: Rulebook, source: Source, options: Options, module: Module, where: dict[str, Scalar]
+    book: Rulebook,
+    source: Source,
+    options: Options,
+    module: Module,
+    where: dict[str, Scalar],
+    malformed: list[Fault],
 ) -> Iterator[Diagnostic]:
     said = _module_rules(book)
+    ruleset = book.under(options.contract)
     groups: dict[int, str] = {}
+    undeclared = sorted(fault.span.start for fault in malformed if fault.code == "PT008")
+    text = source.text
     for statement in module.instructions:
-        opcode = _OPCODE.match(source.text, statement.start, statement.end)
-        if opcode is None or not _judged(book, opcode[1]):
+        word = word_of(book, statement.opcode)
+        if not word.judged:
+            yield from _outside(book, source, statement)
             continue
-        found = diagnostics(
-            book.under(options.contract), source, statement.start, statement.end, statement.registers, where
-        )
-        yield from (diagnostic for diagnostic in found if diagnostic.code not in said)
-        group = _CTA_GROUP.search(opcode[1]) if opcode[1].startswith("tcgen05.") else None
+        if undeclared and any(statement.start <= at < statement.end for at in undeclared):
+            continue
+        for diagnostic in diagnostics(ruleset, source, statement.start, statement.end, statement.registers, where):
+            if diagnostic.code not in said:
+                yield diagnostic
+        group = _CTA_GROUP.search(statement.opcode) if statement.opcode.startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:
-            place = Span(opcode.start(1) + group.start(), opcode.start(1) + group.end())
+            start = text.index(group[0], statement.opcode_start)
             stated = state(book, "PT012", "here", group=group[0], first=groups[statement.body])
-            yield finding(book, source, place, stated)
+            yield finding(book, source, Span(start, start + len(group[0])), stated)
 
 
-@lru_cache(maxsize=4096)
-def _judged(book: Rulebook, opcode: str) -> bool:
-    """Whether an opcode is of a family in rules/, or misspells one."""
-    words = opcode.split(".")
-    if words[0] in book.enums["unjudged_family"].by_spelling:
-        return False
-    names = [".".join(words[:k]) for k in range(1, len(words) + 1)]
-    return any(name in book.instructions or get_close_matches(name, book.instructions, 1, _ALIKE) for name in names)
+def _outside(book: Rulebook, source: Source, statement: Statement) -> Iterator[Diagnostic]:
+    """What is wrong with the text of an instruction that no rule judges."""
+    start = statement.opcode_start
+    if statement.gap:
+        core = word_of(book, statement.opcode).core
+        if statement.gap < len(core):
+            span = Span(start, start + len(core))
+            yield finding(book, source, span, state(book, "PT001", "gap", name=core))

@@ -109,23 +109,24 @@ def _codes(book: Rulebook, files: tuple[Source, ...], chosen: tuple[str, ...]) -
 @rules.command("diff")
 @click.argument("left", type=click.Choice(["ptx", "tileiras"]))
 @click.argument("right", type=click.Choice(["ptx", "tileiras"]))
-@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--timeout", default=2.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @rule_options
 def diff_rules(left: str, right: str, timeout: float, form: str, folders: tuple[Path, ...]) -> None:
-    """Where two contracts differ: what LEFT accepts and RIGHT rejects, then the reverse.
+    """Where two contracts differ, by contradiction, the most important first.
 
-    Each region is given by the rule that rejects it, the values its facts take there, one witness, and both sources.
+    Each has the claim and what stands against it, the rules that reject, the sources of both sides, and a complete
+    witness: an instruction that `tileproof legal --contract` answers differently. What LEFT accepts comes first.
     """
-    from tileproof.audit.contracts import as_json, as_text, differences  # noqa: PLC0415
+    from tileproof.reference import differences as verb  # noqa: PLC0415
 
     book, _ = load_rules(folders, whole=True)
-    pairs = ((left, right), (right, left))
-    regions = (region for a, b in pairs for region in differences(book, a, b, timeout))
+    with progress(len(book.contradictions), "comparing") as step:
+        found = verb.differences(book, left, right, timeout, step)
     if form == "json":
-        click.echo(as_json(regions))
+        click.echo(verb.as_json(found))
     else:
-        for line in as_text(regions):
+        for line in verb.as_markdown(found) if form == "markdown" else verb.as_text(found):
             click.echo(line)
 
 

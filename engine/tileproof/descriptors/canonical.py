@@ -18,7 +18,7 @@ the same where the bases differ by log2 of the bytes of an element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tileproof.base.records import dataclass
@@ -175,20 +175,26 @@ def describe(ruleset: Ruleset, word: str, tile: Tile, major: str | None) -> Oper
         if isinstance(found, Attempt):
             attempts.append(found)
             continue
-        facts: dict[str, Scalar] = {"address": tile.start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
-        facts |= {"swizzle": tile.swizzle, "lbo_mode": ".relative"}
-        try:
-            value = bitfields.pack(ruleset, word, facts)
-        except bitfields.PackError as error:
-            attempts.append(Attempt(form, str(error)))
-            continue
-        return OperandDescriptor(
-            word, form.major, form.swizzle, found.lbo, found.sbo, found.unread, value, found.canonical, tile.start
-        )
+        packed = pack(ruleset, word, form, found, tile.start)
+        if isinstance(packed, OperandDescriptor):
+            return packed
+        attempts.append(packed)
     if not attempts:
         how = f"{major[1:].upper()}-major " if major else ""
         raise NoDescriptor(f"no canonical {how}layout has the swizzle {spelled(ruleset.book, tile.swizzle)}")
     raise NoDescriptor(f"the layout {tile.layout} is not canonical: {attempts[-1].reason}", tuple(attempts))
+
+
+def pack(ruleset: Ruleset, word: str, form: Form, found: Match, start: int) -> OperandDescriptor | Attempt:
+    """The descriptor of a form that starts at a byte of its memory, or why the word cannot encode it."""
+    facts: dict[str, Scalar] = {"address": start, "lbo": found.lbo, "sbo": found.sbo, "base_offset": 0}
+    facts |= {"swizzle": form.swizzle, "lbo_mode": ".relative"}
+    try:
+        value = bitfields.pack(ruleset, word, facts)
+    except bitfields.PackError as error:
+        return Attempt(form, str(error))
+    strides = found.lbo, found.sbo, found.unread
+    return OperandDescriptor(word, form.major, form.swizzle, *strides, value, found.canonical, start)
 
 
 def canonical_forms(book: Rulebook, major: str | None, swizzle: str | None) -> Iterator[Form]:
@@ -216,19 +222,52 @@ def spelled(book: Rulebook, swizzle: str) -> str:
 
 def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
     """LBO and SBO with which a form is the layout of a static tile, or why there are none."""
-    row, largest = descriptor_unit(book), field(book, _WORD, "lbo").reach
-    if 8 * row % tile.bits:
-        return Attempt(form, f"{row} bytes are not a whole number of elements of {tile.bits} bits")
-    values = {"T": 8 * row // tile.bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
-    strides: dict[str, int] = {}
     parts = modes(tile.layout)
     if len(parts) != 2:
         return Attempt(form, f"the tile {tile.layout} does not have two modes, MN and K")
+
+    def offset(axis: int, index: int) -> int:
+        found = crd2idx(index, parts[axis])
+        return found if isinstance(found, int) else 0
+
+    filled = _filled(book, form, tile.bits, tile.extents, offset)
+    if isinstance(filled, Attempt):
+        return filled
+    return _difference(form, tile, filled.canonical) or _in_bytes(book, form, filled, tile.bits)
+
+
+def match_offsets(book: Rulebook, form: Form, offsets: tuple[list[int], list[int]], bits: int) -> Match | Attempt:
+    """LBO and SBO with which a form has these offsets, in elements, of each MN and of each K; or why there are none."""
+    extents = len(offsets[0]), len(offsets[1])
+    filled = _filled(book, form, bits, extents, lambda axis, index: offsets[axis][index])
+    if isinstance(filled, Attempt):
+        return filled
+    for found, wanted in zip(offsets, modes(filled.canonical), strict=True):
+        if any(crd2idx(index, wanted) != offset for index, offset in enumerate(found)):
+            return Attempt(form, f"it is not {filled.canonical}", canonical=filled.canonical)
+    return _in_bytes(book, form, filled, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A form with its free extents and strides, in elements; ``strides``: LBO and SBO, 0 where nothing reads them."""
+
+    canonical: Layout
+    strides: Mapping[str, int]
+
+
+def _filled(
+    book: Rulebook, form: Form, bits: int, sizes: tuple[int, int], offset: Callable[[int, int], int]
+) -> _Filled | Attempt:
+    """A form with the strides that offsets along MN and K have where LBO and SBO count."""
+    row = descriptor_unit(book)
+    if 8 * row % bits:
+        return Attempt(form, f"{row} bytes are not a whole number of elements of {bits} bits")
+    values = {"T": 8 * row // bits, "m": 1, "k": 1, "LBO": 0, "SBO": 0}
+    strides: dict[str, int] = {}
     shape, stride = form.layout.shape, form.layout.stride
     assert isinstance(shape, tuple) and isinstance(stride, tuple), "a form has the modes MN and K"
-    for name, part, extents, steps in zip(("MN", "K"), parts, shape, stride, strict=True):
-        extent = size(part)
-        assert isinstance(extent, int)
+    for axis, (name, extent, extents, steps) in enumerate(zip(("MN", "K"), sizes, shape, stride, strict=True)):
         step = _product(extents, values)
         if extent % step:
             return Attempt(form, f"the extent {extent} of {name} is not a multiple of {step}")
@@ -238,25 +277,25 @@ def match(book: Rulebook, form: Form, tile: Tile) -> Match | Attempt:
         for e, s in zip(_steps(extents), _steps(steps), strict=True):
             width = _number(e.value, values)
             if isinstance(s.value, Fact) and s.value.name in ("LBO", "SBO"):
-                found = crd2idx(before, part) if width > 1 else 0
-                strides[s.value.name] = found if isinstance(found, int) else 0
-                values[s.value.name] = strides[s.value.name]
+                strides[s.value.name] = values[s.value.name] = offset(axis, before) if width > 1 else 0
             before *= width
-    canonical = Layout(_tuple(shape, values), _tuple(stride, values))
-    difference = _difference(form, tile, canonical)
-    if difference is not None:
-        return difference
-    found_bytes: dict[str, int] = {}
+    return _Filled(Layout(_tuple(shape, values), _tuple(stride, values)), strides)
+
+
+def _in_bytes(book: Rulebook, form: Form, filled: _Filled, bits: int) -> Match | Attempt:
+    """The strides in bytes, or why a descriptor cannot hold them."""
+    row, largest = descriptor_unit(book), field(book, _WORD, "lbo").reach
+    found: dict[str, int] = {}
     unread = {name for name, _ in form.written}
-    for name, elements in strides.items():
-        if elements * tile.bits % (8 * row) or not 0 <= elements * tile.bits // 8 < largest:
-            return Attempt(form, f"{name} would be {elements * tile.bits / 8:g} bytes: not a valid multiple of {row}")
-        found_bytes[name] = elements * tile.bits // 8
+    for name, elements in filled.strides.items():
+        if elements * bits % (8 * row) or not 0 <= elements * bits // 8 < largest:
+            return Attempt(form, f"{name} would be {elements * bits / 8:g} bytes: not a valid multiple of {row}")
+        found[name] = elements * bits // 8
         if elements == 0:
             unread.add(name)
     written = {name: value for name, value in form.written if isinstance(value, int)}
-    bytes_of = {**written, **found_bytes}
-    return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(name.lower() for name in unread), canonical)
+    bytes_of = {**written, **found}
+    return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(map(str.lower, unread)), filled.canonical)
 
 
 def described(book: Rulebook, form: Form, tile: Tile, lbo: int, sbo: int) -> Layout | None:
@@ -409,6 +448,32 @@ class TiledOperand:
         return Layout(self.rest.shape, units(self.rest.stride))
 
 
+def divided(plain: Layout, extents: tuple[int, int]) -> tuple[Layout, Layout | None]:
+    """The tile that one instruction reads, and where the others are (None: there are none), in elements.
+
+    Raises:
+        NoTiles: the layout has no such tiles.
+    """
+    parts = modes(plain)
+    if not parts:
+        raise NoTiles(f"{plain} has no modes")
+    first = parts[0]
+    if len(modes(first)) == 2 and isinstance(first.shape, tuple) and tuple(map(size, modes(first))) == extents:
+        rest = parts[1:]
+        tile = first
+    elif len(parts) >= 2 and all(_divides(extent, size(part)) for extent, part in zip(extents, parts, strict=False)):
+        try:
+            divided = zipped_divide(Layout(plain.shape[:2], plain.stride[:2]), extents)  # type: ignore[index]
+        except LayoutError as error:
+            raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]}: {error}") from None
+        assert isinstance(divided, Layout)
+        tile, more = modes(divided)
+        rest = (*modes(more), *parts[2:])
+    else:
+        raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]} elements along its first two modes")
+    return tile, Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
+
+
 def operand(
     book: Rulebook, layout: Layout | ComposedLayout, bits: int, extents: tuple[int, int], swizzle: Swizzle | None = None
 ) -> TiledOperand:
@@ -441,24 +506,7 @@ def operand(
         raise NoDescriptor(
             f"{inner or swizzle} on {where} is not a swizzle of the tensor core; on byte addresses use {known}"
         )
-    parts = modes(plain)
-    if not parts:
-        raise NoTiles(f"{plain} has no modes")
-    first = parts[0]
-    if len(modes(first)) == 2 and isinstance(first.shape, tuple) and tuple(map(size, modes(first))) == extents:
-        rest = parts[1:]
-        tile = first
-    elif len(parts) >= 2 and all(_divides(extent, size(part)) for extent, part in zip(extents, parts, strict=False)):
-        try:
-            divided = zipped_divide(Layout(plain.shape[:2], plain.stride[:2]), extents)  # type: ignore[index]
-        except LayoutError as error:
-            raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]}: {error}") from None
-        assert isinstance(divided, Layout)
-        tile, more = modes(divided)
-        rest = (*modes(more), *parts[2:])
-    else:
-        raise NoTiles(f"{plain} has no tiles of {extents[0]}x{extents[1]} elements along its first two modes")
-    others = Layout(tuple(m.shape for m in rest), tuple(m.stride for m in rest)) if rest else None
+    tile, others = divided(plain, extents)
     offset = layout.offset if isinstance(layout, ComposedLayout) else 0
     start = offset * bits // 8 if isinstance(offset, int) else 0
     counted = descriptor_unit(book)

@@ -1,20 +1,25 @@
 """A sequence as inline assembly: the constraint string of LLVM, and CUDA C++'s ``asm volatile``.
 
 Results are outputs, an accumulator is an output tied to an input of the same number, all other registers are inputs. A
-predicate cannot be passed: it comes in as an integer and is made inside.
+predicate cannot be passed: it comes in as an integer and is made inside. Nor can a variable in shared memory that the
+kernel around would declare, such as the mbarrier of a commit: its address in shared memory comes in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 from tileproof.base.records import dataclass
-from tileproof.emitting.kernel import Register, register
+from tileproof.emitting.kernel import SMEM, Register, register
 from tileproof.emitting.sequence import Sequence
 from tileproof.rulebase.book import Rulebook
 
 _NAME = re.compile(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)
+_VARIABLE = re.compile(r"\.shared\b.*\s([A-Za-z_]\w*)\s*(?:\[\d*\])?;", re.ASCII)
+_CONSTANT = re.compile(r"mov\.[bus](?:32|64) (\w+), (0x[0-9a-f]+|\d+);", re.ASCII)
+ADDRESS = "r0"
+"""A register of the class that holds an address in shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +27,16 @@ class Inline:
     """The assembly of a sequence and its operands.
 
     Attributes:
-        outputs, inputs: registers with their kinds.
+        outputs, inputs: registers, or variables by their address, with their kinds.
         updated: how many of the outputs, the last ones, are inputs as well.
+        constants: the values of inputs that are known, such as an instruction descriptor.
     """
 
     lines: tuple[str, ...]
     outputs: tuple[tuple[str, Register], ...]
     inputs: tuple[tuple[str, Register], ...]
     updated: int
+    constants: tuple[tuple[str, str], ...] = ()
 
     def numbered(self, mark: str, tied: bool) -> tuple[str, ...]:
         """The lines with ``$0`` or ``%0`` for registers.
@@ -43,7 +50,7 @@ class Inline:
         passed = {name for name, kind in self.inputs if kind.type == "pred"}
 
         def place(match: re.Match[str]) -> str:
-            name = match[1]
+            name = match[0]
             return name if name not in numbers or name in passed else f"{mark}{numbers[name]}"
 
         made = [
@@ -51,7 +58,9 @@ class Inline:
             *(f"setp.ne.b32 {name}, {mark}{numbers[name]}, 0;" for name in sorted(passed)),
         ]
         escaped = [line.replace(mark, mark * 2) for line in self.lines]
-        return (*made, *(_NAME.sub(place, line) for line in escaped))
+        variables = [name for name in numbers if _NAME.fullmatch(name) is None]
+        name = re.compile("|".join([_NAME.pattern, *(rf"(?<![\w%.]){one}\b" for one in variables)]), re.ASCII)
+        return (*made, *(name.sub(place, line) for line in escaped))
 
 
 def declarations_of(predicates: set[str]) -> list[str]:
@@ -72,7 +81,23 @@ def inline(book: Rulebook, one: Sequence) -> Inline:
     updated = kinds(one.registers(*one.updates)) if one.updates else ()
     results = {name for name, _ in (*written, *updated)}
     inputs = tuple(pair for pair in kinds(one.registers()) if pair[0] not in results)
-    return Inline(one.parts["emit"], (*written, *updated), inputs, len(updated))
+    given = {name for name, _ in inputs}
+    found = (_CONSTANT.fullmatch(line) for line in one.parts["setup"])
+    constants = tuple((match[1], match[2]) for match in found if match is not None and match[1] in given)
+    return Inline(
+        one.parts["emit"], (*written, *updated), (*inputs, *_variables(book, one, text)), len(updated), constants
+    )
+
+
+def _variables(book: Rulebook, one: Sequence, text: str) -> Iterator[tuple[str, Register]]:
+    """The variables in shared memory that the lines name."""
+    address = register(book, ADDRESS)
+    assert address is not None, "rules/emit/registers.rule"
+    declared = (_VARIABLE.search(line) for part in ("module", "setup") for line in one.parts[part])
+    names = [*(match[1] for match in declared if match is not None), SMEM]
+    for name in dict.fromkeys(names):
+        if re.search(rf"(?<![\w%.]){name}\b", text):
+            yield name, address
 
 
 def constraints(found: Inline) -> str:
@@ -125,7 +150,7 @@ def as_cuda(found: Inline) -> list[str]:
         f'"{"=" if i < first else "+"}{kind.constraint}"({name})' for i, (name, kind) in enumerate(found.outputs)
     ]
     inputs = [f'"{kind.constraint}"({name})' for name, kind in found.inputs]
-    declared = _declared((*found.outputs, *found.inputs))
+    declared = _declared((*found.outputs, *found.inputs), dict(found.constants))
     return [
         *declared,
         "asm volatile(",
@@ -136,11 +161,18 @@ def as_cuda(found: Inline) -> list[str]:
     ]
 
 
-def _declared(registers: tuple[tuple[str, Register], ...]) -> list[str]:
+def _declared(registers: tuple[tuple[str, Register], ...], constants: Mapping[str, str]) -> list[str]:
     by_kind: dict[str, list[str]] = {}
     for name, kind in registers:
-        by_kind.setdefault(kind.cuda, []).append(name)
-    return [f"{kind} {', '.join(names)};" for kind, names in by_kind.items()]
+        if _NAME.fullmatch(name) is not None:
+            known = f" = {constants[name]}" if name in constants else ""
+            by_kind.setdefault(kind.cuda, []).append(f"{name}{known}")
+    addresses = [
+        f"{kind.cuda} {name};  // address in shared memory: __cvta_generic_to_shared(&{name})"
+        for name, kind in registers
+        if _NAME.fullmatch(name) is None
+    ]
+    return [*(f"{kind} {', '.join(names)};" for kind, names in by_kind.items()), *addresses]
 
 
 def _struct(types: list[str], shape: str, empty: str, join: Callable[[list[str]], str] = ", ".join) -> str:

@@ -64,13 +64,15 @@ def module(
     for name, sequences, comments in entries:
         kept = list(sequences)
         declared += [line for one in kept for line in one.parts["module"]]
-        symbol = f".shared .align {swizzle_period(book)} .b8 smem[{_LENGTH}];"
-        declared += [symbol for one in kept if "smem" in one.operands.values()]
+        symbol = f".shared .align {swizzle_period(book)} .b8 {SMEM}[{_LENGTH}];"
+        declared += [symbol for one in kept if SMEM in one.operands.values()]
         texts += entry(book, name, kept, comments, parameters)
     return "\n".join([*lines, *dict.fromkeys(declared), *([""] if declared else []), *texts]) + "\n"
 
 
 _LENGTH = 4096  # bytes of shared memory that a lone instruction is given
+SMEM = "smem"
+"""The variable in shared memory that an operand names where no template declares one."""
 PARAMETERS = ("from", "to")
 
 

@@ -28,14 +28,20 @@ def place(book: Rulebook, atom: str, facts: Mapping[str, Scalar]) -> dict[str, t
             continue
         bits = smem_bits(book, facts, name)
         rows, columns = known[2]
-        try:
-            chosen = placements(book, atom, name.upper(), _element(book, bits), (rows, columns), None)
-        except BadOperand:
-            continue
-        if chosen:
-            found[name] = Placed(offset, chosen[0].descriptor.value), chosen[0]
+        chosen = best_layout(book, atom, name, bits, (rows, columns))
+        if chosen is not None:
+            found[name] = Placed(offset, chosen.descriptor.value), chosen
             offset += -(-rows * columns * bits // (8 * period)) * period
     return found
+
+
+def best_layout(book: Rulebook, atom: str, name: str, bits: int, shape: tuple[int, int]) -> Placement | None:
+    """The best layout of an operand, ``a`` or ``b``, with so many rows and columns; None where there is none."""
+    try:
+        chosen = placements(book, atom, name.upper(), _element(book, bits), shape, None)
+    except BadOperand:
+        return None
+    return chosen[0] if chosen else None
 
 
 def _element(book: Rulebook, bits: int) -> str:

@@ -17,15 +17,15 @@ from tileproof.evaluate import bitfields
 from tileproof.layout.values import Layout
 from tileproof.memory.bulk_copies import atom_facts, bulk_facts, tensor_facts
 from tileproof.memory.fills import Filled, Fills
+from tileproof.memory.instruction_words import known_fields, plain_shape, scaled_shape
 from tileproof.memory.joined_operands import Joins, Reader, mode_name
-from tileproof.memory.known_bits import Known, computes, fold
+from tileproof.memory.known_bits import computes, fold
 from tileproof.memory.pointers import Places, size_of
 from tileproof.memory.tensor_maps import Arguments, mode_of
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
-from tileproof.rulebase.bitfield import Word
 from tileproof.rulebase.book import Ruleset
-from tileproof.rulebase.expression import Lookup, Number, Scalar
+from tileproof.rulebase.expression import Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
 _BLOCK = re.compile(r"block_scale<(?:block)?(\w+)>")
@@ -158,12 +158,14 @@ class _Run:
         in_memory = len(operation.inputs) > 1 and operation.inputs[1].text == "i64"
         shape = None
         if instruction is not None and (f".{kind[1]}",) in self.ruleset.book.shared_table("umma_scaled_k").rows:
-            shape = self.scaled(instruction, ctas, in_memory, _BLOCK.search(text))
+            written = _BLOCK.search(text)
+            vector = int(written[1]) if written is not None and written[1].isdecimal() else None
+            shape = scaled_shape(self.ruleset, instruction, ctas, in_memory, vector)
             yield Facts("umma.scaled", shape, {}, {}, operation.name_span)
             ids = {name: instruction[name] for name in ("kind", "sfa_id", "sfb_id")}
             yield Facts("tcgen05.instruction_descriptor", ids, {}, {}, operation.name_span)
         elif instruction is not None:
-            shape = self.shape(instruction, ctas, in_memory)
+            shape = plain_shape(self.ruleset, instruction, ctas, in_memory)
             if shape is not None:
                 shape["ws"] = ".yes" if ".ws" in operation.name else ".no"
                 yield Facts("umma", shape, {}, {}, operation.name_span)
@@ -178,55 +180,13 @@ class _Run:
             judged: dict[str, Scalar] = {"operand": f".{role.lower()}", "meaningful": ".yes"}
             spell: dict[str, str] = {}
             try:
-                fields = self.fields(descriptor)
+                fields = known_fields(self.ruleset, _WORD, descriptor.ones, descriptor.unknown)
             except bitfields.PackError as error:
                 judged["meaningful"], spell["meaningful"] = ".no", str(error)
             reader = Reader(operation, role, descriptor, fields, shape, ctas)
             yield Facts("assembled_descriptor", judged, spell, {}, reader.made)
             readers.append(reader)
         self.read.append(readers)
-
-    def scaled(
-        self, instruction: dict[str, Scalar], ctas: int, in_memory: bool, block: re.Match[str] | None
-    ) -> dict[str, Scalar]:
-        """The facts for the rules on the block-scaled atoms of the IR."""
-        names = ("M", "N", "a.type", "b.type", "sparse")
-        found = {name: instruction[name] for name in names}
-        kind, sparse = instruction["kind"], instruction["sparse"] == ".yes"
-        dense, promoted, scaled = self.ruleset.book.shared_table("umma_scaled_k").rows[str(kind),]
-        assert isinstance(dense, int) and isinstance(promoted, int) and isinstance(scaled, int)
-        k96 = instruction.get("k96") == ".yes"
-        found["K"] = promoted if k96 else dense * (2 if sparse else 1)
-        found |= {"ctas": ctas, "d.type": ".f32", "promoted": ".yes" if k96 else ".no"}
-        found |= {name: instruction.get(name, ".k") for name in ("a.major", "b.major")}
-        scale = instruction["sf.type"]
-        found["sf.type"] = ".e4m3" if scale == ".ue4m3" else scale
-        written = block[1] if block is not None else ""
-        if written.isdecimal():
-            found["vec_size"] = int(written)
-        elif scaled:
-            found["vec_size"] = scaled
-        found["a.source"] = ".smem_desc" if in_memory else ".tmem"
-        return found
-
-    def shape(self, instruction: dict[str, Scalar], ctas: int, in_memory: bool) -> dict[str, Scalar] | None:
-        """The facts for the rules on the atoms of the IR, of an instruction without scale factors."""
-        table = self.ruleset.book.tables.get(("umma", self.ruleset.contract))
-        if table is None:  # the reference pages have no K of a kind
-            return None
-        row = table.rows.get((str(instruction.get("a.type")),))
-        column = table.column("k")
-        if row is None or column is None or not isinstance(row[column], int):
-            return None
-        names = ("M", "N", "a.type", "b.type", "d.type", "a.major", "b.major", "sparse")
-        if any(name not in instruction for name in names):
-            return None
-        dense = row[column]
-        assert isinstance(dense, int)
-        found = {name: instruction[name] for name in names}
-        found |= {"K": dense * (2 if instruction["sparse"] == ".yes" else 1), "ctas": ctas, "c_scale": 0}
-        found["a.source"] = ".smem_desc" if in_memory else ".tmem"
-        return found
 
     def joined(self, operations: Sequence[Operation]) -> Iterator[Facts]:
         """The operands that MMAs read against the boxes that fill their memory."""
@@ -272,34 +232,3 @@ class _Run:
                 value = fold(self.ruleset.book, name, scope, self.places)
                 if value.memory is not None:
                     yield _Use(value.memory, value.start, writes)
-
-    def fields(self, descriptor: Known) -> dict[str, Scalar]:
-        """The fields of a descriptor whose bits are all known.
-
-        Raises:
-            PackError: one of them has a code without a meaning.
-        """
-        word: Word = bitfields.word_for(self.ruleset, _WORD, {})
-        code, stray = 0, descriptor.ones
-        certain: set[str] = set()
-        for one in word.fields:
-            stray &= ~one.mask
-            if descriptor.unknown & one.mask == 0:
-                code |= descriptor.ones & one.mask
-                certain.add(one.name)
-            else:
-                code |= _any_code(self.ruleset, word, one.name)
-        found = bitfields.unpack(self.ruleset, _WORD, code | stray)
-        return {name: value for name, value in found.items() if name in certain}
-
-
-def _any_code(ruleset: Ruleset, word: Word, name: str) -> int:
-    """Some code of a field, at its place, for an unknown one."""
-    one = next(f for f in word.fields if f.name == name)
-    if isinstance(one.value, Lookup):
-        table = ruleset.table(one.value.table)
-        column = table.column(one.value.column)
-        assert column is not None, "checked when the rulebook was loaded"
-        cell = next(iter(table.rows.values()))[column]
-        return cell << one.low if isinstance(cell, int) else 0
-    return one.value.value << one.low if isinstance(one.value, Number) else 0

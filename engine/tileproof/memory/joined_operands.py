@@ -288,6 +288,10 @@ class Joins:
             values: dict[str, Scalar] = {"written": tensor_map.swizzle, "read": swizzle}
             place = self.swizzled(reader, filled, swizzle)
             found.append(Facts("smem_exchange", values, spell, {}, place, ends))
+        base = reader.fields.get("base_offset")
+        if base is not None and tensor_map.swizzle not in (None, ".none"):
+            offset: dict[str, Scalar] = {"operand": reader.member, "base_offset": base}
+            found.append(Facts("joined_base", offset, {}, {}, reader.made, ends))
         element = reader.element
         if element is not None and tensor_map.element is not None:
             types: dict[str, Scalar] = {"operand": reader.member, "type": element, "map": tensor_map.element}

@@ -15,6 +15,7 @@ from functools import lru_cache
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.steps import words
 from tileproof.ptx.module import read_module
 from tileproof.ptx.text import Operand, cut
@@ -28,26 +29,6 @@ _BRACED = re.compile(r"\{\$(r?w?\d+)\}|\$\{(\d+)(?::\w+)?\}")
 _GROUP = re.compile(r"\b(ro|rw)\s*\(([^:)]*)")
 _PAIR = re.compile(r"\|\s*([%$_a-zA-Z][\w$]*)")
 _OPCODE = re.compile(r"(?:@\s*!?\s*[\w$%]+\s+)?([a-z][\w.:]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Counterpart:
-    """Operations of the IR that an instruction is the same as, one after the other.
-
-    Attributes:
-        operations: names, with what the operation writes after its name.
-        operands: the operands of the instruction that are theirs, in their order.
-        named: those that the operation writes by a name.
-    """
-
-    operations: tuple[str, ...]
-    operands: tuple[int, ...]
-    named: tuple[tuple[str, int], ...]
-
-    @property
-    def computes(self) -> bool:
-        """Whether it only computes."""
-        return self.operations[0].startswith("arith.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,35 +206,6 @@ def _tests(one: Statement) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def counterpart(book: Rulebook, opcode: str) -> Counterpart | None:
-    """What an opcode is the same as, by the table ``assembly``; None where it takes no part in the protocol."""
-    pieces = opcode.split(".")
-    found = [one for one in _rows(book) if one[0][0] == pieces[0] and _in_order(one[0], pieces)]
-    return max(found, key=lambda one: (len(one[0]), sum(map(len, one[0]))))[1] if found else None
-
-
-def _in_order(wanted: Sequence[str], pieces: Sequence[str]) -> bool:
-    rest = iter(pieces)
-    return all(one in rest for one in wanted)
-
-
-@lru_cache(maxsize=8)
-def _rows(book: Rulebook) -> tuple[tuple[tuple[str, ...], Counterpart | None], ...]:
-    rows = book.shared_table("assembly").rows
-    found = []
-    for spelling, member in book.enums["assembly_opcode"].by_spelling.items():
-        operation, operands = map(str, rows[member,])
-        places = operands.split()
-        held = Counterpart(
-            tuple(one.strip() for one in operation.split(";")),
-            tuple(int(one) for one in places if one.isdecimal()),
-            tuple((one.partition("=")[0], int(one.partition("=")[2])) for one in places if "=" in one),
-        )
-        found.append((tuple(spelling.split(".")), held if operation else None))
-    return tuple(found)
-
-
-@lru_cache(maxsize=4096)
 def said(book: Rulebook, opcode: str) -> str:
     """What an operation of the IR would write for the modifiers of an opcode, and the opcode itself."""
     known, rows = book.enums["assembly_modifier"].by_spelling, book.shared_table("assembly_word").rows
@@ -261,4 +213,4 @@ def said(book: Rulebook, opcode: str) -> str:
     return " ".join((*written, opcode))
 
 
-__all__ = ["Counterpart", "Names", "Statement", "counterpart", "names", "said", "statements"]
+__all__ = ["Names", "Statement", "names", "said", "statements"]

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.launch import overlap
-from tileproof.protocol.machine import ProtocolFault
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.findings import place, state
 
 _WAITS = re.compile(r"griddepcontrol\b.*\bwait\b", re.DOTALL)
 
@@ -35,19 +34,9 @@ def overlapping(
     if launched.later and not launched.earlier:
         return  # the first of several kernels: the later ones wait for it
     if launched.earlier:
-        yield _fault(book, "PR176", "here", kernel, at=(("launch", launched.allowance),))
+        yield stated(book, "PR176", "here", kernel, at=(("launch", launched.allowance),))
     else:
-        yield _fault(book, "PR178", "here", kernel, at=(("launch", launched.allowance),))
-
-
-def _fault(
-    book: Rulebook, code: str, case: str, kernel: Operation, at: tuple[tuple[str, Operation], ...]
-) -> ProtocolFault:
-    """A finding that stands at a kernel; ``at``: other operations that it is about."""
-    said = state(book, code, case)
-    return ProtocolFault(
-        code, kernel, said.message, said.hint, tuple((place(book, code, case, n, {}), o) for n, o in at)
-    )
+        yield stated(book, "PR178", "here", kernel, at=(("launch", launched.allowance),))
 
 
 __all__ = ["overlapping"]

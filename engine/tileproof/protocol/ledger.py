@@ -16,7 +16,7 @@ class Event:
     """One event at an mbarrier.
 
     Attributes:
-        kind: ``arrive``, ``expect``, ``copy`` or ``pass``: threads go on after a wait.
+        kind: ``arrive``, ``expect``, ``copy``; ``pass``: threads go on after a wait; ``missing``: no barrier is there.
         phase: how many phases of the barrier were complete before.
         amount: arrivals, or bytes.
         cta, warps: whose event it is.

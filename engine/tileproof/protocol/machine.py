@@ -10,6 +10,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.budget import limit
+from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
 from tileproof.protocol.memory import AccessLog
@@ -32,7 +33,6 @@ from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, 
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.findings import place, state
 
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
@@ -46,18 +46,6 @@ class Unfollowed(Exception):
         super().__init__(case)
         self.operation = operation
         self.case = case
-
-
-@dataclass(frozen=True, slots=True)
-class ProtocolFault:
-    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
-
-    code: str
-    operation: Operation
-    message: str
-    hint: str = ""
-    trace: tuple[tuple[str, Operation], ...] = ()
-    path: tuple[TraceStep, ...] = ()
 
 
 @dataclass(slots=True)
@@ -580,9 +568,9 @@ class Machine:
             path = path_to(self.history, [one for _, one in at], mine)
         if self.allowed is not None and (code, operation.span.start) not in self.allowed:
             self.most = 0  # no repair: the run ends
-        said = state(self.book, code, case, **facts)
-        trace = tuple((place(self.book, code, case, name, facts), one) for name, one in at)
-        self.faults.append(ProtocolFault(code, operation, said.message, said.hint, trace, path))
+        self.faults.append(stated(self.book, code, case, operation, at=at, path=path, **facts))
+        if self.allowed is not None and {(one.code, one.operation.span.start) for one in self.faults} >= self.allowed:
+            self.most = 0  # nothing is repaired
 
     def came(
         self,
@@ -595,7 +583,7 @@ class Machine:
     ) -> None:
         """Keep what came to an mbarrier, where that is wanted."""
         if self.events is not None:
-            phase = self.barriers[key].phase
+            phase = self.barriers[key].phase if key in self.barriers else 0
             buffer = "" if filled is None else filled.memory.field_at(filled.offset or 0)
             self.events.append(Event(kind, key, phase, amount, operation, thread_set.cta, thread_set.warps, buffer))
 
@@ -676,4 +664,4 @@ def _warp(agent: Agent) -> object:
     return agent[-1] if isinstance(agent, tuple) else None
 
 
-__all__ = ["Machine", "ProtocolFault", "Unfollowed"]
+__all__ = ["Machine", "Unfollowed"]

@@ -11,6 +11,7 @@ from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Alias, Operation
+from tileproof.protocol.counterparts import PURE
 from tileproof.rulebase.book import Rulebook
 
 
@@ -33,7 +34,7 @@ class Step:
     @property
     def pure(self) -> bool:
         """Whether it only has a result."""
-        return self.name in ("elect", "index", "peer", "allocate", "tmem_address", "register_read")
+        return self.name in PURE
 
 
 @lru_cache(maxsize=8)

@@ -29,10 +29,11 @@ from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.warps import OnMbarrier
@@ -41,11 +42,9 @@ from tileproof.rulebase.findings import state
 
 _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
+_SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
-_HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}
-_OVERLAP = "PR133"
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
-_DEADLOCKS = {"PR124", "PR125", "PR126", "PR130", "PR133"}
 
 
 Size: TypeAlias = "tuple[Extents, int, int]"  # of a run: extents, turns, tiles
@@ -96,13 +95,20 @@ class Run:
     @property
     def calm(self) -> bool:
         """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
-        serious = any(fault.code in _HAZARDS or fault.code in _DEADLOCKS for fault in self.faults)
+        serious = any(fault.code in HAZARDS or fault.code in DEADLOCKS for fault in self.faults)
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
+
+    @property
+    def certain(self) -> bool:
+        """Whether it came to its end, and nothing in it was guessed or left out."""
+        coverage = self.machine.coverage
+        left = coverage.guessed or coverage.unknown or coverage.skipped or coverage.cut or coverage.passed_by
+        return coverage.complete and not left and not self.machine.taint.reasons
 
     @property
     def hangs(self) -> bool:
         """Whether threads wait for ever."""
-        return any(fault.code in _DEADLOCKS for fault in self.faults)
+        return any(fault.code in DEADLOCKS for fault in self.faults)
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
@@ -131,6 +137,7 @@ class Study:
     explain: bool
     thorough: bool
     judged: Run | None = None
+    counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
     fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
@@ -264,7 +271,8 @@ class Study:
             return rerun
 
         whole, small, steps = self.sizes(self.judged)
-        most, runs = self.share("diagnosis", steps), self.limit("diagnosis_runs")
+        share = max(steps.steps * self.limit("diagnosis_share") // 100, self.limit("diagnosis_steps"))
+        most, runs = min(share, self.limit("diagnosis_most")), self.limit("diagnosis_runs")
         search = Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
         return replace(outcome, faults=diagnosed(search, outcome.faults))
 
@@ -312,12 +320,14 @@ class Study:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
         elif coverage.guessed or coverage.unknown:
+            # What looks like a loop over tiles may count stages of a ring: as many turns go around it.
+            trials += [(Extents(turns, turns), turns + 1)] if first.hangs and not coverage.unknown else []
             trials += [(Extents(_FEW, _FEW), self.limit("few_tiles"))]  # roles that alternate go through all tiles
         wrong = first.hangs or coverage.cut or not coverage.complete  # more than a loop without a turn
         if wrong and (coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete):
             counts = (_FEW, turns) if self.compiled.counts else (turns,)
             trials += [(Extents(elements, count, counted=False), turns + 1) for count in counts]
-            trials += [(Extents(turns, turns), turns + 1)]
+            trials += [(Extents(turns, turns), turns + 1)] if (Extents(turns, turns), turns + 1) not in trials else []
         elif wrong:
             trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
         fewer = (_FEW, 1) if coverage.skipped and self.compiled.counts else ()
@@ -331,6 +341,8 @@ class Study:
             budget -= other.machine.steps
             done = other.machine.coverage
             self.reached.add(other.machine)
+            if other.certain:
+                self.counts.append(other)
             further = done.executed >= (hung if first.hangs else coverage.executed)
             if done.skipped or not done.complete:
                 continue
@@ -346,25 +358,43 @@ class Study:
         """The findings of the long run that do not rest on how often it supposes that loops run."""
         if long is not first:
             if first.hangs and first.machine.coverage.unknown:
-                self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in _DEADLOCKS))
+                self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
             yield from long.faults
             if not first.machine.coverage.skipped and not first.machine.coverage.cut:
-                yield from (one for one in first.faults if one.code in _HAZARDS and _named(one) not in long.places())
+                yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
-        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
         further = None
+        if first.hangs and any(one.hangs for one in self.counts):
+            further = self.counted(self.shape.extent, self.shape.extent + 1)
+            self.counts += [further] if further.certain else []
+        everywhere = self.everywhere() if first.hangs else None
+        if everywhere is not None:
+            self.judged = everywhere
+            yield from everywhere.faults
+            return
+        doubtful = coverage.guessed or coverage.unknown or coverage.skipped
         for fault in first.faults:
-            if fault.code in _DEADLOCKS and doubtful:
+            if fault.code in DEADLOCKS and doubtful:
                 further = further or self.counted(self.shape.extent, self.shape.extent + 1)
                 self.reached.add(further.machine)
                 if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
                     self.doubt("loop_turns", fault.operation)
                     continue
-            elif (coverage.skipped or coverage.cut) and fault.code in _HAZARDS:
+            elif (coverage.skipped or coverage.cut) and fault.code in HAZARDS:
                 self.doubt("loop_turns", fault.operation)
                 continue
             yield fault
+
+    def everywhere(self) -> Run | None:
+        """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
+
+        Two sizes are needed: one alone may be a problem that no launch asks for.
+        """
+        alike = [frozenset(one for one in run.places() if one[0] in DEADLOCKS) for run in self.counts]
+        if len(alike) < _SIZES or not alike[0] or any(one != alike[0] for one in alike):
+            return None
+        return self.counts[0]
 
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""
@@ -402,12 +432,12 @@ class Study:
                 continue
             if one.hangs or not self.comparable(one, long):
                 # A caller may never ask for so few, and roles need not agree on which of them has an iteration then.
-                wrong = [fault for fault in one.faults if fault.code in _DEADLOCKS or fault.code in _HAZARDS]
+                wrong = [fault for fault in one.faults if fault.code in DEADLOCKS or fault.code in HAZARDS]
                 if wrong and turns:
                     self.doubt("short_loops", wrong[-1].operation, turns=turns)
                 continue
             for fault in one.faults:
-                if fault.code not in _HAZARDS or _named(fault) in known:
+                if fault.code not in HAZARDS or _named(fault) in known:
                     continue
                 known.add(_named(fault))
                 anyway = self.shorter(long, self.shape.extent, tiles).places() if anyway is None else anyway
@@ -468,7 +498,7 @@ def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> 
         before: the steps that other runs execute: those that were told nothing, or whose roles agreed.
         disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
     """
-    if disagreed and fault.code in _DEADLOCKS:
+    if disagreed and fault.code in DEADLOCKS:
         return False  # threads that were let go meet others where they never would
     new = [id(one) not in before for one in (fault.operation, *(place for _, place in fault.trace))]
     return all(new) if disagreed else any(new)
@@ -476,7 +506,7 @@ def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> 
 
 def _conflicts(run: Run) -> set[tuple[str, int]]:
     """The findings of a run about named barriers whose uses overlap: no thread need wait for ever for them."""
-    return {_named(fault) for fault in run.faults if fault.code == _OVERLAP}
+    return {_named(fault) for fault in run.faults if fault.code == OVERLAP}
 
 
 def _named(fault: ProtocolFault) -> tuple[str, int]:

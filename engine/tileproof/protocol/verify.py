@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,32 +10,22 @@ from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operands import resolve
-from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import Step, effects, of_wgmma
+from tileproof.protocol.steps import effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
-
-
-def relevant(book: Rulebook, text: str) -> bool:
-    """Whether a text can hold anything asynchronous: one of the words of the enum ``protocol_word``."""
-    return _words(book).search(text) is not None
-
-
-@lru_cache(maxsize=8)
-def _words(book: Rulebook) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, book.enums["protocol_word"].by_spelling)))
 
 
 def verify(
@@ -98,12 +87,6 @@ def _unfollowed_dialects(book: Rulebook) -> tuple[str, ...]:
 def parts(book: Rulebook, inside: Sequence[Operation]) -> tuple[Operation, ...]:
     """The operations that are steps of the protocol and do more than access memory, in textual order."""
     return tuple(sorted((one for one in inside if is_step(book, one.name)), key=lambda one: one.span.start))
-
-
-def is_step(book: Rulebook, name: str) -> bool:
-    """Whether an operation of this name is a step of the protocol and does more than access memory."""
-    step = Operations.of(book).step(name)
-    return step not in ("", "read", "write") and not Step(step, 0, 0, 0).pure
 
 
 def _unfollowed(

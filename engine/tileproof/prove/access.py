@@ -7,7 +7,8 @@ A warp's access is made in *phases* of so many lanes, which the hardware serves 
 different words. Here the lanes are neighbours along a second mode, the *rows*.
 
 Addresses matter only modulo a period: the window of the swizzle, the row of banks, the alignment. So steps that are
-multiples of the period drop out, dynamic extents with them, and what is left is enumerated.
+multiples of the period drop out, dynamic extents with them, and what is left is enumerated: of a dynamic step all
+remainders that it may have, which is how a padded leading dimension, ``ld % 16 == 8``, is decided for all its values.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain, product
+from math import prod
 from typing import Any
 
 from tileproof.base.records import dataclass
 from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols
-from tileproof.prove.claim import Told, for_all
-from tileproof.prove.maps import Inner, Leaf, Map, count, flat, modulo, split, window
+from tileproof.prove.claim import INSTANCES, SMALL, WORK, Told, for_all
+from tileproof.prove.maps import Inner, Leaf, Map, Scale, count, flat, modulo, split, window
 from tileproof.prove.script import Script, Term, add, all_of, any_of, differs, divided, equals, literal, multiply
 from tileproof.prove.script import remainder as modulo_of
 from tileproof.prove.symbols import LeafFacts, Number, Values, product_of, quotient, whole
 from tileproof.prove.witnesses import address, coordinate
+
+RESIDUES = 1 << 12
+"""How many combinations of remainders are tried at most."""
+FEW = 24
+"""How many small values are tried before those that are known to have a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +146,8 @@ class Accesses:
         folded = self._folded(lanes)
         ordered = self.what.with_leaves([*elements, *folded, *rest])
         if not ordered.static:
-            return None
-        chunk = self.vector * self.lanes
-        values = _listed(ordered.columns()[0])
-        worst: tuple[AccessFault, int] | None = None
-        for number, start in enumerate(range(0, len(values), chunk)):
-            fault = self._fault(values[start : start + chunk], folded == lanes)
-            if fault is not None and (worst is None or fault.degree > worst[0].degree):
-                worst = fault, number
-            if fault is not None and fault.degree == 1:
-                worst = fault, number
-                break
+            return self._by_residues(elements, lanes, [*along, *phases, *others])
+        worst = self._worst(ordered, exact=folded == lanes)
         if worst is None:
             return Proved("enumeration", self.statement + for_all(self.facts), self._values)
         if not self.what.static:
@@ -157,6 +156,65 @@ class Accesses:
         k = count(elements) * _index(along, places[: len(along)])
         r = count(lanes) * _index(phases, places[len(along) : len(along) + len(phases)])
         return self._refuted(worst[0], k, r, places[len(along) + len(phases) :], "enumeration")
+
+    def _worst(self, ordered: Map, exact: bool) -> tuple[AccessFault, int] | None:
+        """The worst fault among the phases of a static map, phase by phase, and the number of its phase."""
+        chunk = self.vector * self.lanes
+        values = _listed(ordered.columns()[0])
+        worst: tuple[AccessFault, int] | None = None
+        for number, start in enumerate(range(0, len(values), chunk)):
+            fault = self._fault(values[start : start + chunk], exact)
+            if fault is None:
+                continue
+            if fault.degree == 1:
+                return fault, number
+            if worst is None or fault.degree > worst[0].degree:
+                worst = fault, number
+        return worst
+
+    def _by_residues(self, elements: list[Leaf], lanes: list[Leaf], others: list[Leaf]) -> Verdict | None:
+        """By trying, for each dynamic leaf in a step, all that its value may be modulo the period.
+
+        Steps are polynomials with integer coefficients: modulo the period they only depend on that. What has no fault
+        for any remainders, be they possible or not, is proved; where there is one, values with these remainders are
+        sought that show it.
+        """
+        period = self._period
+        if period is None or not all(isinstance(n, int) for x in elements for n in (x.extent, *x.steps)):
+            return None
+        numbers = [*self.what.start, *(step for leaf in (*lanes, *others) for step in leaf.steps)]
+        numbers += [stage.start for stage in self.what.stages if isinstance(stage, Scale)]
+        periods = self.facts.periods(numbers, period)
+        classes = prod(periods.values())
+        if classes > RESIDUES or not all(isinstance(leaf.extent, int) for leaf in lanes):
+            return None
+        exact = all(isinstance(leaf.steps[0], int) for leaf in lanes)
+        work = 0
+        for remainders in product(*map(range, periods.values())):
+            residues = dict(zip(periods, zip(remainders, periods.values(), strict=True), strict=True))
+            if self.facts.excludes(residues):
+                continue
+            values = dict(zip(periods, remainders, strict=True))
+            rest = modulo([leaf.stepping(values) for leaf in others], period)
+            ordered = self.what.moved(values).with_leaves([*elements, *(x.stepping(values) for x in lanes), *rest])
+            work += whole(ordered.size)
+            if work > WORK:
+                return None
+            if self._worst(ordered, exact) is not None:
+                return self._with_residues(residues)
+        return Proved("enumeration", self.statement + for_all(self.facts), self._values)
+
+    def _with_residues(self, residues: Mapping[str, tuple[int, int]]) -> Refuted | None:
+        """A counterexample whose dynamic leaves have these remainders, each with its divisor, if one is soon found."""
+        small = self.facts.some(FEW)
+        for values in chain(small, self.facts.some(INSTANCES, residues)):
+            one = self.at(values)
+            if whole(one.size) > SMALL:
+                continue
+            verdict = one.settled()
+            if isinstance(verdict, Refuted):
+                return replace(verdict, counterexample={**self.facts.shown(values), **verdict.counterexample})
+        return None
 
     def _without_split(self) -> Verdict | None:
         """Where an access or a phase ends within a leaf: by counting through the run and the rows of a static map."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import Protocol
 
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
@@ -13,9 +14,17 @@ from tileproof.prove.symbols import LeafFacts, Number, Values, at
 
 SMALL = 1 << 14
 """The largest instance that is searched for a counterexample before Z3 is asked."""
-INSTANCES = 24
+LARGE = 1 << 20
+"""The largest instance to which a counterexample of Z3 is made smaller."""
+SHRUNK, SHRINKING = 120, 4
+"""How many smaller instances are tried for that, and how often each leaf in turn."""
+INSTANCES = 1500
 WORK = 1 << 22
-"""Coordinates that are enumerated over all values of dynamic leaves together."""
+"""Coordinates that are enumerated over all values of dynamic leaves together, where these are all there are."""
+SEARCH = 1 << 19
+"""Coordinates that are enumerated in search of a counterexample."""
+BOUNDS = (8, 64, 1024)
+"""How far from the least values Z3 seeks a counterexample before it may be anywhere."""
 
 
 class Claim(Protocol):
@@ -67,8 +76,8 @@ def for_all(facts: LeafFacts) -> str:
     """``for all ?m % 16 == 0, ?n with ?n >= ?m``, with a space before; empty where nothing is dynamic."""
     if not facts.symbols:
         return ""
-    given = f" with {', '.join(a.text for a in facts.assumptions)}" if facts.assumptions else ""
-    return f" for all {', '.join(map(str, facts.symbols))}{given}"
+    given = f" with {', '.join(facts.texts)}" if facts.texts else ""
+    return f" for all {', '.join(str(one) for one in facts.symbols if not one.hidden)}{given}"
 
 
 def _by_values(claim: Claim) -> Verdict | None:
@@ -79,9 +88,10 @@ def _by_values(claim: Claim) -> Verdict | None:
     for values in everything if everything is not None else facts.some(INSTANCES):
         size = at(claim.size, values)
         work += size
-        if everything is not None and work > WORK:
+        if work > (SEARCH if everything is None else WORK):
             return None
         if everything is None and size > SMALL:
+            work -= size
             continue
         try:
             verdict = claim.at(values).settled()
@@ -103,17 +113,77 @@ def _by_solver(claim: Claim, seconds: float) -> Verdict:
     from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415 - most questions need no solver
 
     script = claim.script()
-    answer, model, reason = solve(script.text(), script.variables, seconds)
-    if answer is Answer.UNKNOWN:
-        return Unknown(f"Z3 gave no answer within {seconds:g} s ({reason}); increase --timeout")
-    if answer is Answer.UNSATISFIABLE:
-        vacuous = _not_vacuous(claim.facts, seconds) if claim.facts.assumptions else None
-        return vacuous or Proved("z3", claim.statement + for_all(claim.facts), {})
+    ends = monotonic() + seconds
+    model: Mapping[str, int] | None = None
+    if claim.facts.symbols:
+        model = _near(script, seconds / 2)
+    if model is None:
+        answer, model, reason = solve(script.text(), script.variables, max(ends - monotonic(), seconds / 4))
+        if answer is Answer.UNKNOWN:
+            return Unknown(f"Z3 gave no answer within {seconds:g} s ({reason}); increase --timeout")
+        if answer is Answer.UNSATISFIABLE:
+            vacuous = _not_vacuous(claim.facts, seconds) if claim.facts.assumptions else None
+            return vacuous or Proved("z3", claim.statement + for_all(claim.facts), {})
     values = values_of(model, claim.facts)
     refuted = claim.at(values).replayed(model)
     if refuted is None:
         return Unknown("the counterexample of Z3 does not hold on integers: please report this")
+    smaller = shrunk(claim, values) if claim.facts.symbols else None
+    if smaller is not None:
+        return replace(smaller, by="z3")
     return replace(refuted, by="z3", counterexample={**claim.facts.shown(values), **refuted.counterexample})
+
+
+def _near(script: Script, seconds: float) -> Mapping[str, int] | None:
+    """A counterexample among small values of the dynamic leaves, if Z3 finds one in time."""
+    from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415
+
+    ends = monotonic() + seconds
+    for bound in BOUNDS:
+        answer, model, _ = solve(script.text(script.around(bound)), script.variables, seconds / len(BOUNDS))
+        if answer is Answer.SATISFIABLE:
+            return model
+        if answer is Answer.UNKNOWN or monotonic() > ends:
+            return None
+    return None
+
+
+def shrunk(claim: Claim, values: Values) -> Refuted | None:
+    """A counterexample with smaller values of the dynamic leaves than these, one leaf after the other.
+
+    Returns:
+        None where no smaller ones were found, as where so many coordinates cannot be enumerated.
+    """
+    facts, best, found, tried = claim.facts, dict(values), None, 0
+    for _ in range(SHRINKING):
+        before = dict(best)
+        for name in facts.free:
+            low, high = facts.least(name) - 1, best[name]
+            while high - low > 1 and tried < SHRUNK:
+                middle = (low + high) // 2
+                tried += 1
+                other = facts.with_value(best, name, middle)
+                verdict = None if other is None else _instance(claim, other, LARGE)
+                if other is not None and verdict is not None:
+                    best, found, high = other, verdict, middle
+                else:
+                    low = middle
+        if best == before:
+            break
+    return found
+
+
+def _instance(claim: Claim, values: Values, largest: int) -> Refuted | None:
+    """The refutation of the claim at some values, told with them; None where it holds there or is too large."""
+    if at(claim.size, values) > largest:
+        return None
+    try:
+        verdict = claim.at(values).settled()
+    except TooLarge:
+        return None
+    if not isinstance(verdict, Refuted):
+        return None
+    return replace(verdict, counterexample={**claim.facts.shown(values), **verdict.counterexample})
 
 
 def _not_vacuous(facts: LeafFacts, seconds: float) -> Unknown | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tileproof.base.records import dataclass
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.calculate.evaluate import check_value
+from tileproof.descriptors.acting import descriptors
 from tileproof.descriptors.canonical import (
     Attempt,
     NoDescriptor,
@@ -189,24 +190,42 @@ def prove(ruleset: Ruleset, asked: Asked) -> DescriptorAnswer:
     swizzled = f", {asked.of_bytes} on byte addresses" if asked.of_bytes is not None else ""
     what = f"{asked.operand} of {name} laid out as {asked.layout}{swizzled}"
     statement = f"{asked.value:#018x} describes {what}" if asked.value is not None else f"a descriptor describes {what}"
-    try:
-        whole = operand(ruleset.book, asked.layout, asked.bits, extents, asked.of_bytes)
-    except NoDescriptor as error:
-        return DescriptorAnswer(statement, Refuted("algebra", str(error), {}))
-    if asked.solve:
+    if asked.solve and asked.of_bytes is None and not isinstance(asked.layout, ComposedLayout):
+        try:
+            whole = operand(ruleset.book, asked.layout, asked.bits, extents, asked.of_bytes)
+        except NoDescriptor as error:
+            return DescriptorAnswer(statement, Refuted("algebra", str(error), {}))
         return DescriptorAnswer(statement, *_solved(ruleset, word, whole))
+    given = asked.layout, asked.bits, extents, asked.of_bytes
+    majors = (".k", ".mn") if asked.solve else (major,)
     try:
-        found = describe(ruleset, word, whole.tile, major)
+        whole, found = descriptors(ruleset, word, *given, majors, every=asked.value is not None)
     except Undecided as error:
         return DescriptorAnswer(statement, Unknown(str(error)))
     except NoDescriptor as error:
-        refuted = _refuted(ruleset.book, str(error), error.attempts, whole.tile.bits)
-        return DescriptorAnswer(statement, refuted, _nearest(whole.tile, error.attempts))
-    if asked.value is not None and (wrong := _wrong_fields(ruleset, found, whole.tile, asked.value)) is not None:
-        return DescriptorAnswer(statement, wrong)
+        tile = _tile(ruleset.book, asked, extents)
+        refuted = _refuted(ruleset.book, str(error), error.attempts, asked.bits)
+        return DescriptorAnswer(statement, refuted, _nearest(tile, error.attempts) if tile is not None else None)
+    if asked.value is not None:
+        wrong = [_wrong_fields(ruleset, one, replace(whole.tile, start=one.start), asked.value) for one in found]
+        if wrong[0] is not None and None not in wrong:
+            return DescriptorAnswer(statement, wrong[0])
+        found = (found[wrong.index(None)],)
+    if asked.solve:
+        statement = (
+            f"{whole.tile.layout} is canonical, {found[0].major[1:]}-major with the swizzle"
+            f" {spelled(ruleset.book, found[0].swizzle)}"
+        )
     return DescriptorAnswer(
-        statement, _proved(ruleset.book, statement, found, whole), (whole.tile.layout, found.canonical)
+        statement, _proved(ruleset.book, statement, found[0], whole), (whole.tile.layout, found[0].canonical)
     )
+
+
+def _tile(book: Rulebook, asked: Asked, extents: tuple[int, int]) -> Tile | None:
+    try:
+        return operand(book, asked.layout, asked.bits, extents, asked.of_bytes).tile
+    except NoDescriptor:
+        return None
 
 
 def _nearest(tile: Tile, attempts: tuple[Attempt, ...]) -> tuple[Layout, Layout] | None:
@@ -257,10 +276,10 @@ def _byte(elements: int, bits: int) -> Known:
 
 
 def _solved(ruleset: Ruleset, word: str, whole: TiledOperand) -> tuple[Verdict, tuple[Layout, Layout] | None]:
-    """The descriptors under which some major and swizzle describe the layout. A swizzle that it has is kept."""
+    """The descriptor under which some major and swizzle describe a layout that has no swizzle yet."""
     tile = whole.tile
     attempts: list[Attempt] = []
-    for form in canonical_forms(ruleset.book, None, None if tile.swizzle == ".none" else tile.swizzle):
+    for form in canonical_forms(ruleset.book, None, None):
         as_form = replace(tile, swizzle=form.swizzle)
         try:
             found = describe(ruleset, word, as_form, form.major)

@@ -16,7 +16,7 @@ from tileproof.base.records import dataclass
 from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError
 from tileproof.prove.claim import Told, for_all
-from tileproof.prove.maps import Leaf, Map, refined
+from tileproof.prove.maps import Leaf, Map, merged, refined
 from tileproof.prove.parse import MemoryLayout, base_of, facts
 from tileproof.prove.script import Script, Term, any_of, differs
 from tileproof.prove.symbols import LeafFacts, Number, Values, times, total, whole
@@ -68,7 +68,10 @@ class Equivalent:
 
     @cached_property
     def _refined(self) -> tuple[list[Leaf], list[Leaf]] | None:
-        return refined(self.first.leaves, self.second.leaves, lambda a, b: self.facts.zero(total(a, times(b, -1))))
+        return refined(self.first.leaves, self.second.leaves, self._same)
+
+    def _same(self, a: Number, b: Number) -> bool:
+        return self.facts.zero(total(a, times(b, -1)))
 
     def settled(self) -> Verdict | None:
         static = self.first.static and self.second.static
@@ -82,9 +85,17 @@ class Equivalent:
             if static and not self.first.stages:
                 return self._refuted(differing, "algebra")
         if not static:
-            return None
+            return self._by_merging()
         place = _first_difference(self.first.columns(), self.second.columns())
         return Proved("enumeration", self.statement, {}) if place is None else self._refuted(place, "enumeration")
+
+    def _by_merging(self) -> Verdict | None:
+        """A proof where leaves that count on from each other, (m,n):(1,m), are one: (m*n):(1)."""
+        one, other = (merged(what.leaves, self._same) for what in (self.first, self.second))
+        found = refined(one, other, self._same)
+        if found is not None and self.first.stages == self.second.stages and self._differing(*found) is None:
+            return Proved("algebra", self.statement + for_all(self.facts), {})
+        return None
 
     def _differing(self, one: list[Leaf], other: list[Leaf]) -> int | None:
         """An index at which two static sums differ (-1: somewhere); None where they are certainly the same."""

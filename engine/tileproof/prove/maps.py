@@ -37,6 +37,10 @@ class Leaf:
     extent: Number
     steps: tuple[Number, ...]
 
+    def stepping(self, values: Values) -> Leaf:
+        """The leaf with the steps that it has where the quotients in them have these values."""
+        return Leaf(self.extent, tuple(at(step, values) for step in self.steps))
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -158,6 +162,11 @@ class Map:
             tuple(_stage_at(stage, values) for stage in self.stages),
             self.axes,
         )
+
+    def moved(self, values: Values) -> Map:
+        """The map whose start, before and among the stages, is what it is where the quotients have these values."""
+        stages = tuple(_stage_at(stage, values) if isinstance(stage, Scale) else stage for stage in self.stages)
+        return replace(self, start=tuple(at(number, values) for number in self.start), stages=stages)
 
     def reduced(self, reduce: Callable[[Number], Number]) -> Map:
         """The map with each number of its leaves and its start written in another way."""
@@ -369,6 +378,25 @@ def refined(
         else:
             return None
     return first, second
+
+
+def merged(leaves: Sequence[Leaf], same: Callable[[Number, Number], bool]) -> list[Leaf]:
+    """The leaves with those made one whose steps count on: a step that is the extent of the one before it times its
+    step.
+
+    Args:
+        same: are two numbers certainly equal?
+    """
+    found: list[Leaf] = []
+    for leaf in leaves:
+        last = found[-1] if found else None
+        if last is not None and all(
+            same(b, times(last.extent, a)) for a, b in zip(last.steps, leaf.steps, strict=True)
+        ):
+            found[-1] = Leaf(times(last.extent, leaf.extent), last.steps)
+        elif leaf.extent != 1:
+            found.append(leaf)
+    return found
 
 
 def count(leaves: Iterable[Leaf]) -> int:

@@ -18,7 +18,7 @@ from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
 from tileproof.layout.tuples import leaves as tuple_leaves
 from tileproof.prove.maps import Inner, Leaf, Map, Profile, Scale, Stage, flat, window
-from tileproof.prove.symbols import LeafFacts, Number, Symbol, assumption, times
+from tileproof.prove.symbols import LeafFacts, Number, Symbol, times
 from tileproof.syntax import SyntaxFault
 
 AnyText = str | Layout | ComposedLayout
@@ -112,8 +112,12 @@ def facts(operands: Iterable[MemoryLayout], assume: Iterable[str] = (), base: Sy
             symbols[symbol.name] = replace(known, least=max(known.least, symbol.least))
     if base is not None:
         symbols[base.name] = base
-    assumptions = tuple(assumption(text, symbols) for text in assume)
-    return LeafFacts(tuple(symbols.values()), assumptions)
+    texts = tuple(assume)
+    if not texts:
+        return LeafFacts(tuple(symbols.values()))
+    from tileproof.prove.assumptions import read_assumptions  # noqa: PLC0415 - loads a grammar
+
+    return read_assumptions(texts, symbols)
 
 
 def read(

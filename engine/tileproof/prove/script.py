@@ -95,16 +95,22 @@ class Script:
         self.quantified = False
         self.inline = False  # write terms out instead of naming them, as what depends on a bound variable must be
         self.symbols: dict[str, Term] = {}
+        self.least: dict[str, int] = {}
         for place, symbol in enumerate(facts.symbols):
             values = symbol.quotients
             self.comment(f"q{place} * {symbol.div} is {symbol.name}")
             self.symbols[symbol.name] = self._declare(f"q{place}", symbol.name, values.stop - 1)
             self.require(f"(bvuge q{place} {self.seen(literal(values.start)).text})")
+            if not symbol.hidden:
+                self.least[f"q{place}"] = values.start
         for assumption in facts.assumptions:
             self.comment(assumption.text)
             value = self.number(assumption.number)
             zero = literal(0)
-            self.require(equals(value, zero) if assumption.equal else f"(bvsge {value.text} {zero.text})")
+            if assumption.relation == ">=":
+                self.require(f"(bvsge {value.text} {zero.text})")
+            else:
+                self.require(equals(value, zero) if assumption.equal else differs(value, zero))
 
     def comment(self, text: str) -> None:
         self.lines.append("; " + " ".join(text.split()))
@@ -206,13 +212,23 @@ class Script:
                 rest = self.named(f"{name}_r{place}", Term(f"(bvudiv {rest.text} {by.text})", rest.bound))
         return found
 
-    def text(self) -> str:
-        """The whole script."""
+    def at_most(self, name: str, value: int) -> str:
+        """The condition that a variable, which is not negative, has no larger value."""
+        return f"(bvule {name} {literal(value).text})"
+
+    def around(self, bound: int) -> list[str]:
+        """The conditions under which no dynamic leaf is further from its least value than ``bound`` quotients."""
+        wide = 1 << self.bound.bit_length()
+        return [self.at_most(name, min(least + bound, wide)) for name, least in self.least.items()]
+
+    def text(self, more: Iterable[str] = ()) -> str:
+        """The whole script, perhaps under more conditions."""
         width = self.bound.bit_length() + 2
         head = [f"; {' '.join(comment.split())}" for comment in self.comments]
         logic = "BV" if self.quantified else "QF_BV"
         ask = ["(check-sat)", f"(get-value ({' '.join(self.variables)}))"] if self.variables else ["(check-sat)"]
-        body = "\n".join(self.lines).replace(_WIDTH, str(width))
+        lines = [*self.lines, *(f"(assert {condition})" for condition in more)]
+        body = "\n".join(lines).replace(_WIDTH, str(width))
         options = ["(set-option :produce-models true)", f"(set-logic {logic})"]
         return "\n".join([*head, *options, body, *ask]) + "\n"
 

@@ -1,62 +1,262 @@
-"""A PTX module: its header, its instructions with their places, and the class of each name in its scope.
+"""A PTX module: header, functions with their performance directives, instructions, scopes, variables and source places.
 
-Statements are cut, not understood: an instruction outside the judged families is carried.
+A scanner of regular expressions cuts the text into tiles, each a statement with the blanks and comments before it; the
+tiles together are the text, byte for byte. Statements are cut here, not judged: ``text`` reads operands, ``opcode`` the
+facts of an opcode. What is malformed becomes a fault with its place, and reading goes on behind it. Time is linear in
+the length of the text, whatever is wrong with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.ptx.constant import constant
 from tileproof.ptx.registers import of_type, special
 from tileproof.rulebase.book import Rulebook
 
-_SKIP = re.compile(r"(?:\s+|//[^\n]*|/\*(?s:.*?)\*/)+")
-_COMMENT = re.compile(r"//[^\n]*|/\*(?s:.*?)\*/")
-_LABEL = re.compile(r"[%$_a-zA-Z][\w$]*\s*:(?!:)")
-_LINE = re.compile(r"\.(?:version|target|address_size|loc|file)\b[^\n;{}]*;?")
-_HEADER = re.compile(r"\.(version|target)\s+([^\n/;]*)")
-_DIRECTIVE = re.compile(r"[^;{}=]*(?:=[^;]*)?")
-_REGISTERS = re.compile(r"\.reg\b((?:\s*\.\w+)+)\s+([^;]*)")
-_GLOBAL = re.compile(r"\.global\b[^;{}()]*?([%$_a-zA-Z][\w$]*)\s*(?:\[[^\]]*\]\s*)*(?==|;)")
-_NAME = re.compile(r"([%$_a-zA-Z][\w$]*)\s*(?:<\s*(\d+)\s*>)?")
-_STATEMENT = re.compile(r"[^;]*;?")
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+_NAME = r"[%$_a-zA-Z][\w$]*+"
+_BODY = r'(?:[^;"{}]++|\{[^{};]*+\}|"[^"]*+")*+'
+_TILE = re.compile(
+    rf"\s*+(?:(?P<label>{_NAME})\s*+:(?!:)"
+    rf"|(?P<instruction>(?:@\s*+(?P<not>!?)\s*+(?P<guard>{_NAME})\s*+)?"
+    rf"(?P<opcode>[a-z]\w*+(?:(?:\.|::)\w++)*+)(?P<gapped>(?:\s*+(?:\.|::)\w++)*+)(?!\s*+[.:])(?P<body>{_BODY}));"
+    rf"|(?P<directive>\.[a-zA-Z_]\w*+)|(?P<brace>[{{}}])|(?P<end>\Z))",
+    re.ASCII,
+)
+_UNFINISHED = re.compile(rf"\s*+(?P<statement>(?:@\s*+!?\s*+{_NAME}\s*+)?[a-z][\w.:]*+){_BODY}", re.ASCII)
+_BLANK = re.compile(r"\s*+", re.ASCII)
+_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')  # or a string, in which there is none
+
+_LOC = re.compile(
+    r"\.loc\s++(\d++)\s++(\d++)\s++(\d++)(?:\s*+,\s*+function_name\s++[^\s,;]++(?:\s*+\+\s*+\d++)?"
+    r"\s*+,\s*+inlined_at\s++(\d++)\s++(\d++)\s++(\d++))?(?:\s*+;)?",
+    re.ASCII,
+)
+_FILE = re.compile(r'\.file\s++(\d++)\s++"([^"\n]*+)"(?:\s*+,\s*+\d++)*+(?:\s*+;)?', re.ASCII)
+_HEADER = re.compile(r"\.(version|target|address_size)\s++([\w.]++)(?:\s*+,\s*+[\w.]++)*+(?:\s*+;)?", re.ASCII)
+_SECTION = re.compile(r"\.section\s++[\w.$]++\s*+\{[^{}]*+\}", re.ASCII)
+_PRAGMA = re.compile(r'\.pragma\s*+((?:"[^"\n]*+"(?:\s*+,\s*+)?+)++)\s*+;', re.ASCII)
+_REGISTERS = re.compile(r"\.reg\s*+((?:\.\w++\s*+)++)([^;{}:]*+);", re.ASCII)
+_DECLARED = re.compile(rf"({_NAME})\s*+(?:<\s*+(\d++)\s*+>)?", re.ASCII)
+_VARIABLE = re.compile(
+    r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(global|shared|const|local|param|tex)(?:::\w++)?\b"
+    r"([^;={}()]*+)(?:=\s*+(?:\{|[^;{}]*+))?",
+    re.ASCII,
+)
+_SIZES = re.compile(r"\[\s*+([^\]]*?)\s*+\]")
+_FUNCTION = re.compile(
+    r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(entry|func)\b\s*+((?:\.\w++\s*+)*+)"
+    rf"(?:\((?P<results>[^(){{}};]*+)\)\s*+)?(?P<name>{_NAME})\s*+(?:\((?P<parameters>[^(){{}};]*+)\))?"
+    r'(?P<performance>(?:[^{;"]++|"[^"\n]*+"\s*+;?)*+)',
+    re.ASCII,
+)
+_PERFORMANCE = re.compile(r"\.([a-z]\w*+)\s*+((?:\d++\s*+,?\s*+)*+)", re.ASCII)
+_PARAMETER = re.compile(rf"\.param\b([^,()\[]*?)({_NAME})\s*+((?:\[[^\]]*+\])*+)\s*+(?:,|\Z)", re.ASCII)
+_TARGETS = re.compile(r"\.(branchtargets|calltargets)\s++([^;{}]*+);", re.ASCII)
+_PROTOTYPE = re.compile(r"\.callprototype\b[^;{}]*+;", re.ASCII)
+_REST = re.compile(r'(?:[^;{}"\n]++|"[^"\n]*+")*+;?')
+_ALIGN = re.compile(r"\.align\s*+(\d+)", re.ASCII)
+_TYPE = re.compile(r"\.([a-z]+)(\d+)(?:x(\d))?(?!\w)", re.ASCII)
+_VECTOR = re.compile(r"\.v([248])(?!\w)", re.ASCII)
+_NAMED = re.compile(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
+_WORD = re.compile(r"\.[a-zA-Z_]\w*+", re.ASCII)
+_BRACE = re.compile(r"[{}]")
+_JUNK = re.compile(r"[^\n;{}]*+;?")
+
+_LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
+_SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})
+_MOST_FAULTS = 100  # of one module; a binary file has no end of them
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a source that PTX was compiled from, as ``.loc`` says it.
+
+    Attributes:
+        file: the number of a ``.file`` directive.
+        inlined: file, line and column of the call that this was inlined at; None where it was not.
+    """
+
+    file: int
+    line: int
+    column: int
+    inlined: tuple[int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, or a parameter of a function.
+
+    Attributes:
+        space: ``global``, ``shared``, ``const``, ``local``, ``param`` or ``tex``.
+        alignment: in bytes; that of its elements where none is written.
+        size: in bytes; None where the text does not say it, as of dynamic shared memory.
+    """
+
+    name: str
+    space: str
+    alignment: int
+    size: int | None
+    external: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label: its offset, and the number of the statement that follows it among those of the module."""
+
+    name: str
+    start: int
+    statement: int
+    scope: Scope
+
+
+@dataclass(slots=True, eq=False)
 class Statement:
     """One instruction.
 
     Attributes:
-        registers: the class of a name at this place; any other name is a symbol.
+        start, end: offsets of its text, from the guard to behind the semicolon.
+        opcode: as ptxas reads it, without the blanks and comments that may stand in it; empty where there is none.
+        opcode_start: its offset.
+        gap: where the first blank or comment stands in the opcode, counted in ``opcode``; 0 where none does.
+        guard: the predicate that it is executed under; empty for none. ``negated``: where that is false.
+        body_start: the offset of its operands.
+        scope: of its names.
+        frame: the index of its source place in ``Module.frames``; -1 where none is written.
         body: the number of its function body, in the order of the file.
     """
 
     start: int
     end: int
-    registers: Callable[[str], str | None]
+    opcode: str
+    opcode_start: int
+    gap: int
+    guard: str
+    negated: bool
+    body_start: int
+    scope: Scope
+    frame: int
     body: int
 
+    @property
+    def registers(self) -> Callable[[str], str | None]:
+        """The class of a name at this place; any other name is a symbol."""
+        return self.scope.find
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A kernel or a device function.
+
+    Attributes:
+        span: of its name.
+        kind: ``entry`` or ``func``.
+        results, parameters: its parameters.
+        performance: its performance directives, as ``{"reqntid": (128, 1, 1), "explicitcluster": ()}``.
+        body: where its body begins and ends, braces included; None of a declaration.
+        first, last: the numbers of its statements in the module, half open.
+        number: of its body, as statements have it.
+        labels: those of all its scopes, in the order of the text.
+        pragmas: offsets and texts.
+    """
+
+    name: str
+    span: Span
+    kind: str
+    results: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+    performance: dict[str, tuple[int, ...]]
+    body: Span | None
+    first: int
+    last: int
+    number: int
+    scope: Scope
+    labels: list[Label] = field(default_factory=list)
+    pragmas: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is malformed: the finding and its case that say it, and their facts.
+
+    Attributes:
+        at: other places that it is about, by the names that the finding gives them.
+    """
+
+    code: str
+    case: str
+    span: Span
+    facts: dict[str, str]
+    at: tuple[tuple[str, Span], ...] = ()
+
+
+def fault(code: str, case: str, span: Span, at: tuple[tuple[str, Span], ...] = (), **facts: str) -> Fault:
+    """A fault, its facts by their names."""
+    return Fault(code, case, span, facts, at)
+
+
+@dataclass(slots=True, eq=False)
 class Module:
     """What a PTX file holds.
 
     Attributes:
+        plain: the text with blanks for its comments.
         version, target: as written in the header, with their places; None where they do not.
-        comments: offsets and texts.
-        labels: offsets and names.
+        tables: the lists of branch or call targets, by scope and label.
+        files: names by number, as ``.file`` gives them; ``frames``: the source places in the order of ``.loc``.
+        faults: at most a hundred, in textual order.
     """
 
+    text: str
+    plain: str
+    scope: Scope
     version: tuple[str, Span] | None = None
     target: tuple[str, Span] | None = None
     instructions: list[Statement] = field(default_factory=list)
-    comments: list[tuple[int, str]] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
     labels: list[tuple[int, str]] = field(default_factory=list)
+    files: dict[int, str] = field(default_factory=dict)
+    frames: list[Place] = field(default_factory=list)
+    pragmas: list[tuple[int, str]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def comments(self) -> list[tuple[int, str]]:
+        """Offsets and texts of the comments."""
+        found = _COMMENT.finditer(self.text) if "/" in self.text else ()
+        return [(one.start(), one[0]) for one in found if one[0][0] == "/"]
+
+    def own_frame(self, statement: Statement) -> tuple[int, int, int] | None:
+        """File, line and column of an instruction in the source of its kernel; None where the text does not say them.
+
+        Of code that was inlined it is the innermost call that stands in the file in which the kernel begins: the line
+        of the user, not that of a library.
+        """
+        if statement.frame < 0:
+            return None
+        frames = self.frames
+        first = next((one for one in self.instructions if one.body == statement.body and one.frame >= 0), statement)
+        home = frames[first.frame]
+        outermost = home.inlined[0] if home.inlined is not None else home.file
+        here = frames[statement.frame]
+        place, call = (here.file, here.line, here.column), here.inlined
+        calls = {(one.file, one.line, one.column): one.inlined for one in frames}
+        innermost = place
+        for _ in range(len(frames)):  # a chain longer than that goes round
+            if place[0] == outermost or call is None:
+                break
+            place, call = call, calls.get(call)
+        chosen = place if place[0] == outermost else innermost
+        return chosen if chosen[0] in self.files and chosen[1] else None
+
+    def operands(self, statement: Statement) -> str:
+        """The operands of an instruction, without comments and the semicolon."""
+        return self.plain[statement.body_start : statement.end - 1]
 
 
 def is_ptx(source: Source) -> bool:
@@ -67,95 +267,403 @@ def is_ptx(source: Source) -> bool:
 
 
 def read_module(book: Rulebook, source: Source) -> Module:
-    """Cut a PTX file. Never raises: what cannot be cut is skipped."""
-    return _Cutter(book, source.text).read()
+    """Read a PTX file. Never raises: what is malformed is a fault of the module, and is skipped."""
+    return _Reader(book, source.text).read()
 
 
-class _Scope:
-    """The registers of a block, and those of the blocks around it."""
+def tiles(book: Rulebook, source: Source) -> Iterator[Span]:
+    """The pieces that a text is cut into, without a gap and without an overlap."""
+    ends: list[int] = []
+    _Reader(book, source.text, ends).read()
+    start = 0
+    for end in ends:
+        yield Span(start, end)
+        start = end
 
-    __slots__ = ("book", "outer", "prefixes", "singles", "variables")
 
-    def __init__(self, book: Rulebook, outer: _Scope | None, variables: frozenset[str]) -> None:
+class Scope:
+    """The names of a block, and those of the blocks around it."""
+
+    __slots__ = ("book", "found", "labels", "outer", "prefixes", "singles", "tables", "variables")
+
+    def __init__(self, book: Rulebook, outer: Scope | None) -> None:
         self.book = book
-        self.variables = variables  # those in global memory
         self.outer = outer
+        self.found: dict[str, tuple[str, Scope] | None] = {}  # what was asked for, since all was declared
         self.singles: dict[str, str] = {}
         self.prefixes: dict[str, tuple[str, int]] = {}
+        self.variables: dict[str, Variable] = {}
+        self.labels: dict[str, Label] = {}
+        self.tables: dict[str, tuple[str, ...]] = {}
 
     def find(self, name: str) -> str | None:
-        scope: _Scope | None = self
-        numbered = _NUMBERED.fullmatch(name)
+        """The class of a name, of the enum ``operand_class``."""
+        found = self.register(name)
+        if found is not None:
+            return found[0]
+        kind = special(self.book, name)
+        if kind is not None:
+            return kind
+        variable = self.variable(name)
+        return ".global_symbol" if variable is not None and variable.space == "global" else ".symbol"
+
+    def register(self, name: str) -> tuple[str, Scope] | None:
+        """The class of a register and the scope that declares it; None of a name that is no register."""
+        try:
+            return self.found[name]
+        except KeyError:
+            found = self.found[name] = self._register(name)
+            return found
+
+    def _register(self, name: str) -> tuple[str, Scope] | None:
+        scope: Scope | None = self
+        prefix = name.rstrip("0123456789")
+        number = name[len(prefix) :]
         while scope is not None:
             if name in scope.singles:
-                return scope.singles[name]
-            if numbered and numbered[1] in scope.prefixes:
-                kind, count = scope.prefixes[numbered[1]]
-                if int(numbered[2]) < count:
-                    return kind
+                return scope.singles[name], scope
+            if number and prefix in scope.prefixes:
+                kind, count = scope.prefixes[prefix]
+                if len(number) < 10 and int(number) < count:
+                    return kind, scope
             scope = scope.outer
-        return special(self.book, name) or (".global_symbol" if name in self.variables else ".symbol")
+        return None
+
+    def variable(self, name: str) -> Variable | None:
+        """The variable or parameter of a name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.variables:
+                return scope.variables[name]
+            scope = scope.outer
+        return None
+
+    def label(self, name: str) -> Label | None:
+        """The label of a name: a branch reaches those of its own block and of the blocks around it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.labels:
+                return scope.labels[name]
+            scope = scope.outer
+        return None
+
+    def table(self, name: str) -> tuple[str, ...] | None:
+        """The list of branch or call targets of a name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.tables:
+                return scope.tables[name]
+            scope = scope.outer
+        return None
 
     def declare(self, types: str, names: str) -> None:
+        """Registers of a type, as ``.reg .b32 %r<9>, x;`` declares them."""
         found = [of_type(self.book, word) for word in types.replace(".", " ").split()]
         kind = next((k for k in found if k is not None), ".symbol")
-        for name, count in _NAME.findall(names):
+        for name, count in _DECLARED.findall(names):
             if count:
-                self.prefixes[name] = (kind, int(count))
+                self.prefixes[name] = (kind, int(count) if len(count) < 10 else 10**9)
             else:
                 self.singles[name] = kind
 
 
-class _Cutter:
-    def __init__(self, book: Rulebook, text: str) -> None:
-        self.text = text
-        self.module = Module()
-        self.scope = _Scope(book, None, frozenset(_GLOBAL.findall(text)))
+class _Reader:
+    def __init__(self, book: Rulebook, text: str, ends: list[int] | None = None) -> None:
+        self.text = _without_comments(text)
         self.book = book
+        self.module = Module(text, self.text, Scope(book, None))
+        self.scope = self.module.scope
+        self.opened: list[int] = []  # offsets of the braces that are open
+        self.function: Function | None = None
         self.bodies = 0
+        self.frame = -1
+        self.ends = ends
 
     def read(self) -> Module:
-        at = 0
-        while at < len(self.text):
-            if skipped := _SKIP.match(self.text, at):
-                self.comments(skipped)
-                at = skipped.end()
-            elif self.text[at] == "{":
-                self.bodies += self.scope.outer is None
-                self.scope, at = _Scope(self.book, self.scope, self.scope.variables), at + 1
-            elif self.text[at] in "};":
-                self.scope, at = (self.scope.outer or self.scope if self.text[at] == "}" else self.scope), at + 1
-            elif label := _LABEL.match(self.text, at):
-                self.module.labels.append((at, label[0][:-1].rstrip()))
-                at = label.end()
-            elif self.text[at] == ".":
-                at = self.directive(at)
+        text, match = self.text, _TILE.match
+        statements, ends = self.module.instructions, self.ends
+        at, size = 0, len(text)
+        while at < size:
+            found = match(text, at)
+            if found is None:
+                at = self.malformed(at)
+            elif (kind := found.lastgroup) == "body" or kind == "instruction":
+                opcode, gap = found["opcode"], 0
+                if gapped := found["gapped"]:
+                    gap, opcode = len(opcode), opcode + "".join(gapped.split())
+                end = found.end()
+                start, opcode_start, body = found.start("instruction"), found.start("opcode"), found.start("body")
+                guard = found["guard"] or ""
+                statements.append(
+                    Statement(
+                        start, end, opcode, opcode_start, gap, guard, bool(found["not"]), body, self.scope, self.frame,
+                        self.bodies,
+                    )
+                )  # fmt: skip
+                at = end
+            elif kind == "label":
+                at = self.label(found)
+            elif kind == "directive":
+                at = self.directive(found.start("directive"))
+            elif kind == "brace":
+                at = found.end()
+                self.brace(at - 1)
             else:
-                at = self.statement(at)
+                at = size
+            if ends is not None:
+                ends.append(at)
+        for start in self.opened[:_MOST_FAULTS]:
+            self.fault("PT013", "unclosed", start, start + 1)
+        if not text.isascii():
+            self.foreign()
+        self.module.faults.sort(key=lambda one: one.span)
         return self.module
 
-    def comments(self, skipped: re.Match[str]) -> None:
-        for comment in _COMMENT.finditer(skipped[0]):
-            self.module.comments.append((skipped.start() + comment.start(), comment[0]))
+    # -- statements
+
+    def brace(self, at: int) -> None:
+        if self.text[at] == "{":
+            if not self.opened:
+                self.bodies += 1
+            self.opened.append(at)
+            self.scope = Scope(self.book, self.scope)
+        elif self.opened:
+            self.opened.pop()
+            self.scope = self.scope.outer or self.scope
+            if not self.opened and self.function is not None:
+                assert self.function.body is not None
+                self.function.body = Span(self.function.body.start, at + 1)
+                self.function.last = len(self.module.instructions)
+                self.scope, self.function = self.module.scope, None
+        else:
+            self.fault("PT013", "stray", at, at + 1)
+
+    def label(self, found: re.Match[str]) -> int:
+        name, start = found["label"], found.start("label")
+        self.module.labels.append((start, name))
+        behind = _BLANK.match(self.text, found.end())
+        assert behind is not None
+        if self.text.startswith((".branchtargets", ".calltargets", ".callprototype"), behind.end()):
+            listed = _TARGETS.match(self.text, behind.end())
+            if listed is not None:
+                self.scope.tables[name] = tuple(one.strip() for one in listed[2].split(","))
+                return listed.end()
+            prototype = _PROTOTYPE.match(self.text, behind.end())
+            self.scope.tables[name] = ()
+            return prototype.end() if prototype is not None else found.end()
+        label = Label(name, start, len(self.module.instructions), self.scope)
+        first = self.scope.labels.get(name)
+        if first is not None:
+            places = (("first", Span(first.start, first.start + len(name))),)
+            self.fault("PT014", "label", start, start + len(name), at=places, name=name)
+        elif name in self.scope.singles:
+            self.fault("PT014", "register", start, start + len(name), name=name)
+        else:
+            self.scope.labels[name] = label
+        if self.function is not None:
+            self.function.labels.append(label)
+        return found.end()
 
     def directive(self, at: int) -> int:
-        if line := _LINE.match(self.text, at):
-            if header := _HEADER.match(line[0]):
-                word = header[2].split(",")[0].strip()
-                place = Span(at + header.start(2), at + header.start(2) + len(word))
-                if header[1] == "version":
-                    self.module.version = self.module.version or (word, place)
-                else:
-                    self.module.target = self.module.target or (word, place)
-            return line.end()
-        if registers := _REGISTERS.match(self.text, at):
-            self.scope.declare(registers[1], registers[2])
-            return registers.end()
-        directive = _DIRECTIVE.match(self.text, at)
-        return max(directive.end() if directive else at, at + 1)
+        word = _WORD.match(self.text, at)
+        assert word is not None
+        end = self.known_directive(at, word[0])
+        if end is not None:
+            return end
+        rest = _REST.match(self.text, word.end())
+        assert rest is not None
+        end = rest.end()
+        if word[0] in _DIRECTIVES:
+            self.fault("PT013", "directive", at, word.end(), directive=word[0])
+        elif word[0] not in _SKIPPED:
+            self.fault("PT013", "unknown", at, word.end(), directive=word[0])
+        return end
 
-    def statement(self, at: int) -> int:
-        found = _STATEMENT.match(self.text, at)
-        end = found.end() if found else at + 1
-        self.module.instructions.append(Statement(at, end, self.scope.find, self.bodies))
-        return max(end, at + 1)
+    def known_directive(self, at: int, word: str) -> int | None:
+        """Read a directive; None of one that is unknown or malformed."""
+        text, module = self.text, self.module
+        match word:
+            case ".loc":
+                if (found := _LOC.match(text, at)) is None:
+                    return None
+                call = (int(found[4]), int(found[5]), int(found[6])) if found[4] else None
+                module.frames.append(Place(int(found[1]), int(found[2]), int(found[3]), call))
+                self.frame = len(module.frames) - 1
+            case ".reg":
+                if (found := _REGISTERS.match(text, at)) is None:
+                    return None
+                self.scope.declare(found[1], found[2])
+            case ".file":
+                if (found := _FILE.match(text, at)) is None:
+                    return None
+                module.files[int(found[1])] = found[2]
+            case ".pragma":
+                if (found := _PRAGMA.match(text, at)) is None:
+                    return None
+                pragmas = module.pragmas if self.function is None else self.function.pragmas
+                pragmas += [(at, one) for one in re.findall(r'"([^"]*)"', found[1])]
+            case ".version" | ".target" | ".address_size":
+                if (found := _HEADER.match(text, at)) is None:
+                    return None
+                if found[1] == "version":
+                    module.version = module.version or (found[2], Span(*found.span(2)))
+                elif found[1] == "target":
+                    module.target = module.target or (found[2], Span(*found.span(2)))
+            case ".section":
+                if (found := _SECTION.match(text, at)) is None:
+                    return None
+            case ".branchtargets" | ".calltargets" | ".callprototype":
+                return None  # without a label
+            case _:
+                return self.declaration(at, word)
+        return found.end()
+
+    def declaration(self, at: int, word: str) -> int | None:
+        """A function or a variable."""
+        if word not in _LINKAGE and word not in _SPACES and word not in (".entry", ".func"):
+            return None
+        if (found := _VARIABLE.match(self.text, at)) is not None:
+            return self.variable(found)
+        found = _FUNCTION.match(self.text, at)
+        if found is None or self.function is not None:
+            return None
+        scope = Scope(self.book, self.module.scope)
+        results, parameters = self.parameters(found, "results"), self.parameters(found, "parameters")
+        scope.variables.update({one.name: one for one in (*results, *parameters)})
+        performance = {
+            name: tuple(int(one) for one in re.findall(r"\d{1,18}", values))
+            for name, values in _PERFORMANCE.findall(found["performance"])
+        }
+        first = len(self.module.instructions)
+        begins = self.text[found.end() : found.end() + 1] == "{"
+        function = Function(
+            found["name"],
+            Span(*found.span("name")),
+            found[2],
+            results,
+            parameters,
+            performance,
+            Span(found.end(), len(self.text)) if begins else None,
+            first,
+            first,
+            0,
+            scope,
+        )
+        self.module.functions.append(function)
+        if begins:
+            self.scope, self.function = scope, function
+            self.brace(found.end())
+            function.scope, function.number = self.scope, self.bodies
+            function.last = len(self.module.instructions)
+            return found.end() + 1
+        return found.end() + (self.text[found.end() : found.end() + 1] == ";")
+
+    def parameters(self, found: re.Match[str], group: str) -> tuple[Variable, ...]:
+        written = found[group]
+        if not written:
+            return ()
+        offset = found.start(group)
+        return tuple(
+            _variable(one[2], "param", one[1], one[3], False, Span(offset + one.start(2), offset + one.end(2)))
+            for one in _PARAMETER.finditer(written)
+        )
+
+    def variable(self, found: re.Match[str]) -> int | None:
+        """A variable, or several of one type, with what they are initialised with."""
+        end = found.end()
+        if self.text[end - 1 : end] == "{":
+            depth = 1
+            while depth and (brace := _BRACE.search(self.text, end)) is not None:
+                depth += 1 if brace[0] == "{" else -1
+                end = brace.end()
+            end = end if not depth else len(self.text)
+            end = _BLANK.match(self.text, end).end()  # type: ignore[union-attr]
+        if self.text[end : end + 1] != ";":
+            return None
+        external = ".extern" in found[1]
+        kind, *others = (one.rstrip() for one in found[3].split(","))
+        name = _NAMED.search(kind)
+        if name is None:
+            return None
+        types = kind[: name.start(1)]
+        for piece in (kind, *others):
+            named = _NAMED.search(piece)
+            if named is not None:
+                place = self.text.find(named[1], found.start(3))
+                span = Span(place, place + len(named[1]))
+                self.scope.variables[named[1]] = _variable(named[1], found[2], types, named[2], external, span)
+        return end + 1
+
+    # -- what is malformed
+
+    def malformed(self, at: int) -> int:
+        """Skip what is no statement, and say what is wrong."""
+        text = self.text
+        start = _BLANK.match(text, at).end()  # type: ignore[union-attr]
+        if text.startswith("/*", start):
+            self.fault("PT013", "comment", start, start + 2)
+            return len(text)
+        unfinished = _UNFINISHED.match(text, at)
+        if unfinished is not None:
+            written = unfinished.span("statement")
+            if text.startswith(";", unfinished.end()):
+                self.fault("PT013", "modifier", *written)
+                return unfinished.end() + 1
+            self.fault("PT013", "semicolon", *written)
+            return unfinished.end()
+        if text[start] == ";":
+            self.fault("PT013", "empty", start, start + 1)
+            return start + 1
+        junk = _JUNK.match(text, start)
+        assert junk is not None
+        end = max(junk.end(), start + 1)
+        if not text[start].isascii():
+            self.fault("PT013", "foreign", start, start + 1)
+            return end
+        shown = text[start : min(end, start + 20)].encode("ascii", "replace").decode()
+        self.fault("PT013", "junk", start, end, text=shown)
+        return end
+
+    def foreign(self) -> None:
+        """Characters outside ASCII: ptxas reads them in comments only."""
+        if not self.text.isascii() and all(one.case != "foreign" for one in self.module.faults):
+            at = next(i for i, character in enumerate(self.text) if ord(character) > 127)
+            self.fault("PT013", "foreign", at, at + 1)
+
+    def fault(
+        self, code: str, case: str, start: int, end: int, at: tuple[tuple[str, Span], ...] = (), **facts: str
+    ) -> None:
+        if len(self.module.faults) < _MOST_FAULTS:
+            self.module.faults.append(Fault(code, case, Span(start, end), facts, at))
+
+
+_SKIPPED = frozenset({".alias", ".attribute", ".language", ".noreturn"})
+_DIRECTIVES = frozenset(
+    {".loc", ".reg", ".file", ".pragma", ".version", ".target", ".address_size", ".section", ".entry", ".func"}
+    | {".branchtargets", ".calltargets", ".callprototype"}
+    | _LINKAGE
+    | _SPACES
+)
+
+
+def _without_comments(text: str) -> str:
+    """The text with blanks for its comments."""
+    if "/" not in text:
+        return text
+    return _COMMENT.sub(lambda one: one[0] if one[0][0] == '"' else " " * len(one[0]), text)
+
+
+def _variable(name: str, space: str, types: str, sizes: str, external: bool, span: Span) -> Variable:
+    """A variable of a type, such as ``.align 16 .b8`` with ``[4][8]``."""
+    element = 0
+    aligned = _ALIGN.search(types)
+    if found := _TYPE.search(types.replace(aligned[0], "") if aligned else types):
+        element = int(found[2]) // 8 * int(found[3] or 1) if len(found[2]) < 5 else 0
+    if vector := _VECTOR.search(types):
+        element *= int(vector[1])
+    size: int | None = element
+    for count in _SIZES.findall(sizes):
+        number = constant(count) if count else None
+        size = size * number if number is not None and size is not None else None
+    alignment = int(aligned[1]) if aligned and len(aligned[1]) < 10 else max(element, 1)
+    return Variable(name, space, alignment, size, external, span)

@@ -11,6 +11,7 @@ from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
 from tileproof.ptx.opcode import InstructionFault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
+from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Instruction as Declaration
 from tileproof.rulebase.declarations import Notation, OperandForm
@@ -61,14 +62,15 @@ class Lowered:
         """
         assert self.instruction is not None and self.opcode is not None and self.declaration is not None
         first = offset + self.instruction.opcode_start
-        spans = {name: Span(first + s.start, first + s.end) for name, s in self.opcode.spans.items()}
+        placed = {name: self.instruction.opcode_span(s) for name, s in self.opcode.spans.items()}
+        spans = {name: Span(offset + s.start, offset + s.end) for name, s in placed.items()}
         for i, items in enumerate(self.form.items if self.form else ()):
             for name in items:
                 for suffix in _SUFFIXES:
                     if (fact := f"{name}.{suffix}") in self.values:
                         start, end = self.instruction.span(i)
                         spans[fact] = Span(offset + start, offset + end)
-        whole = Span(first, first + len(self.instruction.opcode))
+        whole = Span(first, first + len(self.instruction.written))
         return Facts(self.declaration.schema, {**self.values, **context}, self.opcode.spelled, spans, whole)
 
 
@@ -83,9 +85,9 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
     values = dict(opcode.values)
     form = None
     faults: list[InstructionFault] = []
-    if opcode.faults:
-        start = instruction.opcode_start
-        faults += [InstructionFault(f.stated, Span(start + f.span.start, start + f.span.end)) for f in opcode.faults]
+    faults += [InstructionFault(f.stated, instruction.opcode_span(f.span)) for f in opcode.faults]
+    if instruction.written != instruction.opcode:
+        faults += _gap(book, instruction)
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
         faults.append(InstructionFault(state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span))
     if (declaration := opcode.declaration) is not None:
@@ -98,6 +100,18 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
                 reader, code = unread
                 faults.append(reader.fault(code, instruction, registers))
     return Lowered(text, instruction, opcode, form, values, tuple(faults))
+
+
+def _gap(book: Rulebook, instruction: Instruction) -> list[InstructionFault]:
+    """The fault of a blank in what ptxas reads as one word; before ``::`` it reads one behind that word only."""
+    core = word_of(book, instruction.opcode).core
+    for at in instruction.gaps:
+        colons = instruction.opcode.startswith("::", at)
+        if at < len(core) or (colons and at != len(core)):
+            start, end = instruction.opcode_span(Span(0, max(at, len(core))))
+            name = core if at < len(core) else instruction.opcode
+            return [InstructionFault(state(book, "PT001", "gap", name=name), Span(start, end))]
+    return []
 
 
 @lru_cache(maxsize=65536)

@@ -6,6 +6,7 @@ Operand texts repeat by the thousand (``{r0,r1,r2,r3}``): each distinct one is c
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -16,10 +17,12 @@ from tileproof.ptx.constant import constant, integer
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
+_OPCODE = r"[a-z]\w*(?:\.\w+(?:::\w+)*)*(?:\s*::\w+)?(?:\s*\.\w+(?:::\w+)*)*"
 _INSTRUCTION = re.compile(
-    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?([a-z]\w*(?:\.\w+(?:::\w+)*)*)(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?({_OPCODE})(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
+_BLANKS = re.compile(r"\s+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
 _PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
@@ -88,6 +91,7 @@ class Instruction:
     """An instruction and the places of its pieces in the text.
 
     Attributes:
+        opcode: without the blanks and comments that may stand before a modifier; ``written``: with them.
         body: the text of the operands, which starts at ``body_start``.
     """
 
@@ -98,6 +102,20 @@ class Instruction:
     operands: tuple[Operand, ...]
     body: str
     body_start: int
+    written: str
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """Where in the opcode blanks or comments stand, counted in ``opcode``."""
+        return tuple(place.start() - taken for taken, place in _numbered(_BLANKS.finditer(self.written)))
+
+    def opcode_span(self, span: Span) -> Span:
+        """The place in the text of a part of the opcode."""
+        if self.written == self.opcode:
+            return Span(self.opcode_start + span.start, self.opcode_start + span.end)
+        places = [i for i, character in enumerate(self.written) if not character.isspace()]
+        end = places[span.end - 1] + 1 if span.end > span.start else places[span.start]
+        return Span(self.opcode_start + places[span.start], self.opcode_start + end)
 
     def span(self, i: int) -> Span:
         """The place of an operand. Only diagnostics ask for it."""
@@ -124,7 +142,18 @@ def cut(text: str) -> Instruction:
     operands = operands_of(body)
     if operands is None:
         raise _fault(text)
-    return Instruction(opcode, found.start(3), guard, found.start(2), operands, body, found.start(4))
+    written = opcode
+    if " " in opcode or "\n" in opcode or not opcode.isprintable():
+        opcode = "".join(opcode.split())
+    return Instruction(opcode, found.start(3), guard, found.start(2), operands, body, found.start(4), written)
+
+
+def _numbered(gaps: Iterator[re.Match[str]]) -> Iterator[tuple[int, re.Match[str]]]:
+    """Each gap with the number of blanks before it."""
+    taken = 0
+    for gap in gaps:
+        yield taken, gap
+        taken += len(gap[0])
 
 
 @lru_cache(maxsize=65536)

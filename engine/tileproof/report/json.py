@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Origin, Related, Severity
 from tileproof.base.source import Source
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.report.coverage import Coverage
@@ -98,8 +98,13 @@ def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
         "hint": diagnostic.hint,
         "sources": list(diagnostic.sources),
         "source_urls": [urls.get(source) or None for source in diagnostic.sources],
+        **({"origin": _origin(diagnostic.origin)} if diagnostic.origin is not None else {}),
         **(related if placed and (diagnostic.related or report.options.explain_path) else {}),
     }
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {"file": origin.file, "line": origin.line, "column": origin.column}
 
 
 def _related(source: Source, place: Related) -> dict[str, Any]:

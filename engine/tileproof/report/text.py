@@ -49,7 +49,8 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     source, span = diagnostic.source, diagnostic.span
     line, column = source.position(span.start)
     severity = diagnostic.severity.value
-    head = style(f"{source.name}:{line}:{column}:", "strong")
+    place = f"{source.name}:{line}:{column}:"
+    head = style(place if diagnostic.origin is None else f"{diagnostic.origin}: {place}", "strong")
     yield f"{head} {style(severity, severity)}: {diagnostic.message} [{diagnostic.code} {diagnostic.name}]"
     text = source.line(line)
     length = max(1, min(span.end - span.start, len(text) - column + 1))

@@ -14,10 +14,11 @@ from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.machine import ProtocolFault
+from tileproof.protocol.counterparts import relevant
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Outcome
-from tileproof.protocol.verify import KERNELS, relevant, verify
+from tileproof.protocol.verify import KERNELS, verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 from tileproof.scheduling.overlap import Flights, needed

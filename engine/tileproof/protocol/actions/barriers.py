@@ -69,6 +69,7 @@ def barrier_at(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     if found is None:
         if key[0] < machine.shape.ctas and not machine.taint.covers(key):
             machine.report("PR120", "here", operation, barrier=barrier_name(machine, key))
+            machine.came("missing", key, 0, operation, thread_set)
         return None
     access = found.initialised
     if not machine.taint.covers(key) and not all(
@@ -103,11 +104,16 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     if count is None:
         raise Unfollowed(instruction.operation, "barrier_count")
     for key in barrier_keys(machine, thread_set, instruction, 0):
-        _once(machine, instruction.operation, key)
-        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
-        access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, instruction.operation)
-        machine.barriers[key] = Barrier(barrier_name(machine, key), count, instruction.operation, count, access)
+        initialise(machine, thread_set, instruction.operation, key, count)
     return thread_set.place + 1
+
+
+def initialise(machine: Machine, thread_set: ThreadSet, operation: Operation, key: BarrierKey, count: int) -> None:
+    """Threads initialise a barrier."""
+    _once(machine, operation, key)
+    agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+    access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, operation)
+    machine.barriers[key] = Barrier(barrier_name(machine, key), count, operation, count, access)
 
 
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
@@ -264,6 +270,8 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.expecting = instruction.operation
             barrier.announced = barrier.phase
             machine.came("expect", key, count * threads, instruction.operation, thread_set)
+        else:
+            machine.came("missing", key, 0, instruction.operation, thread_set)
     return thread_set.place + 1
 
 

@@ -267,6 +267,7 @@ def complete_on(
     if barrier is None:
         if not doubted:
             machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
+            machine.came("missing", key, 0, operation, thread_set)
         return
     if not barrier.published and not doubted:
         unpublished(machine, barrier, operation)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
+from tileproof.protocol.actions.accumulator_columns import columns_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, operand, registrar
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
@@ -26,6 +28,7 @@ from tileproof.syntax.types import type_tree
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
+_RAW_DESCRIPTOR = 3
 _RAW_ADDS = 4  # of nvvm.tcgen05.mma, behind D, A, B and the instruction descriptor
 _RAW_SCALES = (5, 6)
 _OPERAND_A = 2  # of cute.gemm, behind the atom and D; behind A and B are their scale factors where it has any
@@ -177,7 +180,9 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     for place in (1, *scales, 0):
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "tmem":
-            live(machine, thread_set, instruction.operation, where)
+            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if not place else None
+            columns = None if word is None else columns_of(machine.book, instruction.operation, word)
+            live(machine, thread_set, instruction.operation, replace(where, extent=columns or where.extent))
             if place:
                 needs(machine, thread_set, instruction.operation, where, "operand" if place == 1 else "scales", ctas)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)

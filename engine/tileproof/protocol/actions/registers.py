@@ -21,6 +21,7 @@ def _setmaxregister(machine: Machine, thread_set: ThreadSet, instruction: Instru
         low, high, step = (limit(machine, name) for name in ("least_registers", "most_registers", "step_registers"))
         if not low <= count <= high or count % step:
             machine.report("PR161", "here", instruction.operation, count=count, low=low, high=high, step=step)
+            return thread_set.place + 1
         for warp in thread_set.warps:
             _requested(machine, (thread_set.cta, warp), count, instruction.operation)
     return thread_set.place + 1
@@ -55,7 +56,8 @@ def warpgroups(machine: Machine) -> None:
 
     The pool of a CTA has what its warps give back: those that ask have together no more than at the launch.
     """
-    if machine.taint.everything or any(one.blocked for one in machine.thread_sets):
+    invalid = any(one.code == "PR161" for one in machine.faults)  # a request that others cannot be compared with
+    if invalid or machine.taint.everything or any(one.blocked for one in machine.thread_sets):
         return
     size = limit(machine, "group_warps")
     mine = {warp: asked for (cta, warp), asked in sorted(machine.requests.items()) if cta == 0}

@@ -76,6 +76,7 @@ class Change:
         rank: those of a lower rank are tried first, and one that repairs keeps those of higher ranks from being tried.
         joint: whether it is several changes at once.
         key: the barrier at which nothing arrives.
+        behind: the end of the loop behind which something is inserted, in the text.
         nearest: whether of several such changes that nearest to the finding is the likely one.
     """
 
@@ -87,6 +88,7 @@ class Change:
     rank: int = 0
     joint: bool = False
     key: BarrierKey | None = None
+    behind: int = 0
     nearest: bool = False
 
     @property
@@ -173,10 +175,35 @@ def inserted_behind_loop(operation: Operation, depth: int, *new: Instruction) ->
     return make
 
 
+def inserted_before_branch(operation: Operation, depth: int, *new: Instruction) -> Callable[[Draft], None]:
+    """Instructions are executed before a branch around an operation: the innermost one, or one further out."""
+
+    def make(draft: Draft) -> None:
+        for i in draft.at(operation):
+            around = branches(draft.program, i)
+            if depth < len(around):
+                draft.before.setdefault(around[depth], []).extend(new)
+
+    return make
+
+
+def branches(program: Program, place: int) -> list[int]:
+    """The branches around a place inside the innermost loop around it, from the inside."""
+    code = program.code
+    loops = (i for i in range(place) if code[i].kind in ("test", "check") and code[i].target > place)
+    inner = max(loops, default=-1)
+    return [i for i in range(place - 1, inner, -1) if code[i].kind == "branch" and code[i].target > place]
+
+
 def loop_ends(program: Program, place: int) -> list[int]:
     """Where the loops around a place go on when they are over, from the inside."""
-    tests = enumerate(program.code[:place])
-    return sorted(one.target for i, one in tests if one.kind in ("test", "check") and one.target > place)
+    return [one.target for one in loops(program, place)]
+
+
+def loops(program: Program, place: int) -> list[Instruction]:
+    """The tests of the loops around a place, from the inside."""
+    tests = [one for one in program.code[:place] if one.kind in ("test", "check") and one.target > place]
+    return sorted(tests, key=lambda one: one.target)
 
 
 def copied(
@@ -240,14 +267,17 @@ __all__ = [
     "Change",
     "Draft",
     "both",
+    "branches",
     "computed_by",
     "constant",
     "copied",
     "dropped",
     "flipped",
     "inserted",
+    "inserted_before_branch",
     "inserted_behind_loop",
     "loop_ends",
+    "loops",
     "moved",
     "operand_changed",
     "reworded",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, both, copied, dropped, inserted, step
-from tileproof.protocol.diagnosis.scene import HANGS, ORDER, Scene, distinct
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.diagnosis.scene import Scene, distinct
+from tileproof.protocol.faults import HANGS, UNORDERED, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -22,6 +23,7 @@ def missing_order(scene: Scene) -> Iterator[Change]:
     yield from _fences(scene)
     yield from _groups(scene)
     yield from _barriers(scene)
+    yield from _cluster(scene)
     yield from _frees(scene)
     yield from _orders(scene)
 
@@ -57,6 +59,9 @@ def _fences(scene: Scene) -> Iterator[Change]:
     for fault in scene.faults:
         if fault.code == "PR110":
             for earlier in _earlier(fault):
+                for barrier in scene.barriers_between(earlier, fault.operation)[-1:]:
+                    if not scene.straight(earlier, barrier):
+                        yield _insertion(scene, "proxy_fence", barrier, False, rank=1)
                 yield _insertion(scene, "proxy_fence", earlier, True, rank=1)
         elif fault.code == "PR102":
             yield _insertion(scene, "wgmma_fence", fault.operation, False, rank=1)
@@ -68,7 +73,7 @@ def _fences(scene: Scene) -> Iterator[Change]:
 
 def _groups(scene: Scene) -> Iterator[Change]:
     """Commits and waits of groups."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     named = {id(one): one for fault in scene.faults for one in (fault.operation, *_earlier(fault))}
     for queue, producers in _QUEUES.items():
@@ -76,8 +81,11 @@ def _groups(scene: Scene) -> Iterator[Change]:
         if not issued or (queue == "wgmma" and not scene.steps("wgmma_fence", "wgmma_commit", "wgmma_wait")):
             continue
         commits = scene.steps(f"{queue}_commit")
-        for one in issued:
-            rank = 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
+        for wait in () if commits else scene.steps(f"{queue}_wait"):
+            yield _insertion(scene, f"{queue}_commit", wait, False, rank=2)
+        for one in distinct(scene.last_of(one, *producers) if queue == "wgmma" else one for one in issued):
+            alone = queue == "wgmma" and bool(commits) and not _committed(scene, one)
+            rank = 0 if alone else 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
             yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
         for commit in commits:
             for one in issued:
@@ -86,11 +94,23 @@ def _groups(scene: Scene) -> Iterator[Change]:
                 facts = {"operation": new.operation.pieces[0]}
                 if scene.straight(commit, one):
                     yield Change("moved", facts, commit, moves, (one,), rank=1)
+        for fault in scene.faults:
+            if {id(one) for one in issued} & {id(one) for one in _earlier(fault)}:
+                for wait in scene.steps(f"{queue}_wait"):
+                    if scene.straight(fault.operation, wait):
+                        again = inserted(fault.operation, False, scene.instructions[id(wait)])
+                        facts = {"operation": wait.name}
+                        moves = both(dropped(wait), again)
+                        yield Change("moved", facts, wait, moves, (fault.operation,), rank=0)
         for commit in commits:
             yield _insertion(scene, f"{queue}_wait", commit, True, rank=2)
         for fault in scene.faults:
             if {id(one) for one in issued} & {id(one) for one in _earlier(fault)}:
                 yield _insertion(scene, f"{queue}_wait", fault.operation, False, rank=2)
+        for wait, arrival in _late(scene) if queue == "wgmma" else ():
+            again = inserted(arrival, False, scene.instructions[id(wait)])
+            facts = {"operation": wait.name}
+            yield Change("moved", facts, wait, both(dropped(wait), again), (arrival,), rank=0)
         for arrival in scene.steps("arrive", "arrive_expect") if queue == "wgmma" else ():
             yield _insertion(scene, f"{queue}_wait", arrival, False, rank=2)
     for name, kind in (("store_wait", "tmem_store"), ("load_wait", "tmem_load")):
@@ -98,6 +118,38 @@ def _groups(scene: Scene) -> Iterator[Change]:
             found = scene.instructions.get(id(one))
             if found is not None and found.effect is not None and kind in (found.effect.name, found.effect.copy):
                 yield _insertion(scene, name, one, True, rank=1)
+
+
+def _late(scene: Scene) -> Iterator[tuple[Operation, Operation]]:
+    """The waits for wgmma that come after an arrival, with it: no wgmma is between them, nor in a loop around it."""
+    code = scene.machine.program.code
+    arrivals: list[int] = []
+    for i, one in enumerate(code):
+        name = "" if one.effect is None else one.effect.name
+        if name in _QUEUES["wgmma"]:
+            arrivals.clear()
+        elif name in ("arrive", "arrive_expect"):
+            arrivals.append(i)
+        elif name == "wgmma_wait":
+            for place in arrivals[-_MOST_MOVED:]:
+                around = scene.loops(place) - scene.loops(i)
+                inside = (step for at in around for step in code[at : code[at].target] if step.effect is not None)
+                if not any(step.effect.name in _QUEUES["wgmma"] for step in inside if step.effect is not None):
+                    yield one.operation, code[place].operation
+            arrivals.clear()
+
+
+def _committed(scene: Scene, issued: Operation) -> bool:
+    """Whether a commit stands between a wgmma and the fence, the wait or the loop that comes next in the text."""
+    place = scene.places[id(issued)]
+    around = scene.loops(place)
+    for i, one in enumerate(scene.machine.program.code[place + 1 :], place + 1):
+        if one.kind in ("test", "check"):
+            return False
+        name = "" if one.effect is None else one.effect.name
+        if name in ("wgmma_commit", "wgmma_fence", "wgmma_wait"):
+            return name == "wgmma_commit" and scene.loops(i) <= around
+    return True
 
 
 def _issues(instruction: Instruction | None, producers: tuple[str, ...], queue: str) -> bool:
@@ -123,7 +175,7 @@ def _barriers(scene: Scene) -> Iterator[Change]:
     barriers = scene.steps("cta_barrier")
     for fault in scene.faults:
         races = [fault.operation, *_earlier(fault)]
-        if fault.code not in _UNMET or (fault.code in ORDER and not any(map(scene.by_threads, races))):
+        if fault.code not in _UNMET or (fault.code in UNORDERED and not any(map(scene.by_threads, races))):
             continue
         at = fault.operation.span.start
         for barrier in sorted(barriers, key=lambda one: abs(one.span.start - at))[:_MOST_MOVED]:
@@ -140,16 +192,27 @@ def _barriers(scene: Scene) -> Iterator[Change]:
         for fence in scene.steps("init_fence", "barrier_init")[-2:]:
             change = inserted(fence, True, step("cta_barrier", fence))
             yield Change("insert_after", {"operation": "nvvm.barrier"}, fence, change, rank=2)
+
+
+def _cluster(scene: Scene) -> Iterator[Change]:
+    """The other half of a barrier of the cluster: a wait for what arrives, arrivals for what waits."""
+    waits = scene.steps("cluster_wait")
+    if scene.codes & {"PR121", "PR134", "PR137"}:
         for arrival in scene.steps("cluster_arrive"):
             change = inserted(arrival, True, step("cluster_wait", arrival))
             yield Change("insert_after", {"operation": "nvvm.cluster.wait"}, arrival, change, rank=1)
     if scene.codes & {"PR121", "PR135"}:
-        for wait in scene.steps("cluster_wait"):
+        new = "nvvm.cluster.arrive"
+        for wait in waits:
+            for fence in scene.steps("init_fence"):
+                if scene.straight(fence, wait):
+                    change = inserted(fence, True, step("cluster_arrive", fence))
+                    yield Change("insert_after", {"operation": new}, fence, change, rank=1)
             change = inserted(wait, False, step("cluster_arrive", wait))
-            yield Change("insert_before", {"operation": "nvvm.cluster.arrive"}, wait, change, rank=1)
+            yield Change("insert_before", {"operation": new}, wait, change, rank=1)
 
 
-_ENDS = ("cta_barrier", "tmem_release", "wait", "peek", "tmem_load")
+_ENDS = ("cta_barrier", "tmem_release", "wait", "peek", "tmem_load", "arrive", "cluster_wait")
 _MOST_ENDS = 6
 
 
@@ -157,7 +220,12 @@ def _frees(scene: Scene) -> Iterator[Change]:
     """Tensor memory that is not freed: after the last step of the warp that allocated it."""
     if "PR157" not in scene.codes:
         return
-    for anchor in sorted(scene.steps(*_ENDS), key=lambda one: -one.span.start)[:_MOST_ENDS]:
+    owners = {
+        warp for one in scene.faults if one.code == "PR157" for warp in scene.executing[id(one.operation)]
+    }  # that allocated
+    ends = [one for one in scene.steps(*_ENDS) if scene.executing[id(one)] & owners]
+    ends.sort(key=lambda one: (scene.executing[id(one)] != owners, -one.span.start))
+    for anchor in ends[:_MOST_ENDS]:
         change = inserted(anchor, True, step(SUPPLIED, anchor, _freeing))
         yield Change("insert_after", {"operation": "tcgen05.dealloc"}, anchor, change, rank=2)
 
@@ -169,9 +237,9 @@ def _freeing(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
 
 def _orders(scene: Scene) -> Iterator[Change]:
     """Any order between two accesses: what one wait would repair is one finding."""
-    if not scene.codes & ORDER or scene.codes & HANGS:
+    if not scene.codes & UNORDERED or scene.codes & HANGS:
         return
-    anchors = [fault.operation for fault in scene.faults if fault.code in ORDER]
+    anchors = [fault.operation for fault in scene.faults if fault.code in UNORDERED]
     for fault in scene.faults:
         for event in scene.events:
             if event.kind == "copy" and event.operation is fault.operation:

@@ -39,6 +39,8 @@ def _side(scene: Scene, ring: Sequence[BarrierKey]) -> str | None:
     events = [event for key in ring for event in scene.by_key[key]]
     if any(event.kind == "copy" for event in events):
         return "full"
+    if any(event.kind == "copy" for key in scene.partner(ring) for event in scene.by_key[key]):
+        return "empty"
     passes = [event for event in events if event.kind == "pass"]
     if passes:
         return "empty" if any(event.phase == 0 for event in passes) else "full"

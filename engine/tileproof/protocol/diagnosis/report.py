@@ -9,15 +9,15 @@ from tileproof.base.diagnostic import Severity
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import warps
-from tileproof.protocol.diagnosis.scene import HANGS, Scene
-from tileproof.protocol.machine import ProtocolFault
+from tileproof.protocol.diagnosis.scene import Scene
+from tileproof.protocol.faults import HANGS, ProtocolFault
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
 Name = tuple[str, int]  # the code of a finding, and where it is
 _OTHERS = 3  # other repairs that a finding names
 _PLACES = 12  # that a finding names
-_TOGETHER = {"PR121", "PR123"}  # one fence, or one barrier, after all initialisations repairs all of these
+_TOGETHER = {"PR121", "PR123", "PR153"}  # one fence, barrier or allocation before repairs all of these
 
 
 def named(fault: ProtocolFault) -> Name:
@@ -54,17 +54,36 @@ def explained(
     for rival in rivals:
         other = state(book, "PR191", rival.case, **rival.facts).hint.replace(_LINE, str(line(rival.operation)))
         hint += f"; or, {other}" if other else ""
+    home = change.operation
+    if change.case in _SIDES:
+        home = scene.beside(home, _SIDES[change.case], change.behind)
+    if change.case.startswith("initialise") and home is change.operation and len(scene.set_up) == 1:
+        home = scene.set_up[0]
     trace: dict[int, tuple[str, Operation]] = {}
+    if home is not change.operation:
+        trace[change.operation.span.start] = (_place(scene, "shows"), change.operation)
     for what, operation in (*_effects(scene, first), *_all_places(scene, faults, first), *_copies(scene, change)):
-        if operation.span.start != change.operation.span.start and len(trace) < _PLACES:
+        if operation.span.start != home.span.start and len(trace) < _PLACES:
             trace.setdefault(operation.span.start, (what, operation))
     for operation in (*change.others, *(one.operation for one in rivals)):
         trace.setdefault(operation.span.start, (_place(scene, "likewise"), operation))
     at_home = change.case in ("insert_before", "order") and change.operation is first.operation
     whole = message if at_home else f"{message}: {said.message}"
-    return replace(first, code=code, operation=change.operation, message=whole, hint=hint, trace=tuple(trace.values()))
+    return replace(first, code=code, operation=home, message=whole, hint=hint, trace=tuple(trace.values()))
 
 
+_SIDES = {  # whether what is missing belongs after the operation that a change is about; None: on either side
+    "initialise": None,
+    "initialise_after": None,
+    "initialise_before": False,
+    "insert_after": True,
+    "arrive_missing": True,
+    "commit_missing": True,
+    "insert_before": False,
+    "wait_missing": False,
+    "announce": False,
+    "order": False,
+}
 _LINE = "<line>"  # in hints: where the finding is
 _CODE = {"bytes": "PR124", "count": "PR125", "counts": "PR125"}
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
+from tileproof.mlir.scopes import walk
 from tileproof.protocol.actions import barrier_name
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.ledger import Event, Recorded
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
@@ -19,9 +22,8 @@ ARRIVALS = ("arrive", "arrive_expect", "mma_commit", "async_arrive")
 EXPECTS = ("expect", "arrive_expect")
 COPIES = ("copy", "bulk_load", "raw_copy", "cancel")
 WAITS = ("wait", "peek", "block")
+_SHARED = re.compile(r"^!llvm\.ptr<[37]>$|^!cute\.ptr<i64, smem\b")  # the address of an mbarrier
 GROUPS = ("wgmma", "bulk", "async")
-HANGS = {"PR124", "PR125", "PR126", "PR130"}
-ORDER = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116", "PR118", "PR103", "PR104", "PR101", "PR105", "PR153"}
 
 
 def distinct(operations: Iterable[Operation]) -> list[Operation]:
@@ -35,16 +37,74 @@ class Scene:
 
     Attributes:
         faults: the findings to explain, the first of them first.
+        demoted: further ones of this run, by code and place, that are none of the kernel.
     """
 
     machine: Machine
     faults: tuple[ProtocolFault, ...]
     recorded: Recorded
+    demoted: Set[tuple[str, int]] = frozenset()
 
-    @property
+    @cached_property
     def events(self) -> list[Event]:
         """What came to the barriers."""
-        return self.recorded.events
+        return [one for one in self.recorded.events if one.kind != "missing"]
+
+    @cached_property
+    def missing(self) -> dict[BarrierKey, list[Operation]]:
+        """What names a barrier that is not initialised."""
+        found: dict[BarrierKey, list[Operation]] = {}
+        for event in self.recorded.events:
+            if event.kind == "missing" and event.key not in self.machine.barriers:
+                named = found.setdefault(event.key, [])
+                if not any(one is event.operation for one in named):
+                    named.append(event.operation)
+        return found
+
+    def executed(self, operation: Operation) -> bool:
+        """Whether the run came to a step: a change of another one changes nothing."""
+        return id(operation) in self.machine.coverage.executed
+
+    @cached_property
+    def unused(self) -> list[Operation]:
+        """The addresses in shared memory that are computed and that nothing uses, in textual order.
+
+        What is to use such an address is not there.
+        """
+        found: dict[int, Operation] = {}
+        for operation, scope in walk([self.machine.program.kernel]):
+            for name in operation.operands:
+                origin = scope.get(name)
+                if origin is not None:
+                    found.pop(origin.operation.span.start, None)
+            kind = next((one.text for one in (*operation.inputs, *operation.outputs)[-1:]), "")
+            if len(operation.results) == 1 and not operation.regions and _SHARED.search(kind) is not None:
+                found[operation.span.start] = operation
+        return list(found.values())
+
+    @cached_property
+    def set_up(self) -> list[Operation]:
+        """The addresses that nothing uses up to the last initialisation, or the fence behind it."""
+        last = max((one.span.start for one in self.steps("barrier_init", "init_fence")), default=0)
+        return [one for one in self.unused if one.span.start < last]
+
+    def beside(self, operation: Operation, after: bool | None, behind: int = 0) -> Operation:
+        """Where something is missing next to a step: at an address beside it that nothing uses, else at the step.
+
+        Args:
+            after: on which side it is missing; None where it may be either.
+            behind: the end of the loop that it is missing behind, in the text.
+        """
+        at = max(operation.span.start, behind)
+        steps = [one.operation.span.start for one in self.instructions.values() if one.effect and not one.effect.pure]
+        for later in (True, False) if after is None else (after,):
+            near = [one for one in self.unused if (one.span.start > at) is later]
+            if near:
+                found = near[0] if later else near[-1]
+                low, high = sorted((at, found.span.start))
+                if not any(low < one < high for one in steps):
+                    return found
+        return operation
 
     @cached_property
     def codes(self) -> set[str]:
@@ -96,10 +156,32 @@ class Scene:
                 found.setdefault(id(one.operation), i)
         return found
 
+    def loops(self, place: int) -> set[int]:
+        """The loops around a place in the program."""
+        code = self.machine.program.code
+        return {i for i in range(place) if code[i].kind in ("test", "check") and code[i].target > place}
+
+    def last_of(self, operation: Operation, *names: str) -> Operation:
+        """The last such step in the piece of the program without branches that a step is in."""
+        code, found = self.machine.program.code, operation
+        for one in code[self.places[id(operation)] :]:
+            if one.kind not in ("compute", "effect", "move"):
+                break
+            if one.effect is not None and one.effect.name in names:
+                found = one.operation
+        return found
+
     def straight(self, one: Operation, other: Operation) -> bool:
         """Whether no branch and no loop begins or ends between two steps, of which the first comes first."""
         code, low, high = self.machine.program.code, self.places[id(one)], self.places[id(other)]
         return low < high and all(between.kind in ("compute", "effect", "move") for between in code[low:high])
+
+    def barriers_between(self, one: Operation, other: Operation) -> list[Operation]:
+        """The barriers of threads between two steps in the text, with the threads of the first."""
+        warps = self.executing[id(one)]
+        low, high = one.span.start, other.span.start
+        found = self.steps("cta_barrier")
+        return [at for at in found if low < at.span.start < high and self.executing[id(at)] & warps]
 
     @cached_property
     def waiting(self) -> list[tuple[ThreadSet, Operation, BarrierKey]]:
@@ -207,4 +289,4 @@ class Scene:
         return {(one.cta, warp) for one in self.machine.thread_sets if one.blocked for warp in one.warps}
 
 
-__all__ = ["ARRIVALS", "COPIES", "EXPECTS", "GROUPS", "HANGS", "ORDER", "WAITS", "Scene", "distinct"]
+__all__ = ["ARRIVALS", "COPIES", "EXPECTS", "GROUPS", "WAITS", "Scene", "distinct"]

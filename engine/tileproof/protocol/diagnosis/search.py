@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
@@ -13,14 +14,17 @@ from tileproof.protocol.diagnosis.names import barrier_names
 from tileproof.protocol.diagnosis.report import Name, explained, merged, named, unsought
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.diagnosis.suspects import suspects
+from tileproof.protocol.faults import HANGS, HAZARDS, UNFINISHED, ProtocolFault
 from tileproof.protocol.ledger import Recorded
-from tileproof.protocol.machine import Machine, ProtocolFault
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program
 from tileproof.rulebase.book import Rulebook
 
 Ended = tuple[Machine, tuple[ProtocolFault, ...]]
 Rerun = Callable[[Program, "Recorded | None", "Set[Name] | None"], Ended]
 _CONFIRMED = 3  # of several repairs are tried in the whole run
+_MOST_ASKED = 2  # of the changes with one new finding are tried in the whole run
+_MOST_RIVALS = 16  # changes of the same rank that are tried after one that repairs all
 _MOST_CAUSES = 3  # of one kernel: more mistakes than that are reported as they are found
 
 
@@ -60,32 +64,49 @@ class Search:
         machine, found = self.rerun(program, recorded, None)
         self.steps -= 2 * machine.steps
         wanted = {named(fault) for fault in faults}
-        return Scene(machine, tuple(fault for fault in found if named(fault) in wanted), recorded)
+        mine = tuple(fault for fault in found if named(fault) in wanted)
+        return Scene(machine, mine, recorded, {named(fault) for fault in found} - wanted)
 
-    def trial(self, program: Program, allowed: Set[Name]) -> Ended | None:
+    def trial(self, change: Change, program: Program, allowed: Set[Name], whole: bool = False) -> Ended | None:
         """One run, which ends with a finding that is not allowed; None where the budget is spent."""
         if self.spent:
             return None
         self.runs -= 1
-        machine, faults = self.rerun(program, None, allowed)
+        recorded = None if change.key is None else Recorded()  # what comes next to a ring depends on what came
+        machine, faults = (self.whole if whole else self.rerun)(change.program(program), recorded, allowed)
         self.steps -= machine.steps
         return machine, faults
 
     def repairs(self, scene: Scene, program: Program) -> tuple[list[Change], set[Name]]:
         """The changes after which most findings are gone and no other came, the likeliest first; and what is gone."""
         wrong = {named(fault) for fault in scene.faults}
+        short: set[Name] = set()  # what only the shorter runs of trials have
+        asked: Counter[Name] = Counter()
         best: list[Change] = []
         gone: set[Name] = set()
+        further = _MOST_RIVALS
         for change in suspects(scene):
-            if gone == wrong and (change.rank, change.joint) > (best[0].rank, best[0].joint):
-                break
-            tried = self.trial(change.program(program), wrong)
+            if gone == wrong:
+                if (change.rank, change.joint) > (best[0].rank, best[0].joint) or not further:
+                    break
+                further -= 1
+            allowed = wrong | scene.demoted | short
+            tried = self.trial(change, program, allowed)
+            if tried is not None and (new := _hazard(tried, allowed)) is not None and asked[new] < _MOST_ASKED:
+                asked[new] += 1
+                tried = self.trial(change, program, wrong | scene.demoted, whole=True)
+                if tried is not None and tried[0].coverage.complete:
+                    short.add(new)
             if tried is None:
                 break
             after, rest = tried
+            also = scene.demoted | short
+            rest = tuple(one for one in rest if named(one) not in also and not self.only_at_the_end(scene, one))
             still = {named(fault) for fault in rest}
             if not still < wrong or not after.coverage.complete or not _as_far(scene.machine, after, change):
                 continue
+            if any(one.operation is change.operation for one in rest):
+                continue  # it is still wrong
             repaired = wrong - still
             if len(repaired) > len(gone):
                 best, gone = [change], repaired
@@ -98,10 +119,17 @@ class Search:
             best = [*alike, *(one for one in best if not one.nearest)]
         return best, gone
 
+    def only_at_the_end(self, scene: Scene, fault: ProtocolFault) -> bool:
+        """Whether a finding is a warning that a run with the findings could not have: it came to no end."""
+        if not scene.codes & HANGS or named(fault) in {named(one) for one in scene.faults}:
+            return False
+        return fault.code != UNFINISHED and not _errors(self.book, [fault])
+
     def confirmed(self, changes: Sequence[Change], gone: Set[Name], program: Program) -> list[Change]:
         """Changes of which the likeliest repairs the whole run too."""
         for i, change in enumerate(changes[:_CONFIRMED]):
-            _, rest = self.whole(change.program(program), None, None)
+            recorded = None if change.key is None else Recorded()
+            _, rest = self.whole(change.program(program), recorded, None)
             if gone.isdisjoint(map(named, rest)):
                 return list(changes[i:])
         return []
@@ -113,7 +141,7 @@ class Search:
             scene = self.scene(program, left)
             said = {named(fault): fault for fault in scene.faults}
             left = [said.get(named(fault), fault) for fault in left]
-            if not _errors(self.book, scene.faults):
+            if not _sought(self.book, scene.faults):
                 break
             best, gone = self.repairs(scene, program)
             best = self.confirmed(best, gone, program)
@@ -133,6 +161,22 @@ def _errors(book: Rulebook, faults: Sequence[ProtocolFault]) -> bool:
     return any(book.findings[fault.code].severity is Severity.ERROR for fault in faults)
 
 
+def _sought(book: Rulebook, faults: Sequence[ProtocolFault]) -> bool:
+    """Whether a cause is sought: of errors, and of phases that are not finished."""
+    return _errors(book, faults) or any(fault.code == UNFINISHED for fault in faults)
+
+
+def _hazard(tried: Ended, allowed: Set[Name]) -> Name | None:
+    """The order that is missing with which a trial ended, and which was not there before; None where it ended so not.
+
+    The loops of a short run may be too short for the ring that orders the two.
+    """
+    machine, faults = tried
+    others = [fault for fault in faults if named(fault) not in allowed]
+    cut = not machine.coverage.complete and len(others) == 1 and others[0].code in HAZARDS
+    return named(others[0]) if cut else None
+
+
 def _as_far(before: Machine, after: Machine, change: Change) -> bool:
     """Whether a run executed all steps that another one did, but for those that were changed."""
     changed = {one.span.start for one in (change.operation, *change.others)}
@@ -146,7 +190,7 @@ def _as_far(before: Machine, after: Machine, change: Change) -> bool:
 
 def diagnosed(search: Search, faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
     """The findings by their causes: each cause once, at the operation to change; the others as they are."""
-    if not _errors(search.book, faults):
+    if not _sought(search.book, faults):
         return tuple(faults)
     return tuple(one if search.explain else replace(one, path=()) for one in search.findings(faults))
 

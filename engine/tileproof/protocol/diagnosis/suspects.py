@@ -25,6 +25,7 @@ from tileproof.protocol.diagnosis.changes import (
     operand_changed,
     reworded,
 )
+from tileproof.protocol.diagnosis.masks import masks
 from tileproof.protocol.diagnosis.missing_arrivals import missing_at_barriers
 from tileproof.protocol.diagnosis.missing_order import missing_order
 from tileproof.protocol.diagnosis.scene import (
@@ -32,12 +33,11 @@ from tileproof.protocol.diagnosis.scene import (
     COPIES,
     EXPECTS,
     GROUPS,
-    HANGS,
-    ORDER,
     WAITS,
     Scene,
     distinct,
 )
+from tileproof.protocol.faults import HANGS, UNFINISHED, UNORDERED
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.values import Value
 from tileproof.protocol.warps import OnBarrier
@@ -46,11 +46,26 @@ from tileproof.protocol.warps import OnBarrier
 def suspects(scene: Scene) -> list[Change]:
     """The changes to try, in order."""
     found: list[Change] = []
+    if scene.codes == {UNFINISHED}:
+        return list(_counts(scene))
     numbers = (_counts, _bytes, _columns, _thread_counts)
     places = (_parities, _misplaced, _pending, _wording)
-    for propose in (*numbers, _repeated, missing_at_barriers, *places, missing_order):
-        found += propose(scene)
+    others = (masks, *numbers, _repeated, missing_at_barriers, *places)
+    direct = bool(scene.codes & _DIRECT)
+    for propose in (missing_order, *others) if direct else (*others, missing_order):
+        found += (one for one in propose(scene) if _matters(scene, one))
     return sorted([*found, *_joint(found)], key=lambda one: (one.rank, one.joint))
+
+
+# Findings that say themselves which operation is missing.
+_DIRECT = {"PR101", "PR102", "PR103", "PR104", "PR105", "PR107", "PR110", "PR123", "PR134", "PR135", "PR157"}
+_READ = {"parity", "elsewhere", "waits_elsewhere", "completes_elsewhere", "pending", "relaxed", "proxy"}
+
+
+def _matters(scene: Scene, change: Change) -> bool:
+    """Whether a change is of what the run came to."""
+    read = change.others if change.case == "phase" else (change.operation,) if change.case in _READ else ()
+    return all(map(scene.executed, read))
 
 
 def _joint(changes: Sequence[Change]) -> Iterator[Change]:
@@ -87,7 +102,8 @@ def _counts(scene: Scene) -> Iterator[Change]:
             for event in scene.by_key[key]
             if event.kind == "arrive"
         )
-        wanted = dict.fromkeys([*sorted(usual), *(total for _, total in sorted(came))])
+        totals = [] if scene.codes == {UNFINISHED} else [total for _, total in sorted(came)]
+        wanted = dict.fromkeys([*sorted(usual), *totals])
         same = distinct(one.operation for one in siblings if one.count == barrier.count)
         alike = tuple(one for one in same if one is not barrier.operation)
         for count in wanted:
@@ -184,7 +200,7 @@ def _thread_counts(scene: Scene) -> Iterator[Change]:
 
 def _repeated(scene: Scene) -> Iterator[Change]:
     """An operation that stands twice, or is named by a finding about what is one too many."""
-    if not scene.codes & (HANGS | ORDER | {"PR122", "PR129", "PR152", "PR154", "PR157"}):
+    if not scene.codes & (HANGS | UNORDERED | {"PR122", "PR129", "PR152", "PR154", "PR157"}):
         return
     seen: dict[tuple[str, tuple[int, ...]], Operation] = {}
     for one in scene.instructions.values():
@@ -206,6 +222,10 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
         instruction = scene.instructions[id(operation)]
         assert instruction.effect is not None
         places = list(scene.targets.get(id(operation), ()))
+        lost = [
+            key for key, users in scene.missing.items() if [one.span.start for one in users] == [operation.span.start]
+        ]
+        places = sorted([*places, *lost]) if lost else places
         if not places:
             continue
         waited = instruction.effect.name in WAITS
@@ -224,12 +244,12 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
             completes = instruction.effect.name in COPIES
             case = "waits_elsewhere" if waited else "completes_elsewhere" if completes else "elsewhere"
             near = target in scene.roots or places[0] in scene.roots or id(operation) in named
-            yield Change(case, facts, operation, change, rank=1 if near else 3)
+            yield Change(case, facts, operation, change, rank=0 if lost else 1 if near else 3)
 
 
 def _parities(scene: Scene) -> Iterator[Change]:
     """The other parity at a wait, or that of the phase that comes next, whatever the text computes."""
-    if not scene.codes & (HANGS | ORDER | {"PR120", "PR122"}):
+    if not scene.codes & (HANGS | UNORDERED | {"PR120", "PR122"}):
         return
     blocked = distinct(operation for _, operation, _ in scene.waiting)
     waits = {id(operation) for operation in blocked}
@@ -276,7 +296,7 @@ def _carried(scene: Scene, slot: int) -> list[Operation]:
 
 def _pending(scene: Scene) -> Iterator[Change]:
     """A wait that leaves fewer groups in flight."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     waits = scene.steps(*(f"{one}_wait" for one in GROUPS))
     for operation in waits:
@@ -306,7 +326,7 @@ def _numbered(operation: Operation, old: int, new: int) -> Operation:
 
 def _wording(scene: Scene) -> Iterator[Change]:
     """An arrival that releases nothing, a proxy fence of other memory."""
-    if not scene.codes & ORDER:
+    if not scene.codes & UNORDERED:
         return
     for operation in scene.steps("arrive", "arrive_expect"):
         if "relaxed = true" in words(operation):

@@ -1,0 +1,54 @@
+"""All checks of the functions of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.source import Source
+from tileproof.dataflow.findings import Reporter
+from tileproof.dataflow.groups import check_async_copies, check_bulk_stores, check_tensor_cores
+from tileproof.dataflow.operands import operand_facts
+from tileproof.dataflow.tensor_memory import check_allocations
+from tileproof.dataflow.wgmma import check_wgmma
+from tileproof.dialects.facts import Facts
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.values import Values
+from tileproof.rulebase.book import Ruleset
+
+
+def check_threads(
+    ruleset: Ruleset, source: Source, graphs: Graphs, judge: Callable[[Facts], Iterable[Diagnostic]]
+) -> Iterator[Diagnostic]:
+    """What is wrong on the paths of a thread through each function, each finding once.
+
+    Args:
+        judge: what the rules say of facts.
+    """
+    book, module = ruleset.book, graphs.module
+    report = Reporter(book, source, module)
+    found: dict[Diagnostic, None] = {}
+    for function in module.functions:
+        if function.body is None or function.kind != "entry":
+            continue  # what a device function leaves open its callers may complete
+        opcodes = {one.opcode for one in module.instructions[function.first : function.last]}
+
+        def has(*beginnings: str, among: set[str] = opcodes) -> bool:
+            return any(one.startswith(beginnings) for one in among)
+
+        if not has("wgmma.", "tcgen05.", "cp.async", "cp.reduce"):
+            continue
+        graph = graphs.of(function)
+        values = Values(book, graph)
+        if has("wgmma.mma"):
+            found.update(dict.fromkeys(check_wgmma(report, graph)))
+        if has("cp.async", "cp.reduce"):
+            found.update(dict.fromkeys(check_async_copies(report, graph, values)))
+            found.update(dict.fromkeys(check_bulk_stores(report, graph, values)))
+        if has("tcgen05."):
+            found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
+            found.update(dict.fromkeys(check_allocations(report, graph, values)))
+        if has("tcgen05.mma", "wgmma.mma"):
+            for facts in operand_facts(ruleset, graph, values):
+                found.update(dict.fromkeys(judge(facts)))
+    yield from found

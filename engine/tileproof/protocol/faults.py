@@ -1,0 +1,56 @@
+"""A finding of the abstract machine, and what the codes of findings have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.trace import TraceStep
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import place, state
+
+OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait for ever for them
+HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
+DEADLOCKS = HANGS | {OVERLAP}
+UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
+HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
+UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolFault:
+    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
+
+    code: str
+    operation: Operation
+    message: str
+    hint: str = ""
+    trace: tuple[tuple[str, Operation], ...] = ()
+    path: tuple[TraceStep, ...] = ()
+
+
+def stated(
+    book: Rulebook,
+    code: str,
+    case: str,
+    operation: Operation,
+    /,
+    *,
+    at: Sequence[tuple[str, Operation]] = (),
+    path: tuple[TraceStep, ...] = (),
+    **facts: object,
+) -> ProtocolFault:
+    """A finding in the words of the rule files.
+
+    Args:
+        case, facts: of the finding, as rules/protocol/faults.rule declares it.
+        at: other operations that it is about, by the names that the finding gives their places.
+        path: what was done before.
+    """
+    said = state(book, code, case, **facts)
+    trace = tuple((place(book, code, case, name, facts), one) for name, one in at)
+    return ProtocolFault(code, operation, said.message, said.hint, trace, path)
+
+
+__all__ = ["DEADLOCKS", "HANGS", "HAZARDS", "OVERLAP", "UNFINISHED", "UNORDERED", "ProtocolFault", "stated"]

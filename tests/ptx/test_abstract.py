@@ -1,0 +1,158 @@
+"""Abstract integers contain every result of concrete ones; graphs agree with networkx; values are those of the text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import networkx
+import pytest
+
+import tileproof
+from tileproof.base.source import Source
+from tileproof.ptx import abstract
+from tileproof.ptx.abstract import Integer, of_constant
+from tileproof.ptx.graph import Graph
+from tileproof.ptx.module import read_module
+from tileproof.ptx.values import Values
+
+BOOK = tileproof.load_rules()
+WIDTH = 6
+MASK = (1 << WIDTH) - 1
+
+
+def _signed(value: int) -> int:
+    return value - (1 << WIDTH) if value >> WIDTH - 1 else value
+
+
+OPERATIONS: dict[str, tuple[Callable[[Integer, Integer], Integer], Callable[[int, int], int]]] = {
+    "add": (abstract.add, lambda a, b: a + b & MASK),
+    "subtract": (abstract.subtract, lambda a, b: a - b & MASK),
+    "multiply": (lambda a, b: abstract.multiply(a, b, WIDTH), lambda a, b: a * b & MASK),
+    "and": (abstract.conjoin, lambda a, b: a & b),
+    "or": (abstract.disjoin, lambda a, b: a | b),
+    "xor": (abstract.exclude, lambda a, b: a ^ b),
+    "not": (lambda a, b: abstract.invert(a), lambda a, b: ~a & MASK),
+    "negate": (lambda a, b: abstract.negate(a), lambda a, b: -a & MASK),
+    "shl": (abstract.shift_left, lambda a, b: a << min(b, WIDTH) & MASK),
+    "shr": (abstract.shift_right, lambda a, b: a >> min(b, WIDTH)),
+    "sar": (lambda a, b: abstract.shift_right(a, b, True), lambda a, b: _signed(a) >> min(b, WIDTH) & MASK),
+    "extend": (lambda a, b: abstract.resize(a, 2 * WIDTH), lambda a, b: a),
+    "sign-extend": (lambda a, b: abstract.resize(a, 2 * WIDTH, True), lambda a, b: _signed(a) & (1 << 2 * WIDTH) - 1),
+    "truncate": (lambda a, b: abstract.resize(a, 3), lambda a, b: a & 7),
+    "concatenate": (lambda a, b: abstract.concatenate([a, b]), lambda a, b: b << WIDTH | a),
+    "high-half": (lambda a, b: abstract.part_of(a, 1, 2), lambda a, b: a >> 3),
+    "lop3": (lambda a, b: abstract.select_bits(a, b, a, 0x96), lambda a, b: a ^ b ^ a),
+    "join": (abstract.join, lambda a, b: a),
+    "widen": (lambda a, b: abstract.widen(a, abstract.join(a, b)), lambda a, b: b),
+}
+
+
+def members(one: Integer) -> list[int]:
+    inside = range(1 << one.width)
+    return [x for x in inside if x & ~one.unknown == one.ones and one.low <= x <= one.high]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_concrete_result_is_in_the_abstract_one(name: str):
+    compute, concrete = OPERATIONS[name]
+    rng = random.Random(name)
+    for _ in range(150):
+        pair = []
+        for _ in range(2):
+            low, high = sorted(rng.randrange(1 << WIDTH) for _ in range(2))
+            bits = Integer(WIDTH, ones := rng.randrange(1 << WIDTH), rng.randrange(1 << WIDTH) & ~ones, 0, MASK)
+            pair.append(rng.choice([abstract.of_range(WIDTH, low, high), bits, of_constant(WIDTH, low)]))
+        a, b = pair
+        found = compute(a, b)
+        for x in members(a):
+            for y in members(b):
+                result = concrete(x, y)
+                assert result & ~found.unknown == found.ones, (a, b, x, y, found)
+                assert found.low <= result <= found.high, (a, b, x, y, found)
+
+
+HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n.shared .align 1024 .b8 smem[65536];\n"
+
+
+def graph_of(body: str) -> Graph:
+    registers = ".reg .b32 r<30>; .reg .b64 l<9>; .reg .pred p<9>;\n"
+    text = f"{HEAD}.entry k() .reqntid 128 {{\n{registers}{body}\nret;\n}}\n"
+    module = read_module(BOOK, Source("k.ptx", text))
+    assert module.faults == []
+    return Graph(BOOK, module, module.functions[0])
+
+
+def test_random_graphs_agree_with_networkx():
+    for seed in range(60):
+        rng = random.Random(seed)
+        count = rng.randint(2, 14)
+        lines = []
+        for i in range(count):
+            kind, to = rng.choice(["bra", "guarded", "falls", "ret", "table"]), f"L{rng.randrange(count)}"
+            plain = {"bra": f"bra {to};", "guarded": f"@p1 bra {to};", "falls": "mov.b32 r1, 2;", "ret": "ret;"}
+            other = f"L{rng.randrange(count)}"
+            text = plain.get(kind) or f"T{i}: .branchtargets {to}, {other};\nbrx.idx r1, T{i};"
+            lines.append(f"L{i}: mov.b32 r1, {i};\n{text}")
+        graph = graph_of("\n".join(lines))
+        known = networkx.DiGraph()
+        known.add_nodes_from(range(len(graph.blocks)))
+        known.add_edges_from((block.number, after) for block in graph.blocks for after in block.successors)
+        assert all(sorted(known.predecessors(b.number)) == sorted(b.predecessors) for b in graph.blocks)
+        reached = {0} | networkx.descendants(known, 0)
+        assert set(graph.order) == reached
+        for number in reached - {0}:
+            assert graph.dominators[number] == networkx.immediate_dominators(known, 0)[number]
+        end = len(graph.blocks)
+        known.add_edges_from((block.number, end) for block in graph.blocks if not block.successors)
+        post = networkx.immediate_dominators(known.reverse(), end)
+        for number in range(end):
+            expected = post.get(number, end)
+            assert graph.post_dominators[number] == (-1 if expected == end else expected)
+        inside = known.subgraph(reached)
+        loops = [c for c in networkx.strongly_connected_components(inside) if len(c) > 1]
+        loops += [{n} for n in reached if known.has_edge(n, n)]
+        assert bool(loops) == bool(graph.loops or graph.irreducible)
+        for loop in graph.loops:
+            assert all(graph.dominates(loop.header, number) for number in loop.blocks)
+
+
+def value(body: str, name: str, width: int = 32) -> Integer:
+    """The value of a register at the end of a body."""
+    graph = graph_of(f"{body}\nmov.b{width} {'l8' if width == 64 else 'r29'}, {name};")
+    last = graph.function.last - 2
+    return Values(BOOK, graph).operand(last, 1, width)
+
+
+def test_what_is_known_of_registers():
+    assert value("mov.b32 r1, 5; add.s32 r2, r1, -7;", "r2").value == 2**32 - 2
+    warp = value("mov.u32 r1, %tid.x; shr.u32 r2, r1, 5; shfl.sync.idx.b32 r3, r2, 0, 31, -1;", "r3")
+    assert (warp.low, warp.high) == (0, 3)
+    address = value("mov.b32 r1, smem; add.s32 r2, r1, 2048;", "r2")
+    assert (address.symbol, address.offset, address.bits(0, 9)) == ("smem", 2048, 0)
+    word = value(
+        "mov.b32 r1, smem; shr.u32 r2, r1, 4; and.b32 r3, r2, 16383; cvt.u64.u32 l1, r3;"
+        "or.b64 l2, l1, 0x4000404000010000; add.s64 l3, l2, 2;",
+        "l3",
+        64,
+    )
+    assert (word.bits(61, 63), word.bits(32, 45), word.bits(16, 29), word.bits(46, 48)) == (2, 64, 1, 1)
+    halves = value("mov.b64 l1, {r1, r2}; mov.b32 r2, 7; mov.b64 l1, {r1, r2}; mov.b64 {r3, r4}, l1;", "r4")
+    assert halves.value == 7
+
+
+def test_values_are_those_of_the_definitions_that_arrive():
+    assert value("mov.b32 r1, 1; mov.b32 r1, 2;", "r1").value == 2
+    assert value("mov.b32 r1, 1; @p1 mov.b32 r1, 3;", "r1").bits(1, 31) is None
+    joined = value("@p1 bra A; mov.b32 r1, 4; bra B; A: mov.b32 r1, 6; B:", "r1")
+    assert (joined.low, joined.high, joined.bits(2, 2), joined.value) == (4, 6, 1, None)
+    assert value("{ .reg .b32 s; mov.b32 s, 3; mov.b32 r1, s; } { .reg .b32 s; mov.b32 s, 5; }", "r1").value == 3
+
+
+def test_loops_have_a_least_solution():
+    counter = value("mov.b32 r1, 0; L: add.s32 r1, r1, 8; and.b32 r1, r1, 63; @p1 bra L;", "r1")
+    assert (counter.bits(0, 2), counter.high) == (0, 56)
+    grows = value("mov.b32 r1, 4; L: add.s32 r1, r1, 4; @p1 bra L;", "r1")
+    assert grows.bits(0, 1) == 0 and grows.value is None
+    flips = value("mov.b32 r1, 0; L: xor.b32 r1, r1, 1; @p1 bra L;", "r1")
+    assert (flips.low, flips.high) == (0, 1)
