@@ -221,13 +221,18 @@ def suggest(
 
 def repair(
     text: str,
-    target: str,
+    target: str | None = None,
     ptx: tuple[int, int] | None = None,
     contract: str = "ptx",
     seconds: float = 10.0,
     rules: Iterable[Path] = (),
+    allow_target: bool = False,
 ) -> Repair:
     """The nearest legal form of an illegal instruction or atom type, and the rules in conflict.
+
+    Args:
+        target: without one the first that has the instruction; an atom is then legal on some target.
+        allow_target: whether the target and the PTX version may change where nothing else helps.
 
     Raises:
         BadQuery: the text is neither; BadRequest: no such target or version.
@@ -236,7 +241,8 @@ def repair(
     from tileproof.suggesting.text import repaired  # noqa: PLC0415
 
     book = load_rules(rules)
-    return repaired(book.under(contract), text, context(book, target, ptx), seconds)
+    where = context(book, target, ptx) if target is not None else None
+    return repaired(book.under(contract), text, where, seconds, allow_target)
 
 
 def emit(

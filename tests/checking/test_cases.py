@@ -91,6 +91,7 @@ def test_every_rule_has_a_case_that_violates_it():
         "BS202",
     }  # of the pages; test_mma.py
     later |= {"BS117"}  # ties the block size of IR to the modifiers of PTX, which no text has together
+    later |= {"WG166"}  # of configurations, since a text has no major mode of registers; suggesting/test_truth.py
     later |= {"DS101", "DS102", "DS103", "DS104", "DS110", "DS111"}  # fields of packed descriptors;
     later |= {"DS130", "DS131", "DS132", "DS133", "DS134", "DS135"}  # descriptors/test_words.py
     later |= {"DS136", "DS140", "DS141", "DS142", "DS143"}  # whole kernels; descriptors/test_assembled.py

@@ -41,7 +41,7 @@ def compiled(call: str, folder: Path) -> subprocess.CompletedProcess[str]:
     declared = f"declare {result} {name}({types})\n" if name.startswith("@") else ""
     source = folder / "call.ll"
     source.write_text(f"{declared}define {result} @f({given}) {{\n  {call}\n  ret {result} %d\n}}\n")
-    command = [str(LLC), "-march=nvptx64", "-mcpu=sm_80", "-mattr=+ptx70", str(source), "-o", "-"]
+    command = [str(LLC), "-march=nvptx64", "-mcpu=sm_80", "-mattr=+ptx71", str(source), "-o", "-"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

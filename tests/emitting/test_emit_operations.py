@@ -183,23 +183,23 @@ OPERATIONS = [
     (
         "nvvm.tcgen05.mma %t, %desc, %desc, %idesc, %p {ctaGroup = #nvvm.cta_group<cta_1>,"
         " kind = #nvvm.tcgen05_mma_kind<tf32>} : (!llvm.ptr<6>, i64, i64, i32, i1)",
-        "tcgen05.mma.kind::tf32.cta_group::1 [r0],l0,l1,r1,p0;",
+        "tcgen05.mma.cta_group::1.kind::tf32 [r0],l0,l1,r1,p0;",
     ),
     (
         "nvvm.tcgen05.mma %t, %t, %desc, %i, %p {ctaGroup = #nvvm.cta_group<cta_2>,"
         " kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1)",
-        "tcgen05.mma.kind::f16.cta_group::2 [r0],[r1],l0,r2,p0;",
+        "tcgen05.mma.cta_group::2.kind::f16 [r0],[r1],l0,r2,p0;",
     ),
     (
         "nvvm.tcgen05.mma.block_scale %t, %desc, %desc, %i, %p, %t, %t {ctaGroup = #nvvm.cta_group<cta_1>,"
         " kind = #nvvm.tcgen05_mma_kind<mxf4nvf4>, blockScale = #nvvm.tcgen05_mma_block_scale<block16>}"
         " : (!llvm.ptr<6>, i64, i64, i32, i1, !llvm.ptr<6>, !llvm.ptr<6>)",
-        "tcgen05.mma.block_scale.kind::mxf4nvf4.cta_group::1.block16 [r0],l0,l1,r1,[r2],[r3],p0;",
+        "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [r0],l0,l1,r1,[r2],[r3],p0;",
     ),
     (
         "nvvm.tcgen05.mma.ws %t, %desc, %desc, %i, %p {kind = #nvvm.tcgen05_mma_kind<f8f6f4>}"
         " : (!llvm.ptr<6>, i64, i64, i32, i1)",
-        "tcgen05.mma.ws.kind::f8f6f4.cta_group::1 [r0],l0,l1,r1,p0;",
+        "tcgen05.mma.ws.cta_group::1.kind::f8f6f4 [r0],l0,l1,r1,p0;",
     ),
     (
         "%a = nvvm.wgmma.mma_async %desc, %desc, %x, <m = 64, n = 8, k = 16>, D [<f32>, <one>],"

@@ -259,7 +259,20 @@ def test_a_conflict_is_least():
     [
         (("--a", "f16", "--acc", "f32", "--tile", "64x64x16"), 0, "1 instruction for 64x64x16"),
         (("--a", "f16", "--acc", "f32", "--tile", "64x64x16", "--limit", "1"), 0, "more; --all shows them"),
-        (("--a", "f16", "--acc", "s32"), 1, "no legal configuration matches"),
+        (("--a", "f16", "--acc", "s32"), 1, "a.type = f16 and d.type = s32 contradict each other on sm_90a"),
+        (
+            ("--a", "f16", "--acc", "s32", "--set", "a.major=mn"),
+            1,
+            "a.type = f16 and d.type = s32 contradict each other",
+        ),
+        (("--target", "sm_80", "--a", "e2m1"), 1, "none on sm_80 fits a.type = e2m1"),
+        (("--a", "f16", "--tile", "60x64x16"), 1, "none on sm_90a fits a tile of 60x64x16"),
+        (("--target", "sm_100a", "--a", "e4m3", "--limit", "1"), 0, "elem_type = (f8E4M3FN, f8E4M3FN, f32)"),
+        (
+            ("--target", "sm_120a", "--a", "e4m3", "--b", "e3m2", "--limit", "1"),
+            0,
+            "row.col.kind::f8f6f4.f32.e4m3.e3m2.f32",
+        ),
         (("--a", "f161"), 2, "did you mean f16?"),
         (("--set", "a.mjor=k"), 2, "did you mean a.major?"),
         (("--a", "f16", "--acc", "f32", "--sparsity", "sparse", "--limit", "1"), 0, "with a sparse A"),

@@ -11,7 +11,7 @@ from tileproof.ptx.spell import forms_of, spell
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE, Example, Instruction, Rule
 from tileproof.rulebase.expression import Scalar
-from tileproof.suggesting.configurations import atom_type
+from tileproof.suggesting.families import atom_type
 
 Facts: TypeAlias = "dict[str, Scalar]"
 

@@ -261,12 +261,14 @@ class _Check:
             self.find(fault.span, fault.stated)
             self.illegal.add(text)
             return
+        if chosen is not None and chosen.stated and "target" in self.book.schemas[facts.schema].fields:
+            facts = replace(facts, values={**facts.values, "target": chosen.name})
         before = len(self.diagnostics)
         if not self.judge(replace(facts, span=name)):
             self.illegal.add(text)
-            self.mend(before, text, declaration)
+            self.mend(before, text, declaration, chosen)
 
-    def mend(self, first: int, text: str, declaration: Atom) -> None:
+    def mend(self, first: int, text: str, declaration: Atom, chosen: Target | None) -> None:
         """Append the nearest legal form of an illegal atom to the hint of the first error about it."""
         at = next(i for i in range(first, len(self.diagnostics)) if self.diagnostics[i].severity is Severity.ERROR)
         found = self.diagnostics[at]
@@ -274,9 +276,10 @@ class _Check:
         if not shown or not self.options.mend or self.mended == _MOST_MENDED:
             return
         self.mended += 1
-        from tileproof.suggesting.repair import repair_atom  # noqa: PLC0415  the solver loads slowly, and most atoms are legal
+        from tileproof.suggesting.repair import repair_atom  # noqa: PLC0415  most atoms are legal
 
-        repair = repair_atom(self.ruleset, declaration, type_tree(text), text)
+        where = {"target": chosen.name} if chosen is not None and chosen.stated else {}
+        repair = repair_atom(self.ruleset, declaration, type_tree(text), text, where=where)
         if repair.text:
             nearest = f"the nearest legal atom is {repair.text}"
             self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -80,9 +81,10 @@ def suggest_layout(
 )
 @click.option("--tile", metavar="MxNxK", help="The tile in elements; atoms must divide it.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--all", "everything", is_flag=True, help="All legal configurations.")
+@click.option("--all", "everything", is_flag=True, help="All legal configurations, unusual ones too.")
 @click.option("--repair", is_flag=True, help="ILLEGAL is an instruction or an atom type: its nearest legal form.")
-@click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for a repair, in seconds.")
+@click.option("--allow-target", is_flag=True, help="A repair may change the target and the PTX version.")
+@click.option("--timeout", default=10.0, show_default=True, help="Time limit for a repair, in seconds.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def suggest_(
@@ -102,13 +104,16 @@ def suggest_(
     limit: int,
     everything: bool,
     repair: bool,
+    allow_target: bool,
     timeout: float,
     form: str,
     folders: tuple[Path, ...],
 ) -> None:
     """Legal MMA atoms and instructions for a partial description, the best first.
 
-    Dense before sparse; ranked by the number of instructions for the tile, then by the bytes of A and B that they read.
+    What the description leaves open is as usual: A dense, no scale factors, B of A's type, the usual accumulator.
+    Ranked by the number of instructions for the tile, then by the bytes of A and B as they are stored in shared memory.
+    --all shows also what is not usual, behind the rest.
 
     `tileproof suggest --target sm_100a --a e4m3 --acc f32 --tile 128x256x128`
 
@@ -121,7 +126,7 @@ def suggest_(
     """
     from tileproof.checking.instruction import context, version  # noqa: PLC0415
     from tileproof.suggesting import text as verb  # noqa: PLC0415
-    from tileproof.suggesting.configurations import suggest  # noqa: PLC0415
+    from tileproof.suggesting.configurations import as_asked, suggest  # noqa: PLC0415
 
     book, _ = load_rules(folders)
     named = (("a.type", a_type), ("b.type", b_type), ("d.type", d_type), ("scale.type", scale_type))
@@ -138,7 +143,7 @@ def suggest_(
         if repair:
             if illegal is None:
                 fail("suggest --repair requires an instruction or an atom type")
-            mended = verb.repaired(book.under(contract), illegal, where, timeout)
+            mended = verb.repaired(book.under(contract), illegal, where, timeout, allow_target)
             click.echo(verb.repair_as_json(mended) if form == "json" else "\n".join(verb.repair_as_text(mended)))
             sys.exit(0 if mended.text else 1)
         if illegal is not None:
@@ -148,8 +153,11 @@ def suggest_(
         query = verb.query(book.under(contract), where, items, tile, sparsity, shared)
     except ValueError as error:
         fail(str(error))
-    found = suggest(book, query)
+    found = suggest(book, query) if everything else as_asked(book, query)
     most = None if everything else limit
-    lines = [verb.as_json(found, most)] if form == "json" else list(verb.as_text(found, most))
-    click.echo("\n".join(lines) or "no legal configuration matches")
+    lines = verb.as_json(found, most) if form == "json" else verb.as_text(found, most)
+    while chunk := list(islice(lines, 1000)):
+        click.echo("\n".join(chunk))
+    if not found:
+        click.echo(verb.nothing(book, query), err=form == "json")
     sys.exit(0 if found else 1)

@@ -60,12 +60,13 @@ class _Collected:
     spans: dict[str, Span] = field(default_factory=dict)
 
 
-def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
+def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int, partial: bool = False) -> Facts:
     """The facts of an atom type.
 
     Args:
         node: the atom's type.
         offset: where the text of the type that holds it starts.
+        partial: a parameter may be missing; its facts are then unknown.
 
     Raises:
         MalformedAtom: a parameter is missing, superfluous, or has a value that its fact cannot have.
@@ -73,9 +74,19 @@ def atom_facts(book: Rulebook, atom: Atom, node: Node, offset: int) -> Facts:
     _named_once(book, atom, node, offset)
     found = _Collected(dict(atom.sets))
     for binding in atom.bindings:
-        _bind(book, atom, binding, node, offset, found)
+        if binding.facts and not (partial and _missing(binding, node)):
+            _bind(book, atom, binding, node, offset, found)
     span = Span(offset + node.start, offset + node.end)
     return Facts(atom.schema, found.values, found.spelled, found.spans, span)
+
+
+def _missing(binding: Binding, node: Node) -> bool:
+    """Whether a type lacks a parameter that must be there."""
+    if binding.default is not None:
+        return False
+    if isinstance(binding.parameter, int):
+        return binding.parameter >= len(node.positional)
+    return node.parameter(binding.parameter) is None
 
 
 def _named_once(book: Rulebook, atom: Atom, node: Node, offset: int) -> None:
@@ -84,7 +95,7 @@ def _named_once(book: Rulebook, atom: Atom, node: Node, offset: int) -> None:
     Other names are carried: the dialect has parameters that no rule reads.
     """
     name = node.text.lstrip("!")
-    known = {binding.parameter for binding in atom.bindings if isinstance(binding.parameter, str)}
+    known = {binding.parameter for binding in atom.bindings if isinstance(binding.parameter, str) and binding.facts}
     given = [child for child in node.children if child.key]
     absent = sorted(known - {child.key for child in given})
     seen: set[str] = set()
@@ -116,9 +127,10 @@ def _bind(book: Rulebook, atom: Atom, binding: Binding, node: Node, offset: int,
     counted = not binding.pattern and all(isinstance(schema.fields[fact], Bounded) for fact in binding.facts)
     if counted and _measure(binding, parameter, offset, found):
         return
-    pieces = list(_pieces(parameter) if not binding.pattern else _matched(parameter, binding.pattern))
+    matched = binding.pattern and not binding.translation
+    pieces = list(_matched(parameter, binding.pattern) if matched else _pieces(parameter))
     if len(pieces) != len(binding.facts):
-        if binding.pattern:
+        if matched:
             pattern = binding.pattern.replace("{}", "<integer>")
             stated = state(book, "IR004", "pattern", atom=name, parameter=what, pattern=pattern)
         else:

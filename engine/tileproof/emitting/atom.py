@@ -24,7 +24,7 @@ from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import HARDWARE, Atom
 from tileproof.rulebase.expression import Scalar
-from tileproof.suggesting.configurations import atom_type, families
+from tileproof.suggesting.families import atom_type, families
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 

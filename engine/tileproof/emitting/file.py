@@ -42,7 +42,7 @@ from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Scalar
-from tileproof.suggesting.configurations import families
+from tileproof.suggesting.families import families
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 from tileproof.uses.copies import read_copy

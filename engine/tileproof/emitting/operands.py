@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tileproof.emitting.sequence import Placed
-from tileproof.evaluate.hardware import swizzle_period
+from tileproof.evaluate.hardware import smem_bits, swizzle_period
 from tileproof.memory.descriptors import atom_node, operand_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
@@ -42,14 +42,6 @@ def best_layout(book: Rulebook, atom: str, name: str, bits: int, shape: tuple[in
     except BadOperand:
         return None
     return chosen[0] if chosen else None
-
-
-def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
-    """The bits of an operand's element in shared memory."""
-    container = book.shared_table("smem_container").rows.get((str(facts.get("kind")),))
-    row = container or book.shared_table("element").rows[str(facts[f"{operand}.type"]),]
-    assert isinstance(row[0], int), "rules/elements.rule"
-    return row[0]
 
 
 def _element(book: Rulebook, bits: int) -> str:

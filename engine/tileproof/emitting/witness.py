@@ -29,9 +29,9 @@ from tileproof.dialects.fragments import fragments
 from tileproof.emitting import kernel
 from tileproof.emitting.atom import Asked, BadAtom, read, sequence_of
 from tileproof.emitting.fill import THREADS, NotStatic, fill
-from tileproof.emitting.operands import best_layout, smem_bits
+from tileproof.emitting.operands import best_layout
 from tileproof.emitting.sequence import Placed, Sequence
-from tileproof.evaluate.hardware import swizzle_period
+from tileproof.evaluate.hardware import smem_bits, swizzle_period
 from tileproof.layout import ComposedLayout, Layout, Swizzle, cosize, crd2idx, is_static_layout, size
 from tileproof.layout.basics import modes
 from tileproof.memory.descriptors import atom_node, operand_of

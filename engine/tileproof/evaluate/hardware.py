@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE
-from tileproof.rulebase.expression import Arithmetic, Number
+from tileproof.rulebase.expression import Arithmetic, Number, Scalar
 
 
 @lru_cache(maxsize=256)
@@ -47,6 +48,14 @@ def field(book: Rulebook, word: str, name: str) -> Field:
         case Arithmetic("/", _, Number(unit)):
             return Field(one.low, one.width, unit)
     return Field(one.low, one.width, 1)
+
+
+def smem_bits(book: Rulebook, facts: Mapping[str, Scalar], operand: str) -> int:
+    """The bits of an operand's element in shared memory."""
+    container = book.shared_table("smem_container").rows.get((str(facts.get("kind")),))
+    row = container or book.shared_table("element").rows[str(facts[f"{operand}.type"]),]
+    assert isinstance(row[0], int), "rules/elements.rule"
+    return row[0]
 
 
 def descriptor_unit(book: Rulebook) -> int:

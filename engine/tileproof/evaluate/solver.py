@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
 
 import z3
 
 from tileproof.base.records import dataclass
+from tileproof.evaluate.answer import Answer
 from tileproof.evaluate.z3 import Encoder, Formula, configuration
 from tileproof.rulebase.expression import Scalar
 
-
-class Answer(Enum):
-    """The answer of the solver. Unknown is never a proof."""
-
-    SATISFIABLE = "satisfiable"
-    UNSATISFIABLE = "unsatisfiable"
-    UNKNOWN = "unknown"
+__all__ = [
+    "Answer",
+    "Question",
+    "Solved",
+    "cheapest",
+    "collision",
+    "differ",
+    "overlap",
+    "solve",
+    "unequal",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,38 +92,6 @@ def collision(fields: Sequence[tuple[int, int]], width: int) -> tuple[int, ...] 
 def unequal(left: z3.ExprRef, right: z3.ExprRef | bool) -> Formula:
     """That two terms have different values."""
     return left != right
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """That a fact has a value, and how much that counts."""
-
-    fact: str
-    value: Scalar
-    weight: int = 1
-
-
-def nearest(encoder: Encoder, kept: Iterable[Formula], wishes: Iterable[Wish], seconds: float) -> Solved:
-    """A configuration that keeps the formulas and as many wishes as can be (MaxSMT).
-
-    Among those with the fewest changes the one whose values moved least (members of an enum by order), then the one
-    with the least numbers: the answer does not depend on the solver's mood.
-    """
-    optimiser = z3.Optimize()
-    optimiser.set("timeout", max(1, int(seconds * 1000)))
-    optimiser.add(*encoder.domains(), *kept)
-    distances = []
-    for wish in wishes:
-        variable, number = encoder.variables[wish.fact], encoder.number(wish.value)
-        optimiser.add_soft(variable == number, wish.weight, "changes")
-        distances.append(z3.If(variable >= number, variable - number, number - variable))
-    if distances:
-        optimiser.minimize(z3.Sum(distances))
-    optimiser.minimize(z3.Sum(list(encoder.variables.values())))
-    result = optimiser.check()
-    if result == z3.sat:
-        return Solved(Answer.SATISFIABLE, configuration(encoder, optimiser.model()))
-    return Solved(Answer.UNSATISFIABLE if result == z3.unsat else Answer.UNKNOWN, {})
 
 
 def cheapest(

@@ -110,6 +110,22 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
     return found
 
 
+def nearest_name(book: Rulebook, text: str) -> tuple[str, str] | None:
+    """The words at the beginning of an opcode that are nearly the name of an instruction, and that name."""
+    words = text.split(".")
+    tried = [".".join(words[:count]) for count in range(min(len(words), _most_words(book)), 0, -1)]
+    pairs = [(beginning, close) for beginning in tried if (close := _closest(beginning, tuple(book.instructions)))]
+    scored = [(SequenceMatcher(None, beginning, close).ratio(), beginning, close) for beginning, close in pairs]
+    return max(scored)[1:] if scored else None
+
+
+def read_as(book: Rulebook, declaration: Instruction, text: str) -> Opcode:
+    """An opcode as one of a declaration; modifiers that this does not know are faults."""
+    plan = next(plan for plan in _plans(book, declaration.name) if plan.declaration is declaration)
+    modifiers = [f".{word}" for word in text[len(declaration.name) :].split(".")[1:]]
+    return _Reader(book, plan, len(declaration.name)).read(modifiers)
+
+
 def _chosen(plans: tuple[_Plan, ...], modifiers: list[str]) -> tuple[_Plan, ...]:
     """The declarations that most of the modifiers ask for; where none asks for any, the simplest."""
     if len(plans) == 1:

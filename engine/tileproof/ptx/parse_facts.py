@@ -136,6 +136,25 @@ def _operand_facts(
     return form, values, None
 
 
+def fits(form: OperandForm, i: int, operand: Operand) -> bool:
+    """Whether an operand may stand in a place of a form."""
+    return _fits(form, i, operand.shape)
+
+
+def operand_facts(
+    book: Rulebook, schema: str, form: OperandForm, i: int, operand: Operand, registers: Registers
+) -> dict[str, Scalar] | None:
+    """The facts of an operand in a place of a form; None where it has none there."""
+    found: dict[str, Scalar] = {}
+    for reader in _readers(book, schema, form):
+        if reader.at == i:
+            facts = _facts(reader, operand, registers)
+            if isinstance(facts, str):
+                return None
+            found.update(facts)
+    return found
+
+
 @lru_cache(maxsize=65536)
 def _form(book: Rulebook, declaration: Declaration, shapes: _Shapes) -> tuple[OperandForm | None, tuple[_Reader, ...]]:
     """The first form that operands of these shapes fit, and how they are read."""

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from tileproof.base.records import dataclass
 from tileproof.evaluate.enumerate import legal_configurations
 from tileproof.evaluate.python import function, judge_for
-from tileproof.ptx.opcode import NONE
+from tileproof.ptx.opcode import ptx_spellings
 from tileproof.ptx.spell import forms_of, operands_by_name, spell
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import EnumOrigin, Instruction, OperandForm
@@ -134,7 +134,36 @@ def legal_form(
     if any(fixed.get(name, value) != value for name, value in declaration.sets):
         return None
     fixed.update(declaration.sets)
+    if not spellable(ruleset.book, declaration, fixed):
+        return None
     return _legal_form(ruleset, declaration, tuple(sorted(fixed.items())))
+
+
+def spellable(book: Rulebook, declaration: Instruction, facts: Mapping[str, Scalar]) -> bool:
+    """Whether the opcode of a declaration can say these facts."""
+    return all(facts[fact] in said for fact, said in _said(book, declaration) if fact in facts)
+
+
+@lru_cache(maxsize=1024)
+def _said(book: Rulebook, declaration: Instruction) -> tuple[tuple[str, frozenset[Scalar]], ...]:
+    """The facts that modifiers of an enum give, each with the values that it can get so."""
+    found = []
+    for clause in declaration.modifiers:
+        if isinstance(clause.origin, EnumOrigin):
+            members = frozenset(ptx_spellings(book, clause.origin.enum).values())
+            for i, fact in enumerate(clause.facts):
+                found.append((fact, members | {clause.default[i]} if clause.default is not None else members))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _sayable(declaration: Instruction, fields: Iterable[str]) -> frozenset[str]:
+    """The facts that the text of an instruction and its place can say; others are the atom's alone."""
+    parts = {name for form in declaration.forms for names in form.items for name in names}
+    names = {"target", "ptx", "ignored", "formats", *(name for name, _ in declaration.sets)}
+    names |= {fact for clause in declaration.modifiers for fact in clause.facts}
+    names |= {name for form in declaration.forms for name, _ in form.sets}
+    return frozenset(names | {fact for fact in fields if fact.rpartition(".")[0] in parts})
 
 
 @lru_cache(maxsize=1 << 16)
@@ -146,12 +175,8 @@ def _legal_form(ruleset: Ruleset, declaration: Instruction, given: tuple[tuple[s
         forms_of(declaration, fixed),
         key=lambda form: sum(schema.instance[name] != value for name, value in form.sets if name not in fixed),
     )
-    spelled = {
-        fact
-        for clause in declaration.modifiers
-        if clause.default is None and isinstance(clause.origin, EnumOrigin)
-        for fact in clause.facts
-    }
+    said = dict(_said(ruleset.book, declaration))
+    sayable = _sayable(declaration, tuple(schema.fields))
     # What is legal with a warning, such as a tuple that ptxas does not count, is for those who wrote it.
     for clean in (True, False):
         for form in usual_first:
@@ -160,10 +185,10 @@ def _legal_form(ruleset: Ruleset, declaration: Instruction, given: tuple[tuple[s
             for fact in schema.fields:
                 if fact in chosen:
                     options[fact] = (chosen[fact],)
-                else:
+                elif fact in sayable:
                     usual = schema.instance[fact]
                     values = (usual, *(v for v in ruleset.book.domain(schema.name, fact) if v != usual))
-                    options[fact] = tuple(v for v in values if v != NONE) if fact in spelled else values
+                    options[fact] = tuple(v for v in values if v in said[fact]) if fact in said else values
             found = next(legal_configurations(judge, options, clean), None)
             if found is not None:
                 try:

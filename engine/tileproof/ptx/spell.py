@@ -69,20 +69,26 @@ def spell(
     chosen = form or next(iter(forms_of(declaration, facts)), None)
     if chosen is None:
         raise ValueError(f"no operands of '{declaration.name}' match these facts")
-    opcode = declaration.name + "".join(_modifiers(book, declaration, facts))
+    opcode = opcode_of(book, declaration, facts)
     operands = ",".join(operand_texts(chosen, facts))
     return f"{opcode} {operands};" if operands else f"{opcode};"
 
 
+def opcode_of(book: Rulebook, declaration: Instruction, facts: Mapping[str, Scalar]) -> str:
+    """The opcode with these facts; raises ValueError where one has a value that only the IR can spell."""
+    return declaration.name + "".join(_modifiers(book, declaration, facts))
+
+
 def _modifiers(book: Rulebook, declaration: Instruction, facts: Mapping[str, Scalar]) -> Iterator[str]:
-    yield from declaration.selectors
-    for flag in declaration.always:
-        yield flag.modifier
-    for clause in declaration.modifiers:
-        yield from _clause(book, clause, facts)
+    for item in declaration.order:
+        if isinstance(item, str):
+            yield item
+        else:
+            yield from clause_text(book, declaration.modifiers[item], facts)
 
 
-def _clause(book: Rulebook, clause: Modifiers, facts: Mapping[str, Scalar]) -> Iterator[str]:
+def clause_text(book: Rulebook, clause: Modifiers, facts: Mapping[str, Scalar]) -> Iterator[str]:
+    """The modifiers of a clause; raises ValueError where a fact has a value that only the IR can spell."""
     values = tuple(facts[name] for name in clause.facts)
     match clause.origin:
         case FlagOrigin(modifier):
@@ -118,16 +124,53 @@ def operands_by_name(form: OperandForm, facts: Mapping[str, Scalar]) -> dict[str
 def operand_texts(form: OperandForm, facts: Mapping[str, Scalar]) -> list[str]:
     """The operands of an instruction with these facts, registers numbered from 0 through all of them."""
     used: dict[str, int] = {}
-    found = []
-    for names, notation in zip(form.items, form.notations, strict=True):
-        # An address begins with one register: where forms share a fact, its tuple belongs to another form.
-        lone = notation in (Notation.ADDRESS, Notation.EITHER)
-        text = ",".join(_part(name, facts, used, notation, lone and i == 0) for i, name in enumerate(names))
-        bracketed = notation is Notation.ADDRESS
-        if notation is Notation.EITHER:
-            bracketed = facts.get(f"{names[0]}.bracketed") != ".no"
-        found.append(f"[{text}]" if bracketed else f"{{{text}}}" if notation is Notation.MEMBERS else text)
-    return found
+    return [operand_text(form, i, facts, used) for i in range(len(form.items))]
+
+
+def operand_text(
+    form: OperandForm, i: int, facts: Mapping[str, Scalar], used: dict[str, int], kept: Mapping[str, str] | None = None
+) -> str:
+    """One operand.
+
+    Args:
+        used: for each letter the next number of a new register; it is counted on.
+        kept: parts as they are written already, by name: of these the registers stay, as many as are needed.
+    """
+    names, notation = form.items[i], form.notations[i]
+    # An address begins with one register: where forms share a fact, its tuple belongs to another form.
+    lone = notation in (Notation.ADDRESS, Notation.EITHER)
+    texts = []
+    for at, name in enumerate(names):
+        if kept is not None and name in kept:
+            texts.append(_kept(kept[name], name, facts, used, notation, lone and at == 0))
+        else:
+            texts.append(_part(name, facts, used, notation, lone and at == 0))
+    text = ",".join(texts)
+    bracketed = notation is Notation.ADDRESS
+    if notation is Notation.EITHER:
+        bracketed = facts.get(f"{names[0]}.bracketed") != ".no"
+    return f"[{text}]" if bracketed else f"{{{text}}}" if notation is Notation.MEMBERS else text
+
+
+def _kept(
+    text: str, name: str, facts: Mapping[str, Scalar], used: dict[str, int], notation: Notation, lone: bool
+) -> str:
+    """A part of which the class stays: its registers, fewer of them, or new ones behind them."""
+    kind = str(facts.get(f"{name}.class", ".b32"))
+    count = facts.get(f"{name}.registers", 0)
+    assert isinstance(count, int), "a number of registers"
+    present = [one.strip() for one in text.strip("{} ").split(",") if one.strip()]
+    if (count > 0 and not lone) or notation is Notation.TUPLE:
+        if facts.get(f"{name}.repeated") != ".yes":
+            present = list(dict.fromkeys(present))
+        kinds = _MEMBERS.get(kind, (kind,))
+        fresh = [_element(kinds[k % len(kinds)], k, used) for k in range(len(present), max(count, 1))]
+        return "{" + ",".join([*present[: max(count, 1)], *fresh]) + "}"
+    if kind not in _LETTERS or not present:
+        return _part(name, facts, used, notation, lone)
+    sign = "!" if facts.get(f"{name}.negated") == ".yes" else ""
+    offset = facts.get(f"{name}.offset", 0)
+    return sign + present[0].lstrip("! ").partition("+")[0].strip() + (f"+{offset}" if offset else "")
 
 
 def _part(name: str, facts: Mapping[str, Scalar], used: dict[str, int], notation: Notation, lone: bool) -> str:

@@ -154,7 +154,10 @@ class Schema:
 class Binding:
     """Facts taken from one parameter of a type: by position (int) or by name.
 
-    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value.
+    ``pattern``: such as ``{} DP``, whose holes are the integers; empty where the parameter is the value. With a
+    translation how its words are written, such as ``<{}>``.
+    ``always``: the default is written too; ``unwritten``: nothing but the default can be written. ``written``: the
+    value of a parameter that no rule reads, without facts.
     """
 
     facts: tuple[str, ...]
@@ -162,6 +165,9 @@ class Binding:
     pattern: str
     translation: tuple[tuple[str, str], ...]
     default: tuple[Scalar, ...] | None
+    always: bool = False
+    unwritten: bool = False
+    written: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,6 +278,7 @@ class Instruction:
         always: modifiers that must be there.
         ignores: modifiers that ptxas swallows without a word.
         sets: facts that every such instruction has.
+        order: how the opcode is written behind the name: modifiers themselves, clauses of modifiers by number.
     """
 
     name: str
@@ -282,6 +289,7 @@ class Instruction:
     modifiers: tuple[Modifiers, ...]
     sets: tuple[tuple[str, Scalar], ...]
     forms: tuple[OperandForm, ...]
+    order: tuple[str | int, ...]
     place: Place = field(repr=False)
 
 

@@ -1,36 +1,41 @@
 """Legal MMA configurations for a partial description, the best first.
 
-A *family* is a schema with the facts M, N and K: what an atom of the IR and the PTX instruction of the same operation
-have in common. Its legal configurations are found by ``evaluate.enumerate``; one counts only if the whole instruction,
-operands and all, has a legal form on the target (contract tileiras: or if the target has the atom).
+A *family* (``suggesting.families``) is a schema with the facts M, N and K: what an atom of the IR and the PTX
+instruction of the same operation have in common. Its legal configurations are found by ``evaluate.enumerate``; one
+counts only if an instruction can say it on the target (contract tileiras: or if the target has the atom). What only the
+instruction says and what changes the result (layouts, the type of C, saturation, the operation on bits) belongs to the
+configuration too. An atom stands beside the instruction that it is lowered to.
 
-Ranking: what multiplies a dense A before what needs a 2:4 sparse one; fewest instructions for the tile (where warps
-share it, of each of them); then fewest bytes of A and B that these read; then the configuration nearest to the legal
-instance of the schema (K-major before MN-major, and so on). Without a tile both are counted for a tile of the largest
-M, N and K among the candidates, so that they compare; an instruction that it does not fill counts whole.
+Ranking: what the user would try first, then the fewest instructions for the tile (where warps share it, of each of
+them), then the fewest bytes of A and B as they are stored in shared memory, then K-major operands in shared memory
+before others. Tried first is what the description leaves open as usual: A dense, without scale factors, B of A's type,
+the accumulator of rules/mma/usual.rule, no option. Without a tile both are counted for a tile of the largest M, N and K
+among the usual ones, so that they compare; an instruction that it does not fill counts whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from math import prod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.evaluate.enumerate import legal_configurations
-from tileproof.evaluate.hardware import limit
+from tileproof.evaluate.hardware import limit, smem_bits
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.registry import target_has
-from tileproof.ptx.select import instruction_schemas, instructions_on, legal_form, lower_atom
-from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import HARDWARE, Atom, Instruction
-from tileproof.rulebase.expression import Number, Scalar
-from tileproof.rulebase.fragment import LayoutLeaf
-from tileproof.suggesting.repair import ir_spelling
+from tileproof.ptx.opcode import read_opcode
+from tileproof.ptx.select import carry, holds, instructions_on, legal_form
+from tileproof.rulebase.book import Rulebook, Ruleset
+from tileproof.rulebase.declarations import HARDWARE, EnumOrigin, Instruction
+from tileproof.rulebase.expression import Scalar, facts_of
+from tileproof.rulebase.template import Lowering
+from tileproof.suggesting.families import COMPUTES, Family, atom_with, families, feature_of
 
-SHAPE = ("M", "N", "K")
-SPARSE_K = "sparse.K"  # the K of an instruction that inherits the rules of a dense one
-_SAME = {"scale.type": "sf.type"}  # two schemas' names for the type of a scale factor
+_SCALES = ("scale.type", "sf.type", "vec_size")
+_OPTIONS = ("satfinite", "ws", "c_scale")  # of an atom: usually the value of the schema's legal instance
+_PLACES = {"a.major": ".k", "b.major": ".k", "a.source": ".smem_desc", "a.layout": ".row", "b.layout": ".col"}
+_Values: TypeAlias = "tuple[Scalar, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,48 +58,50 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """A schema with M, N and K, its atoms, and the instructions whose schemas extend it.
-
-    Attributes:
-        fields: the facts that make a configuration; the rest of an instruction's are its operands.
-        sparse: whether A is sparse; None if a fact determines it.
-        threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
-    """
-
-    schema: str
-    atoms: tuple[Atom, ...]
-    instructions: tuple[Instruction, ...]
-    fields: tuple[str, ...]
-    sparse: bool | None
-    threads: int
-
-    @property
-    def shape(self) -> tuple[str, str, str]:
-        """The facts that are M, N and K."""
-        return ("M", "N", SPARSE_K if SPARSE_K in self.fields else "K")
-
-
-@dataclass(frozen=True, slots=True)
 class Suggestion:
     """One legal configuration.
 
     Attributes:
-        instructions: the number for the tile, per warp or warpgroup that shares it; traffic: bytes of A and B that
-            all of them read.
-        sparse: whether A is 2:4 sparse.
-        ptx: the instruction, registers named by class; empty if PTX has no instruction for the atom.
-        atom: the CuTe type; empty where CuTe has none.
+        configuration: its facts, as the families of the query keep them.
+        instructions: the number for the tile, per warp or warpgroup that shares it; traffic: bytes of A and B, as they
+            are stored in shared memory, that all of them read.
+        unusual: why it does not come first: what it has that a description does not mean unless it says so.
+        displaced: how many of the operands that the query leaves open are not K-major or not in shared memory.
     """
 
-    family: str
-    facts: Mapping[str, Scalar]
+    members: _Members
+    configuration: _Values
+    choice: int
     instructions: int
     traffic: int
     tile: tuple[int, int, int]
-    ptx: str
-    atom: str
-    sparse: bool
+    unusual: tuple[str, ...]
+    displaced: int
+
+    @property
+    def family(self) -> str:
+        """The schema."""
+        return self.members.family.schema
+
+    @property
+    def facts(self) -> dict[str, Scalar]:
+        """The facts of the configuration."""
+        return self.members.facts(self.configuration, self.choice)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether A is 2:4 sparse."""
+        return self.members.sparse(self.configuration)
+
+    @property
+    def ptx(self) -> str:
+        """The instruction, registers named by class; empty if PTX has no instruction for the atom."""
+        return self.members.instruction(self.configuration, self.choice)
+
+    @property
+    def atom(self) -> str:
+        """The CuTe type; empty where CuTe has none."""
+        return self.members.atom(self.configuration, self.choice)
 
     @property
     def why(self) -> str:
@@ -102,104 +109,555 @@ class Suggestion:
         m, n, k = self.tile
         plural = "" if self.instructions == 1 else "s"
         kind = " with a sparse A" if self.sparse else ""
-        return f"{self.instructions} instruction{plural} for {m}x{n}x{k}{kind}, reading {self.traffic} bytes of A and B"
-
-
-@lru_cache(maxsize=8)
-def families(book: Rulebook) -> tuple[Family, ...]:
-    """All families, in the order of the rule files; what every GPU has is not the tensor core's."""
-    shaped = [
-        name for name, schema in book.schemas.items() if all(fact in schema.fields for fact in (*SHAPE, "a.type"))
-    ]
-    declared = [
-        atom
-        for atom in dict.fromkeys(book.atoms.values())
-        if atom.schema in shaped and _needs(book, atom) != ".baseline"
-    ]
-    based: dict[str, list[Instruction]] = {atom.schema: [] for atom in declared}
-    fields = {name: tuple(book.schemas[name].fields) for name in shaped}
-    for instruction in (item for same in book.instructions.values() for item in same if item.schema in shaped):
-        common = [name for name in book.lineage(instruction.schema) if name in shaped]
-        bases = [name for name in common if name in based] or [name for name in common if not _is_ptx(book, name)]
-        base = (bases or [instruction.schema])[0]
-        if SPARSE_K in fields[instruction.schema]:
-            fields[instruction.schema] = (*(name for name in fields[base] if name != "K"), SPARSE_K)
-            base = instruction.schema
-        based.setdefault(base, []).append(instruction)
-    found = []
-    for schema in shaped:
-        if schema in based:
-            atoms = tuple(atom for atom in declared if atom.schema == schema)
-            sparse = _sparse(fields[schema], based[schema])
-            threads = _threads(book, [*(atom.type for atom in atoms), schema])
-            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads))
-    return tuple(found)
-
-
-def _sparse(fields: Sequence[str], instructions: Sequence[Instruction]) -> bool | None:
-    """Whether A is sparse in a family; None if the fact ``sparse`` determines it."""
-    if "sparse" in fields:
-        return None
-    return SPARSE_K in fields or any(dict(item.sets).get("sparse") == ".yes" for item in instructions)
-
-
-def _threads(book: Rulebook, names: Sequence[str]) -> int:
-    """The number of threads that execute an instruction, from the fragments; a warp by default."""
-    for name in names:
-        for row in book.fragments[name].rows if name in book.fragments else ():
-            shape = getattr(row.layout, "shape", None)
-            if row.role == "threads" and isinstance(shape, LayoutLeaf) and isinstance(shape.value, Number):
-                return shape.value.value
-    return limit(book, "warp_threads")
-
-
-def _is_ptx(book: Rulebook, schema: str) -> bool:
-    return "ptx" in book.lineage(schema)
-
-
-def _needs(book: Rulebook, atom: Atom) -> str | None:
-    """The feature that an atom requires, if it is in the registry."""
-    member = book.enums["atom"].by_spelling.get(atom.type)
-    table = book.shared_table("atom")
-    return str(table.rows[member,][table.column("needs") or 0]) if member is not None else None
+        why = f"{self.instructions} instruction{plural} for {m}x{n}x{k}{kind}, reading {self.traffic} bytes of A and B"
+        if self.unusual:
+            why += f"; behind what is usual: {', '.join(self.unusual)}"
+        if self.displaced:
+            why += "; among equals K-major operands in shared memory come first"
+        return why
 
 
 def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
     """All legal configurations that fit a query, ranked."""
-    found = [
-        (family, facts, ptx, atom) for family in families(book) for facts, ptx, atom in _of_family(book, family, query)
-    ]
-    tile = query.tile or _largest([tuple(_integer(facts[n]) for n in family.shape) for family, facts, _, _ in found])
-    suggestions = []
-    for family, facts, ptx, atom in found:
-        shape = [_integer(facts[name]) for name in family.shape]
-        sparse = facts["sparse"] == ".yes" if family.sparse is None else family.sparse
-        count = prod(-(-whole // part) for whole, part in zip(tile, shape, strict=True))
-        m, n, k = shape
-        bits = m * k * _bits(book, facts["a.type"]) // (2 if sparse else 1) + n * k * _bits(book, facts["b.type"])
-        each = -(-count // _sharers(book, family, query))
-        suggestions.append(Suggestion(family.schema, facts, each, count * bits // 8, tile, ptx, atom, sparse))
-    order = {family.schema: i for i, family in enumerate(families(book))}
-
-    def rank(suggestion: Suggestion) -> tuple[bool, int, int, int, int]:
-        instance = book.schemas[suggestion.family].instance
-        unlike = sum(suggestion.facts[name] != value for name, value in instance.items() if name in suggestion.facts)
-        return (suggestion.sparse, suggestion.instructions, suggestion.traffic, unlike, order[suggestion.family])
-
-    return sorted(suggestions, key=rank)
+    return _Ranking(book, query, usual_only=False).suggestions
 
 
-def _sharers(book: Rulebook, family: Family, query: Query) -> int:
-    """How many warps, or warpgroups, issue instructions for the tile; 0 where not even one is whole."""
-    warp = limit(book, "warp_threads")
-    if query.warps is None or family.threads < warp:
-        return 1
-    return query.warps * warp // family.threads
+def as_asked(book: Rulebook, query: Query) -> list[Suggestion]:
+    """The configurations that a description means; where there is none, all that fit it."""
+    found = _Ranking(book, query, usual_only=True).suggestions
+    return found or suggest(book, query)
 
 
-def _largest(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int]:
-    m, n, k = (max((shape[i] for shape in shapes), default=1) for i in range(3))
-    return m, n, k
+def contradiction(book: Rulebook, query: Query) -> tuple[str, ...]:
+    """Of the facts of a query that nothing fits, some that contradict each other and of which none can be left out.
+
+    ``tile`` and ``sparsity`` are among the names where they are part of it; nothing where the target has no MMA at all.
+    """
+    asked = [*query.facts, *(("sparsity",) if query.sparsity != "any" else ()), *(("tile",) if query.tile else ())]
+    asked += ["warps"] if query.warps is not None else []
+    kept = list(asked)
+    for name in reversed(asked):  # what was named first is what the description is about
+        rest = [other for other in kept if other != name]
+        if not _possible(book, _only(query, rest)):
+            kept = rest
+    return tuple(kept)
+
+
+def _only(query: Query, names: Sequence[str]) -> Query:
+    """A query with some of its facts."""
+    return Query(
+        query.contract,
+        query.context,
+        {name: values for name, values in query.facts.items() if name in names},
+        query.tile if "tile" in names else None,
+        query.sparsity if "sparsity" in names else "any",
+        query.warps if "warps" in names else None,
+    )
+
+
+def _possible(book: Rulebook, query: Query) -> bool:
+    return any(next(members.all(members.options()), None) for members in _members(book, query))
+
+
+def _members(book: Rulebook, query: Query) -> Iterator[_Members]:
+    for family in families(book):
+        members = _Members(book, family, query)
+        if members.come_into_question():
+            yield members
+
+
+class _Ranking:
+    """The configurations of all families in their order.
+
+    Args:
+        usual_only: only what a description means unless it says something else.
+    """
+
+    def __init__(self, book: Rulebook, query: Query, usual_only: bool) -> None:
+        self.book = book
+        self.query = query
+        everyone = list(_members(book, query))
+        usual = [(one, found) for one in everyone for options in one.usual() for found in one.all(options, first=True)]
+        self.tile = query.tile or self._largest(usual)
+        if usual_only:
+            found: Iterable[tuple[_Members, tuple[_Values, int]]] = usual
+        else:
+            found = ((one, each) for one in everyone for each in one.all(one.options()))
+        if self.tile is None:
+            found = list(found)
+            self.tile = self._largest(found)
+        self.suggestions = self.sorted(found)
+
+    def _largest(self, found: Sequence[tuple[_Members, tuple[_Values, int]]]) -> tuple[int, int, int] | None:
+        """A tile of the largest M, N and K."""
+        shapes = {one.shape(values) for one, (values, _) in found}
+        if not shapes:
+            return None
+        m, n, k = (max(shape[i] for shape in shapes) for i in range(3))
+        # A sparse instruction is as deep as two dense ones: it has to fill the tile too.
+        return m, n, 2 * k if self.query.sparsity == "any" else k
+
+    def sorted(self, found: Iterable[tuple[_Members, tuple[_Values, int]]]) -> list[Suggestion]:
+        if self.tile is None:
+            return []
+        order = {family.schema: i for i, family in enumerate(families(self.book))}
+        ranked: list[tuple[tuple[int, ...], int, Suggestion]] = []
+        for members, (values, choice) in found:
+            instructions, traffic = members.cost(values, choice, self.tile)
+            unusual, first = members.unusual(values, choice)
+            displaced = members.displaced(values, choice)
+            *tried_first, late = first
+            without_atom = not members.family.atoms
+            rest = (late, displaced, without_atom, order[members.family.schema])
+            key = (*tried_first, instructions, traffic, *rest)
+            one = Suggestion(members, values, choice, instructions, traffic, self.tile, unusual, displaced)
+            ranked.append((key, len(ranked), one))
+        ranked.sort()
+        return [one for _, _, one in ranked]
+
+
+class _Members:
+    """The legal configurations of one family that a query allows.
+
+    A configuration is a tuple of the values of the family's fields. To each there are choices of what only the
+    instruction says (``COMPUTES``), by number; the usual one is 0.
+    """
+
+    def __init__(self, book: Rulebook, family: Family, query: Query) -> None:
+        self.book = book
+        self.family = family
+        self.query = query
+        self.ruleset: Ruleset = book.under(query.contract)
+        self.fields = family.fields
+        self.at = {name: i for i, name in enumerate(self.fields)}
+        self.lowerings: tuple[Lowering, ...] = book.lowerings.get((family.schema, query.contract), ())
+        schemas = [lowering.to for lowering in self.lowerings] or [one.schema for one in family.instructions]
+        self.schemas = tuple(dict.fromkeys(schemas))
+        self.judged = family.schema
+        if not self.lowerings and len(self.schemas) == 1 and query.contract == HARDWARE:
+            self.judged = self.schemas[0]  # its rules are among those of the instruction
+        self.wanted = {family.named(fact): values for fact, values in query.facts.items()}
+        if "sf.type" in self.fields and "scale.type" in query.facts:  # the IR has one E4M3, with and without sign
+            self.wanted["sf.type"] = tuple(".e4m3" if v == ".ue4m3" else v for v in self.wanted["sf.type"])
+        self.computes = tuple(
+            name
+            for name in COMPUTES
+            if name not in self.fields and any(name in book.schemas[schema].fields for schema in self.schemas)
+            if query.contract == HARDWARE and name not in self.carried_names
+        )
+
+    @cached_property
+    def carried_names(self) -> frozenset[str]:
+        """The facts of the instruction that a lowering gives."""
+        return frozenset(name for lowering in self.lowerings for name, _, _ in lowering.carried)
+
+    # -- which come into question
+
+    def come_into_question(self) -> bool:
+        family, query = self.family, self.query
+        if family.sparse is not None and query.sparsity == ("dense" if family.sparse else "sparse"):
+            return False
+        if not self.wanted.keys() <= {*self.fields, *self.computes} or not self.sharers:
+            return False
+        return bool(self.declarations) or (query.contract != HARDWARE and bool(self.atoms))
+
+    @cached_property
+    def declarations(self) -> tuple[Instruction, ...]:
+        """The instructions that the target has."""
+        every = [one for schema in self.schemas for one in instructions_on(self.book, schema)]
+        return tuple(one for one in every if legal_form(self.ruleset, self.query.context, one, {}) is not None)
+
+    @cached_property
+    def atoms(self) -> tuple[tuple[str, Callable[[Mapping[str, Scalar]], str]], ...]:
+        """The atoms that the target has, each with what gives its type."""
+        found = []
+        for atom in self.family.atoms:
+            needs, member = feature_of(self.book, atom), self.book.enums["atom"].by_spelling.get(atom.type)
+            known = needs is not None and member is not None
+            if not known or target_has(self.ruleset, self.query.context["target"], str(member), str(needs)):
+                found.append((atom.type, lambda facts, atom=atom: atom_with(self.ruleset, atom, facts)))
+        return tuple(found)
+
+    @cached_property
+    def sharers(self) -> int:
+        """How many warps, or warpgroups, issue instructions for the tile; 0 where not even one is whole."""
+        warp = limit(self.book, "warp_threads")
+        if self.query.warps is None or self.family.threads < warp:
+            return 1
+        return self.query.warps * warp // self.family.threads
+
+    # -- what to try
+
+    def options(self) -> dict[str, Sequence[Scalar]]:
+        """The values to try for each field."""
+        query, book = self.query, self.book
+        options: dict[str, Sequence[Scalar]] = {}
+        for fact in self.fields:
+            values: Sequence[Scalar] = tuple(book.domain(self.family.schema, fact))
+            if fact in query.context:
+                values = (query.context[fact],)
+            elif fact in self.wanted:
+                values = tuple(value for value in values if value in self.wanted[fact])
+            elif fact == "sparse" and query.sparsity != "any":
+                values = (".yes" if query.sparsity == "sparse" else ".no",)
+            if fact in self.told_by_forms:
+                values = tuple(value for value in values if value in self.told_by_forms[fact])
+            if fact in self.family.shape and query.tile is not None:
+                whole = query.tile[self.family.shape.index(fact)]
+                values = tuple(v for v in values if isinstance(v, int) and v > 0 and whole % v == 0)
+            options[fact] = values
+        return options
+
+    @cached_property
+    def told_by_forms(self) -> dict[str, set[Scalar]]:
+        """The values of the facts that the forms of the operands say, where no lowering gives them."""
+        told: dict[str, set[Scalar]] = {}
+        for one in self.declarations:
+            for form in one.forms:
+                for name, value in form.sets:
+                    told.setdefault(name, set()).add(value)
+        every = [{name for name, _ in form.sets} for one in self.declarations for form in one.forms]
+        return {
+            name: values
+            for name, values in told.items()
+            if self.query.contract == HARDWARE
+            and name not in self.carried_names
+            and all(name in said for said in every)
+        }
+
+    def usual(self) -> Iterator[dict[str, Sequence[Scalar]]]:
+        """The values to try, for each type of A, where only what a description means counts."""
+        if self.is_sparse_alone or self.is_scaled:
+            return
+        options = self.options()
+        instance = self.book.schemas[self.family.schema].instance
+        for fact in ("sparse", *_OPTIONS):
+            if fact in options and fact not in self.wanted and not (fact == "sparse" and self.query.sparsity != "any"):
+                options[fact] = [value for value in options[fact] if value == self.usually(fact, instance)]
+        for a in options["a.type"]:
+            narrowed = {**options, "a.type": (a,)}
+            if "b.type" not in self.wanted:
+                narrowed["b.type"] = [value for value in options["b.type"] if value == a]
+            for fact in ("d.type", "c.type"):
+                if fact in narrowed and fact not in self.wanted:
+                    narrowed[fact] = [v for v in options[fact] if v == self.accumulator(a, "d.type")]
+            yield narrowed
+
+    @staticmethod
+    def usually(fact: str, instance: Mapping[str, Scalar]) -> Scalar:
+        return ".no" if fact == "sparse" else instance[fact]
+
+    @property
+    def is_sparse_alone(self) -> bool:
+        """Whether the family is sparse and the query did not ask for that."""
+        return self.family.sparse is True and self.query.sparsity == "any"
+
+    @cached_property
+    def is_scaled(self) -> bool:
+        """Whether the family is block-scaled and the query did not ask for that."""
+        scales = [name for name in _SCALES if name in self.fields]
+        return bool(scales) and not any(name in self.wanted for name in scales)
+
+    def accumulator(self, a: Scalar, fact: str) -> Scalar:
+        """The accumulator that is usual for a type of A; what the query names is."""
+        named = self.wanted.get(fact, ())
+        if len(named) == 1:
+            return named[0]
+        row = self.book.shared_table("usual").rows.get((str(a),))
+        return row[0] if row is not None and isinstance(row[0], str) else ""
+
+    # -- the search
+
+    def all(self, options: Mapping[str, Sequence[Scalar]], first: bool = False) -> Iterator[tuple[_Values, int]]:
+        """The legal configurations with some of the values, each with the number of a choice.
+
+        Args:
+            first: only the usual choice of each.
+        """
+        judge = judge_for(self.ruleset, self.judged)
+        given = {
+            name: (v,)
+            for name, v in self.query.context.items()
+            if name in judge.ruleset.book.schemas[self.judged].fields
+        }
+        direct = self.judged != self.family.schema
+        sets = {name: (value,) for name, value in self.common_sets.items() if name not in self.fields} if direct else {}
+        tried = {**given, **sets, **{name: options[name] for name in self.fields}}
+        for facts in legal_configurations(judge, tried, many=True):
+            values = tuple([facts[name] for name in self.fields])
+            if self.choice(values) is None:
+                if self.query.contract != HARDWARE and self.atom(values, 0):
+                    yield values, 0
+            else:
+                for i in range(1 if first else len(self.choices(values))):
+                    yield values, i
+
+    @cached_property
+    def common_sets(self) -> dict[str, Scalar]:
+        """The facts that all instructions of the family have by their names."""
+        every = [dict(one.sets) for one in self.declarations]
+        return {k: v for k, v in every[0].items() if all(one.get(k) == v for one in every)} if every else {}
+
+    @cached_property
+    def relevant(self) -> tuple[int, ...]:
+        """The places of the fields on which it depends how instructions can say a configuration.
+
+        Where a lowering leads to the instruction these are what it reads, and what rules read that are not the atom's
+        own: one that reads a fact of an operand too is met by the choice of the operand.
+        """
+        if not self.lowerings:
+            return tuple(range(len(self.fields)))
+        names: set[str] = set()
+        own = {check.rule.code for check in judge_for(self.ruleset, self.judged).checks}
+        for lowering in self.lowerings:
+            names |= facts_of(lowering.when) if lowering.when is not None else set()
+            for _, expression, when in lowering.carried:
+                names |= facts_of(expression) | (facts_of(when) if when is not None else frozenset())
+            known = {*self.fields, *self.computes, *self.carried_names, *self.query.context}
+            known |= {name for one in self.declarations for name, _ in one.sets}
+            for check in judge_for(self.ruleset, lowering.to).checks:
+                if check.rule.code not in own and check.rule.facts <= known:
+                    names |= check.rule.facts
+        # What forms and modifiers say.
+        for one in self.declarations:
+            names |= {name for form in one.forms for name, _ in form.sets} | {name for name, _ in one.sets}
+            names |= {f for clause in one.modifiers for f in clause.facts if isinstance(clause.origin, EnumOrigin)}
+        return tuple(i for i, name in enumerate(self.fields) if name in names)
+
+    def choices(self, values: _Values) -> tuple[_Choice, ...]:
+        """How instructions can say a configuration, the usual first; nothing where none can on the target."""
+        key = tuple([values[i] for i in self.relevant])
+        found = self._choices.get(key)
+        if found is None:
+            facts = dict(zip(self.fields, values, strict=True))
+            found = self._choices[key] = tuple(self._found(facts))
+        return found
+
+    def choice(self, values: _Values, number: int = 0) -> _Choice | None:
+        """One way to say a configuration; None where there is none."""
+        if number:
+            return self.choices(values)[number]
+        key = tuple([values[i] for i in self.relevant])
+        if key not in self._first:
+            facts = dict(zip(self.fields, values, strict=True))
+            self._first[key] = next(self._found(facts), None)
+        return self._first[key]
+
+    @cached_property
+    def _first(self) -> dict[_Values, _Choice | None]:
+        return {}
+
+    @cached_property
+    def _choices(self) -> dict[_Values, tuple[_Choice, ...]]:
+        return {}
+
+    def _found(self, facts: Mapping[str, Scalar]) -> Iterator[_Choice]:
+        for schema, carried in self._carried(facts):
+            seen = False
+            names = [name for name in self.computes if name in self.book.schemas[schema].fields]
+            for computed in self._computed(schema, carried, names):
+                known = {**carried, **computed}
+                if any(self._can_say(one, known) for one in self.declarations if one.schema == schema):
+                    yield _Choice(schema, known.get("kind", ""), computed)
+                    seen = True
+            if seen:
+                return  # of several lowerings the first that applies counts
+
+    def _carried(self, facts: Mapping[str, Scalar]) -> Iterator[tuple[str, dict[str, Scalar]]]:
+        if not self.lowerings:
+            for schema in self.schemas:
+                fields = self.book.schemas[schema].fields
+                yield schema, {name: value for name, value in facts.items() if name in fields}
+        for lowering in self.lowerings:
+            if holds(self.ruleset, lowering.when, facts):
+                carried = carry(self.ruleset, lowering, facts)
+                if carried is not None:
+                    yield lowering.to, carried
+
+    def _computed(
+        self, schema: str, carried: Mapping[str, Scalar], names: Sequence[str]
+    ) -> Iterator[dict[str, Scalar]]:
+        """The values of the facts that only the instruction says, by the rules that read them."""
+        if not names:
+            yield {}
+            return
+        book, instance = self.book, self.book.schemas[schema].instance
+        known = {**carried, **self.query.context, **self.common_sets}
+        fields = book.schemas[schema].fields
+        options: dict[str, Sequence[Scalar]] = {name: (v,) for name, v in known.items() if name in fields}
+        for name in names:
+            if name in self.common_sets:
+                continue
+            usual = carried.get("d.type", instance[name]) if name == "c.type" else instance[name]
+            domain = book.domain(schema, name)
+            values = (usual, *(value for value in domain if value != usual))
+            options[name] = tuple(v for v in values if v in self.wanted.get(name, values))
+        judge = judge_for(self.ruleset, schema)
+        for found in legal_configurations(judge, options, clean=True, about=frozenset(names)):
+            yield {name: found[name] for name in names}
+
+    def _can_say(self, declaration: Instruction, known: Mapping[str, Scalar]) -> bool:
+        """Whether an instruction of this declaration with these facts is legal, and is read as having them."""
+        found = legal_form(self.ruleset, self.query.context, declaration, known)
+        if found is None:
+            return False
+        # What an opcode says must be what is read from it: `.xor` alone is the first of two operations.
+        read = read_opcode(self.book, found.text.split(maxsplit=1)[0])
+        return not read.faults and all(read.values.get(name, value) == value for name, value in known.items())
+
+    # -- of one configuration
+
+    def facts(self, values: _Values, choice: int) -> dict[str, Scalar]:
+        facts = dict(zip(self.fields, values, strict=True))
+        chosen = self.choice(values, choice)
+        return {**facts, **chosen.computed} if chosen is not None else facts
+
+    def instruction(self, values: _Values, choice: int) -> str:
+        """The text of the instruction; empty where there is none."""
+        chosen = self.choice(values, choice)
+        if chosen is None:
+            return ""
+        if self.spoken is None:
+            return self._text(values, chosen)
+        key = (tuple([values[i] for i in self.spoken]), choice)
+        known = self._texts.get(key)
+        if known is None:
+            known = self._texts[key] = self._text(values, chosen)
+        return known
+
+    @cached_property
+    def spoken(self) -> tuple[int, ...] | None:
+        """The places of the fields that the text shows, where it shows but some of them."""
+        shown = {name for schema in self.schemas for name in self.book.schemas[schema].fields}
+        hidden = [name for name in self.fields if name not in shown and self.at[name] not in self.relevant]
+        return tuple(i for i, name in enumerate(self.fields) if name not in hidden) if hidden else None
+
+    def _text(self, values: _Values, choice: _Choice) -> str:
+        facts = dict(zip(self.fields, values, strict=True))
+        for schema, carried in self._carried(facts):
+            for declaration in self.declarations if schema == choice.schema else ():
+                if declaration.schema == schema:
+                    known = {**carried, **choice.computed}
+                    found = legal_form(self.ruleset, self.query.context, declaration, known)
+                    if found is not None:
+                        return found.text
+        return ""
+
+    @cached_property
+    def _texts(self) -> dict[tuple[_Values, int], str]:
+        return {}
+
+    def atom(self, values: _Values, choice: int) -> str:
+        """The type of the atom that is lowered to the instruction."""
+        if choice:
+            return ""
+        facts = dict(zip(self.fields, values, strict=True))
+        return next((spelled for _, spell in self.atoms if (spelled := spell(facts))), "")
+
+    def shape(self, values: _Values) -> tuple[int, int, int]:
+        m, n, k = (_integer(values[self.at[name]]) for name in self.family.shape)
+        return m, n, k
+
+    def sparse(self, values: _Values) -> bool:
+        if self.family.sparse is None:
+            return values[self.at["sparse"]] == ".yes"
+        return self.family.sparse
+
+    def cost(self, values: _Values, choice: int, tile: tuple[int, int, int]) -> tuple[int, int]:
+        """Instructions for a tile of each of those that share it, and bytes of A and B that all read."""
+        m, n, k = self.shape(values)
+        count = -(-tile[0] // m) * -(-tile[1] // n) * -(-tile[2] // k)
+        chosen = self.choice(values, choice)
+        kind = chosen.kind if chosen is not None else ""
+        a, b = _stored(self.book, values[self.at["a.type"]], values[self.at["b.type"]], kind)
+        bits = m * k * a // (2 if self.sparse(values) else 1) + n * k * b
+        return -(-count // self.sharers), count * bits // 8
+
+    def unusual(self, values: _Values, choice: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """What is not usual about a configuration, in words, and what it is ranked by before anything else."""
+        key = (tuple([values[i] for i in self.judging]), choice)
+        known = self._unusual.get(key)
+        if known is None:
+            known = self._unusual[key] = self._told(self.facts(values, choice), values, choice)
+        return known
+
+    @cached_property
+    def judging(self) -> tuple[int, ...]:
+        """The places of the fields that say what is usual."""
+        names = {"a.type", "b.type", "d.type", "c.type", "sparse", *_OPTIONS}
+        return tuple(
+            sorted(
+                {i for name, i in self.at.items() if name in names} | (set(self.relevant) if self.computes else set())
+            )
+        )
+
+    @cached_property
+    def _unusual(self) -> dict[tuple[_Values, int], tuple[tuple[str, ...], tuple[int, ...]]]:
+        return {}
+
+    def _told(
+        self, facts: Mapping[str, Scalar], values: _Values, choice: int
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        told = []
+        sparse = self.sparse(values) and self.query.sparsity == "any"
+        if sparse:
+            told.append("A is sparse")
+        if self.is_scaled:
+            told.append("block-scaled")
+        a = facts["a.type"]
+        if "b.type" not in self.wanted and facts["b.type"] != a:
+            told.append(f"B is {_plain(facts['b.type'])}")
+        if "d.type" not in self.wanted and facts["d.type"] != self.accumulator(a, "d.type"):
+            told.append(f"the accumulator is {_plain(facts['d.type'])}")
+        instance = self.book.schemas[self.family.schema].instance
+        for fact in _OPTIONS:
+            if fact in self.at and fact not in self.wanted and facts[fact] != instance[fact]:
+                told.append(fact if facts[fact] == ".yes" else f"{fact} = {_plain(facts[fact])}")
+        # What only the instruction says counts among equals.
+        before = len(told)
+        expected = self.accumulator(a, "d.type")
+        if "c.type" in facts and "c.type" not in self.wanted and facts["c.type"] not in (expected, facts["d.type"]):
+            told.append(f"C is {_plain(facts['c.type'])}")
+        if choice and (usual := self.choice(values)) is not None:
+            told += [
+                f"{name} = {_plain(facts[name])}"
+                for name, value in usual.computed.items()
+                if facts[name] != value and name not in self.wanted and name not in ("c.type", *_PLACES)
+            ]
+        late = len(told) - before
+        row = self.book.shared_table("usual").rows.get((str(a),))
+        order = int(str(row[1])) if row is not None and "a.type" not in self.wanted else 0
+        return tuple(told), (int(sparse), int(self.is_scaled), len(told) - late - sparse - self.is_scaled, order, late)
+
+    def displaced(self, values: _Values, choice: int) -> int:
+        """How many operands are not K-major or not in shared memory, of those that the query leaves open."""
+        count = 0
+        for fact, usual in _PLACES.items():
+            if fact in self.at and values[self.at[fact]] != usual:
+                count += 1
+        if choice and (chosen := self.choice(values, choice)) is not None:
+            count += sum(chosen.computed.get(fact, usual) != usual for fact, usual in _PLACES.items())
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """One way to say a configuration.
+
+    Attributes:
+        kind: of the instruction; nothing where it has none.
+        computed: the facts that no atom says.
+    """
+
+    schema: str
+    kind: Scalar
+    computed: Mapping[str, Scalar]
+
+
+@lru_cache(maxsize=4096)
+def _stored(book: Rulebook, a: Scalar, b: Scalar, kind: Scalar) -> tuple[int, int]:
+    facts = {"a.type": a, "b.type": b, "kind": kind}
+    return smem_bits(book, facts, "a"), smem_bits(book, facts, "b")
 
 
 def _integer(value: Scalar) -> int:
@@ -207,96 +665,5 @@ def _integer(value: Scalar) -> int:
     return value
 
 
-def _bits(book: Rulebook, element: Scalar) -> int:
-    bits = book.shared_table("element").rows[str(element),][0]
-    assert isinstance(bits, int), "rules/elements.rule"
-    return bits
-
-
-def _of_family(book: Rulebook, family: Family, query: Query) -> Iterator[tuple[Mapping[str, Scalar], str, str]]:
-    """The legal configurations of one family, each with its PTX instruction and its CuTe type."""
-    options = _options(book, family, query)
-    if options is None or not _sharers(book, family, query):
-        return
-    judge = judge_for(book.under(query.contract), family.schema)
-    atoms = [atom for atom in family.atoms if _target_has(book, query, atom)]
-    # Without any instruction on the target no configuration needs a check.
-    where = query.context
-    to = instruction_schemas(book.under(query.contract), family.schema)
-    lowered = [item for name in to for item in instructions_on(book, name)]
-    instructions = [
-        item
-        for item in lowered or family.instructions
-        if legal_form(book.under(query.contract), where, item, {}) is not None
-    ]
-    # The reference pages have atoms without an instruction, which the hardware cannot execute.
-    if not instructions and (query.contract == HARDWARE or not atoms):
-        return
-    for facts in legal_configurations(judge, options):
-        found = lower_atom(book.under(query.contract), where, family.schema, facts, instructions)
-        atom = next((spelled for one in atoms if (spelled := atom_type(book, one, facts))), "")
-        if found is not None or (atom and query.contract != HARDWARE):
-            yield facts, found.text if found is not None else "", atom
-
-
-def _options(book: Rulebook, family: Family, query: Query) -> dict[str, Sequence[Scalar]] | None:
-    """The values to try for each fact; None if the family lacks a fact of the query."""
-    if family.sparse is not None and query.sparsity == ("dense" if family.sparse else "sparse"):
-        return None
-    wanted = {_named(family, fact): values for fact, values in query.facts.items()}
-    if not wanted.keys() <= set(family.fields):
-        return None
-    if _SAME.get("scale.type") in wanted and "scale.type" in query.facts:  # the IR has one E4M3, with and without sign
-        wanted["sf.type"] = tuple(".e4m3" if value == ".ue4m3" else value for value in wanted["sf.type"])
-    options: dict[str, Sequence[Scalar]] = {}
-    for fact in family.fields:
-        values: Sequence[Scalar] = tuple(book.domain(family.schema, fact))
-        if fact in query.context:
-            values = (query.context[fact],)
-        elif fact in wanted:
-            values = tuple(value for value in values if value in wanted[fact])
-        elif fact == "sparse" and query.sparsity != "any":
-            values = (".yes" if query.sparsity == "sparse" else ".no",)
-        elif fact in family.shape and query.tile is not None:
-            whole = query.tile[family.shape.index(fact)]
-            values = tuple(value for value in values if isinstance(value, int) and value > 0 and whole % value == 0)
-        options[fact] = values
-    return options
-
-
-def _named(family: Family, fact: str) -> str:
-    """The name of a fact in a family."""
-    if fact == "K":
-        return family.shape[2]
-    return _SAME[fact] if fact not in family.fields and fact in _SAME else fact
-
-
-def _target_has(book: Rulebook, query: Query, atom: Atom) -> bool:
-    """Whether the target has the feature that an atom requires."""
-    needs, member = _needs(book, atom), book.enums["atom"].by_spelling.get(atom.type)
-    if needs is None or member is None:
-        return True
-    return target_has(book.under(query.contract), query.context["target"], member, needs)
-
-
-def atom_type(book: Rulebook, atom: Atom, facts: Mapping[str, Scalar]) -> str:
-    """The type of an atom with these facts, such as ``!cute_nvgpu.sm90.mma<64x128x16, ...>``.
-
-    Empty where the declaration has a parameter that the facts do not give.
-    """
-    pieces = []
-    for binding in atom.bindings:
-        if any(fact not in facts for fact in binding.facts):
-            return ""
-        values = tuple(facts[fact] for fact in binding.facts)
-        if values == binding.default:
-            continue
-        if binding.translation and not {member for _, member in binding.translation}.issuperset(values):
-            return ""
-        spelled = [ir_spelling(book, atom, fact, facts[fact]) for fact in binding.facts]
-        if isinstance(binding.parameter, int):
-            pieces.append("x".join(spelled))
-        else:
-            text = spelled[0] if len(spelled) == 1 else f"({', '.join(spelled)})"
-            pieces.append(f"{binding.parameter} = {text}")
-    return f"!{atom.type}<{', '.join(pieces)}>"
+def _plain(value: Scalar) -> str:
+    return str(value).removeprefix(".")

@@ -1,39 +1,53 @@
 """The nearest legal form of an illegal instruction or atom, and the rules in conflict.
 
-Z3 finds a legal configuration that keeps as many facts as possible (MaxSMT). A change of the target or the PTX
-version counts most, since those are seldom the author's to choose; the text of an operand least, since registers follow
-from the opcode. The other half is the least set of facts and rules that cannot hold together (an unsatisfiable core).
+Nearest is what changes the fewest pieces of the text (``suggesting.nearest``), then the fewest facts, then moves values
+least. A modifier is a piece and an operand is one; an operand that stays keeps its registers, and registers that are
+added have names that are not in the text. The target and the PTX version are the author's: they change only if that is
+allowed, and only where nothing else helps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
-from tileproof.dialects.facts import Facts, atom_facts
-from tileproof.evaluate.solver import Answer, Question, Wish, nearest
-from tileproof.evaluate.z3 import Encoder, Formula
+from tileproof.dialects.facts import atom_facts
+from tileproof.evaluate.answer import Answer
+from tileproof.evaluate.python import judge_for
+from tileproof.judge.messages import version_text
 from tileproof.mlir.types import Node
+from tileproof.ptx.opcode import nearest_name
 from tileproof.ptx.parse_facts import Lowered, lower
 from tileproof.ptx.registers import by_letter
-from tileproof.ptx.spell import forms_of, operand_texts, said_by_forms, spell
+from tileproof.ptx.text import cut
 from tileproof.rulebase.book import Rulebook, Ruleset
-from tileproof.rulebase.declarations import Atom, Instruction, OperandForm, Rule
+from tileproof.rulebase.declarations import (
+    Atom,
+    Bounded,
+    Rule,
+)
 from tileproof.rulebase.expression import Scalar
+from tileproof.suggesting.families import atom_with, ir_spelling
+from tileproof.suggesting.nearest import Found, Piece, Start, distance, nearest
+from tileproof.suggesting.reading import Attempt, attempts, usual_first
+from tileproof.suggesting.writing import Change, changes_of, text_of
 
-_TARGET, _PTX, _OPCODE, _OPERAND, _OPEN = 200, 100, 8, 2, 1  # what a change costs
-_SHOWN = ("class", "registers", "value", "offset", "negated")  # the text of an operand
+if TYPE_CHECKING:
+    from tileproof.evaluate.z3 import Encoder
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One fact that the repair changes; ``before`` is None where the text left it open."""
-
-    fact: str
-    before: Scalar | None
-    after: Scalar
+_MOST_PIECES = 6  # that a repair changes
+_MOST_SETS = 3000  # of changed pieces that are tried for one text
+_WIDE = 600  # values; of a fact with more those near the present one and some usual ones are tried
+_USUAL_NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+# What a person writes as an operand; other classes stay where they are legal.
+_CLASSES = (".b32", ".f32", ".b64", ".f64", ".b16", ".pred", ".integer")
+_NESTED = re.compile(r"\{\s*\{([^{}]*)\}\s*\}", re.ASCII)
+_NAME = re.compile(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,179 +65,282 @@ class Repair:
     Attributes:
         answer: unsatisfiable if nothing near is legal, unknown after the time limit: then there is no text.
         text: the legal form.
+        elsewhere: where nothing is legal on the target, what would be on another.
     """
 
     answer: Answer
     text: str
     changes: tuple[Change, ...]
     conflict: Conflict
+    elsewhere: str = ""
 
 
-def repair_instruction(ruleset: Ruleset, text: str, where: Mapping[str, Scalar], seconds: float = 5.0) -> Repair:
+def repair_instruction(
+    ruleset: Ruleset, text: str, where: Mapping[str, Scalar], seconds: float = 5.0, allow_target: bool = False
+) -> Repair:
     """The nearest legal form of a PTX instruction.
 
     Args:
         where: target and PTX version.
+        allow_target: whether these may change where nothing else helps.
 
     Raises:
-        ValueError: the text has no instruction that the rules declare.
+        ValueError: the text has no instruction that the rules declare, nor one of nearly this name.
     """
-    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
-    if lowered.declaration is None or lowered.instruction is None:
+    book = ruleset.book
+    text = _NESTED.sub(r"{\1}", text)
+    lowered = lower(book, text, by_letter(book))
+    if lowered.instruction is None:
         raise ValueError(lowered.faults[0].stated.message)
-    declaration = lowered.declaration
-    present: dict[str, Scalar] = {**lowered.values, **where}
-    fields = ruleset.book.schemas[declaration.schema].fields
-    present = {name: value for name, value in present.items() if name in fields}
-    encoder, rules, kept = _readings(ruleset, declaration.schema)
-    instance = ruleset.book.schemas[declaration.schema].instance
-    conflict = least_conflict(encoder, rules, present, seconds)
-    best: tuple[int, Instruction, Mapping[str, Scalar]] | None = None
-    answer = Answer.UNSATISFIABLE
-    for one in _alternatives(ruleset.book, declaration):
-        price = _OPCODE * len(set(one.selectors) ^ set(declaration.selectors))
-        if best is not None and best[0] <= price:
-            break  # and so are those that follow
-        wishes = [Wish(name, value, _weight(one, name)) for name, value in present.items()]
-        wishes += [Wish(name, value, _OPEN) for name, value in instance.items() if name not in present]
-        solved = nearest(encoder, [*kept, _written_as(encoder, one)], wishes, seconds)
-        if solved.answer is Answer.SATISFIABLE:
-            price += sum(wish.weight for wish in wishes if solved.model[wish.fact] != wish.value)
-            if best is None or price < best[0]:
-                best = price, one, solved.model
-        elif solved.answer is Answer.UNKNOWN:
-            answer = Answer.UNKNOWN
+    broken = _broken(ruleset, lowered, where)
+    conflict = _conflict(lowered, broken, where)
+    if not lowered.faults and not broken:
+        return Repair(Answer.SATISFIABLE, text, (), conflict)
+    search = _Search(ruleset, lowered, where, time.monotonic() + seconds)
+    if lowered.declaration is None and not search.otherwise:
+        raise ValueError(lowered.faults[0].stated.message)
+    best = search.best(free=False)
+    if best is None and allow_target:
+        best = search.best(free=True)
+    if best is not None:
+        return Repair(Answer.SATISFIABLE, best.text, best.changes, conflict)
+    other = "" if allow_target else _elsewhere(search.as_written(free=True))
+    return Repair(Answer.UNKNOWN if search.late else Answer.UNSATISFIABLE, "", (), conflict, other)
+
+
+def _elsewhere(best: _Mended | None) -> str:
+    """A repair on another target, with what it changes of the place."""
     if best is None:
-        return Repair(answer, "", (), conflict)
-    _, chosen, model = best
-    form = _form(lowered, chosen, model)
-    shown = _relevant(chosen, form)
-    if chosen is not declaration:
-        shown |= {name for name, _ in chosen.sets}
-    changes = tuple(
-        Change(name, present.get(name), model[name])
-        for name in fields
-        if name in shown and present.get(name) != model[name]
-    )
-    return Repair(Answer.SATISFIABLE, _text(ruleset.book, lowered, chosen, model, form, changes), changes, conflict)
+        return ""
+    place = [f"{c.fact} {_shown(c)}" for c in best.changes if c.fact in ("target", "ptx")]
+    return f"{best.text} ({', '.join(place)})"
 
 
-def _alternatives(book: Rulebook, declaration: Instruction) -> list[Instruction]:
-    """A declaration, and those of the same name and facts that other modifiers choose, the least different first."""
-    own = set(declaration.selectors)
-    others = [one for one in book.instructions[declaration.name] if one.schema == declaration.schema]
-    return sorted(others, key=lambda one: (one is not declaration, len(own ^ set(one.selectors))))
+def _shown(change: Change) -> str:
+    return version_text(change.after) if change.fact == "ptx" else str(change.after).removeprefix(".")
 
 
-def _written_as(encoder: Encoder, declaration: Instruction) -> Formula:
-    """That a declaration can spell a configuration: its facts, and those of one of its forms."""
-    fields = encoder.schema.fields
-    options = [{**dict(declaration.sets), **said} for _, said in said_by_forms(declaration)]
-    return encoder.one_of({name: v for name, v in option.items() if name in fields} for option in options)
+def _broken(ruleset: Ruleset, lowered: Lowered, where: Mapping[str, Scalar]) -> list[Rule]:
+    """The rules of severity error that an instruction violates."""
+    if lowered.declaration is None or lowered.faults:
+        return []
+    found = judge_for(ruleset, lowered.declaration.schema).violated({**lowered.values, **where})
+    return [rule for rule in found if rule.severity is Severity.ERROR]
 
 
-@lru_cache(maxsize=32)
-def _readings(ruleset: Ruleset, schema: str) -> tuple[Encoder, tuple[Rule, ...], list[Formula]]:
-    """The formulas of the rules that a legal configuration keeps."""
-    encoder = Encoder(ruleset, schema)
-    rules = _hard(ruleset, schema)
-    return encoder, rules, [encoder.reading(rule).kept for rule in rules]
+def _conflict(lowered: Lowered, broken: Sequence[Rule], where: Mapping[str, Scalar]) -> Conflict:
+    """The violated rule with the fewest facts; a text without facts has its faults."""
+    if lowered.faults:
+        return Conflict((), tuple(dict.fromkeys(fault.code for fault in lowered.faults)))
+    if not broken:
+        return Conflict((), ())
+    present = {**lowered.values, **where}
+    rule = min(broken, key=lambda rule: (len(rule.facts), rule.code))
+    return Conflict(tuple(sorted(rule.facts & present.keys())), (rule.code,))
 
 
-def _hard(ruleset: Ruleset, schema: str) -> tuple[Rule, ...]:
-    return tuple(rule for rule in ruleset.rules_on(schema, inherited=True) if rule.severity is Severity.ERROR)
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    cost: int
+    text: str
+    changes: tuple[Change, ...]
 
 
-def _weight(declaration: Instruction, fact: str) -> int:
-    if fact in ("target", "ptx"):
-        return _TARGET if fact == "target" else _PTX
-    return _OPCODE if any(fact in clause.facts for clause in declaration.modifiers) else _OPERAND
+class _Search:
+    """The cheapest repair of a text. What a repair costs is the number of modifiers and operands that differ."""
+
+    def __init__(self, ruleset: Ruleset, lowered: Lowered, where: Mapping[str, Scalar], deadline: float) -> None:
+        self.ruleset = ruleset
+        self.lowered = lowered
+        self.where = where
+        self.deadline = deadline
+        self.budget = [_MOST_SETS]
+        self.pieces = _pieces(lowered.text)
+
+    @property
+    def late(self) -> bool:
+        return time.monotonic() > self.deadline or self.budget[0] <= 0
+
+    def best(self, free: bool) -> _Mended | None:
+        """The cheapest repair; ``free``: the target and the PTX version may change too."""
+        best = self.as_written(free)
+        # A word too many or another name may hide what the others mean.
+        if best is None or best.cost > 1:
+            best = self.among(self.otherwise, best, free)
+        return best
+
+    def as_written(self, free: bool) -> _Mended | None:
+        """The cheapest repair of the text with all its words."""
+        return self.among([(self.lowered, None)], None, free) if self.lowered.declaration is not None else None
+
+    @cached_property
+    def otherwise(self) -> list[tuple[Lowered, int | None]]:
+        """The text without one of its words, and where that stood; and with a name that differs in one word."""
+        assert self.lowered.instruction is not None
+        book, instruction = self.ruleset.book, self.lowered.instruction
+        head = self.lowered.text[: instruction.opcode_start]
+        tail = self.lowered.text[instruction.opcode_start + len(instruction.opcode) :]
+        words = instruction.opcode.split(".")
+        opcodes: dict[str, int | None] = {}
+        for i in range(1, len(words)):
+            opcodes.setdefault(".".join(words[:i] + words[i + 1 :]), len(".".join(words[:i])))
+        if self.lowered.declaration is not None:
+            name = self.lowered.declaration.name.split(".")
+            for other in book.instructions:
+                if other.split(".")[0] == name[0] and distance(other.split("."), name) == 1:
+                    opcodes.setdefault(".".join([other, *words[len(name) :]]), None)
+        elif (close := nearest_name(book, instruction.opcode)) is not None:
+            opcodes.setdefault(close[1] + instruction.opcode[len(close[0]) :], None)
+        found = []
+        for opcode, slot in opcodes.items():
+            lowered = lower(book, f"{head}{opcode}{tail}", by_letter(book))
+            if lowered.instruction is not None and lowered.declaration is not None:
+                found.append((lowered, slot))
+        return found
+
+    def among(self, variants: Sequence[tuple[Lowered, int | None]], best: _Mended | None, free: bool) -> _Mended | None:
+        """The cheapest repair of some texts, counted from the one that was asked about."""
+        texts = [text for text, _ in variants]
+        every = [one for text, slot in variants for one in attempts(self.ruleset, text, slot, self.where, free)]
+        extra = {id(text): _cost(self.pieces, _pieces(text.text)) for text in texts}
+
+        def least(one: Attempt, changed: int) -> int:
+            # A word that was left out may stand for one that is added.
+            away = extra[id(one.lowered)]
+            return max(one.least(changed), -(-(2 * one.least(changed) + away) // 2) - away if away else 0)
+
+        for attempt in sorted(every, key=lambda one: one.least(0)):
+            bound = best.cost if best is not None else _MOST_PIECES + 1
+            if self.late or attempt.least(0) >= bound + bool(extra[id(attempt.lowered)]):
+                break
+            best = self.of(attempt, best, bound)
+        return best
+
+    def of(self, attempt: Attempt, best: _Mended | None, bound: int) -> _Mended | None:
+        book = self.ruleset.book
+        texts: dict[int, str] = {}
+        kept: list[Found] = []  # by whose identity the texts are found
+
+        def accepted(one: Found) -> bool:
+            text = text_of(book, attempt, one)
+            again = lower(book, text, by_letter(book)) if text else None
+            place = {name: one.facts.get(name, value) for name, value in self.where.items()}
+            if again is None or again.faults or _broken(self.ruleset, again, place):
+                return False
+            kept.append(one)
+            texts[id(one)] = text
+            return True
+
+        judge = judge_for(self.ruleset, attempt.declaration.schema)
+        levels = nearest(judge, attempt.start, _MOST_PIECES, accepted, self.deadline, self.budget)
+        for changed, found in enumerate(levels):
+            for one in found:
+                place = sum(name in one.changed for name in ("target", "ptx"))
+                cost = _cost(self.pieces, _pieces(texts[id(one)])) + place
+                if cost < bound:
+                    bound, best = (
+                        cost,
+                        _Mended(cost, texts[id(one)], tuple(changes_of(book, self.lowered, attempt, one))),
+                    )
+            if attempt.least(changed + 1) >= bound:
+                break
+        return best
 
 
-def _form(lowered: Lowered, declaration: Instruction, model: Mapping[str, Scalar]) -> OperandForm:
-    """How to write the operands: as they are written, or with as many of them as there are, or nearly."""
-    fitting = forms_of(declaration, model) or declaration.forms
-    if lowered.form in fitting:
-        assert lowered.form is not None
-        return lowered.form
-    assert lowered.instruction is not None
-    count = len(lowered.instruction.operands)
-    return min(fitting, key=lambda form: abs(len(form.items) - count))
+def _pieces(text: str) -> tuple[list[str], list[str]]:
+    """The words of an opcode, its guard first, and the operands."""
+    found = cut(text)
+    guard = text[: found.opcode_start].strip()
+    spans = [found.span(i) for i in range(len(found.operands))]
+    return [guard, *found.opcode.split(".")], ["".join(text[span.start : span.end].split()) for span in spans]
 
 
-def _relevant(declaration: Instruction, form: OperandForm) -> frozenset[str]:
-    """The facts that the text of an instruction shows."""
-    names = {"target", "ptx", *(fact for clause in declaration.modifiers for fact in clause.facts)}
-    parts = [part for items in form.items for part in items]
-    return frozenset(names | {f"{part}.{suffix}" for part in parts for suffix in _SHOWN})
+def _cost(before: tuple[list[str], list[str]], after: tuple[list[str], list[str]]) -> int:
+    return distance(before[0], after[0]) + distance(before[1], after[1])
 
 
-def _text(
-    book: Rulebook,
-    lowered: Lowered,
-    declaration: Instruction,
-    model: Mapping[str, Scalar],
-    form: OperandForm,
-    changes: tuple[Change, ...],
-) -> str:
-    """The instruction with the changes; operands that keep their facts keep their text."""
-    assert lowered.instruction is not None
-    changed = {change.fact for change in changes}
-    opcode_facts = {fact for clause in declaration.modifiers for fact in clause.facts}
-    fresh = spell(book, declaration, model, form)
-    opcode, _, _ = fresh.rstrip(";").partition(" ")
-    if declaration is lowered.declaration and not changed & opcode_facts and not lowered.opcode_faults:
-        opcode = lowered.instruction.opcode
-    operands = operand_texts(form, model)
-    if lowered.form is form:
-        for i in range(len(lowered.instruction.operands)):
-            start, end = lowered.instruction.span(i)
-            facts = {f"{part}.{suffix}" for part in form.items[i] for suffix in _SHOWN}
-            if not changed & facts:
-                operands[i] = lowered.text[start:end]
-    guard = lowered.text[: lowered.instruction.opcode_start]
-    return f"{guard}{opcode} {','.join(operands)};" if operands else f"{guard}{opcode};"
+# -- atoms
 
 
-def repair_atom(ruleset: Ruleset, atom: Atom, node: Node, text: str, seconds: float = 5.0) -> Repair:
+def repair_atom(
+    ruleset: Ruleset,
+    atom: Atom,
+    node: Node,
+    text: str,
+    seconds: float = 5.0,
+    where: Mapping[str, Scalar] | None = None,
+    partial: bool = False,
+) -> Repair:
     """The nearest legal form of an atom type such as ``cute_nvgpu.sm90.mma<64x100x16, ...>``.
 
+    Args:
+        where: the target, where it is known.
+        partial: what the text leaves out is open, and is written in the answer.
+
     Raises:
-        MalformedAtom: a parameter is missing or has no meaning.
+        MalformedAtom: a parameter has no meaning; without ``partial`` also where one is missing.
     """
-    facts = atom_facts(ruleset.book, atom, node, 0)
-    encoder, rules, kept = _readings(ruleset, atom.schema)
-    present = {name: value for name, value in facts.values.items() if name in encoder.variables}
-    solved = nearest(encoder, kept, [Wish(name, value) for name, value in present.items()], seconds)
-    conflict = least_conflict(encoder, rules, present, seconds)
-    if solved.answer is not Answer.SATISFIABLE:
-        return Repair(solved.answer, "", (), conflict)
-    changes = tuple(
-        Change(name, value, solved.model[name]) for name, value in present.items() if solved.model[name] != value
-    )
-    return Repair(Answer.SATISFIABLE, _spliced(ruleset.book, atom, facts, text, changes), changes, conflict)
-
-
-def _spliced(book: Rulebook, atom: Atom, facts: Facts, text: str, changes: tuple[Change, ...]) -> str:
-    """The atom's text with the changed parameters written anew, from the last to the first."""
-    written = {change.fact: ir_spelling(book, atom, change.fact, change.after) for change in changes}
-    for fact, span in sorted(facts.spans.items(), key=lambda item: -item[1].start):
-        if fact in written:
-            text = text[: span.start] + written[fact] + text[span.end :]
-    return text
-
-
-def ir_spelling(book: Rulebook, atom: Atom, fact: str, value: Scalar) -> str:
-    """The spelling of a fact's value as an atom's parameter."""
+    facts = atom_facts(ruleset.book, atom, node, 0, partial)
+    judge = judge_for(ruleset, atom.schema)
+    schema = ruleset.book.schemas[atom.schema]
+    given = {name: value for name, value in (where or {}).items() if name in schema.fields}
+    sets = dict(atom.sets)
+    present = {name: value for name, value in facts.values.items() if name not in sets}
+    bound = [name for binding in atom.bindings for name in binding.facts]
+    missing = [name for name in bound if name not in facts.values]
+    pieces = []
     for binding in atom.bindings:
-        if fact in binding.facts:
-            for spelling, member in binding.translation:
-                if member == value:
-                    return spelling
-    for enum in book.enums.values():
-        if isinstance(value, str) and value in enum.members and enum.members[value]:
-            return enum.members[value][0]
-    return str(value).removeprefix(".")
+        values = {name: _said_in_ir(ruleset.book, atom, name) for name in binding.facts}
+        if all(isinstance(schema.fields[name], Bounded) for name in binding.facts) and binding.facts:
+            pieces.append(Piece(" ".join(binding.facts), values))
+        else:
+            pieces += [Piece(name, {name: said}) for name, said in values.items()]
+    opened = {name: usual_first(schema.instance, name, _said_in_ir(ruleset.book, atom, name)) for name in missing}
+    known = {**facts.values, **given}
+    broken = [rule for rule in judge.violated(known) if rule.severity is Severity.ERROR]
+    conflict = Conflict((), ())
+    if broken:
+        rule = min(broken, key=lambda rule: (len(rule.facts), rule.code))
+        conflict = Conflict(tuple(sorted(rule.facts & known.keys())), (rule.code,))
+    start = Start({**sets, **given}, present, opened, pieces)
+    deadline = time.monotonic() + seconds
+    levels = nearest(judge, start, len(pieces), lambda _: True, deadline, [_MOST_SETS])
+    found = next((level[0] for level in levels if level), None)
+    if found is None:
+        late = time.monotonic() > deadline
+        return Repair(Answer.UNKNOWN if late else Answer.UNSATISFIABLE, "", (), conflict)
+    changes = tuple(
+        Change(name, facts.values.get(name), found.facts[name])
+        for name in dict.fromkeys(bound)
+        if found.facts.get(name) != facts.values.get(name)
+    )
+    if missing:
+        whole = atom_with(ruleset, atom, found.facts)
+        mended = text[: node.start] + whole[not node.text.startswith("!") :] + text[node.end :]
+    else:
+        mended = text
+        written = {change.fact: ir_spelling(ruleset.book, atom, change.fact, change.after) for change in changes}
+        for fact, span in sorted(facts.spans.items(), key=lambda item: -item[1].start):
+            if fact in written:
+                mended = mended[: span.start] + written[fact] + mended[span.end :]
+        if any(fact not in facts.spans for fact in written):  # a default that the text does not show
+            whole = atom_with(ruleset, atom, found.facts)
+            mended = text[: node.start] + whole[not node.text.startswith("!") :] + text[node.end :]
+    return Repair(Answer.SATISFIABLE, mended, changes, conflict)
+
+
+@lru_cache(maxsize=1024)
+def _said_in_ir(book: Rulebook, atom: Atom, fact: str) -> tuple[Scalar, ...]:
+    """The values of a fact that a type can spell."""
+    domain = tuple(book.domain(atom.schema, fact))
+    for binding in atom.bindings:
+        if fact in binding.facts and binding.translation:
+            members = [member for _, member in binding.translation]
+            return tuple(value for value in domain if value in members or value in (binding.default or ()))
+    return domain
+
+
+# -- what cannot hold together
 
 
 def least_conflict(
@@ -233,6 +350,8 @@ def least_conflict(
 
     Named by the solver, then thinned one by one: what can be left out is.
     """
+    from tileproof.evaluate.solver import Question  # noqa: PLC0415  the solver loads slowly
+
     named = {f"rule {rule.code}": encoder.reading(rule).kept for rule in rules}
     named |= {f"fact {name}": encoder.assigned({name: value}) for name, value in present.items()}
     question = Question(encoder, seconds)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileproof.dialects.facts import MalformedAtom
-from tileproof.evaluate.solver import Answer
+from tileproof.evaluate.answer import Answer
 from tileproof.judge.messages import version_text
 from tileproof.mlir.types import Kind
+from tileproof.ptx.parse_facts import lower
+from tileproof.ptx.registers import by_letter
+from tileproof.ptx.select import legal_form
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar
-from tileproof.suggesting.configurations import Query, Suggestion, families
-from tileproof.suggesting.repair import Change, Repair, repair_atom, repair_instruction
+from tileproof.suggesting.configurations import Query, Suggestion, contradiction
+from tileproof.suggesting.families import families
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
+
+if TYPE_CHECKING:
+    from tileproof.suggesting.repair import Repair
+    from tileproof.suggesting.writing import Change
 
 
 class BadQuery(ValueError):
@@ -81,27 +89,31 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
-    """One block per suggestion: its cost, the atom, the instruction."""
+    """One block per suggestion: its cost, the atom, the instruction. Without a limit all are shown."""
     shown = found if limit is None else found[:limit]
     for i, suggestion in enumerate(shown, 1):
+        atom, ptx = suggestion.atom, suggestion.ptx
         yield f"{i}. {suggestion.why}"
-        if suggestion.atom:
-            yield f"   {suggestion.atom}"
-        if suggestion.ptx:
-            yield f"   {_short(suggestion.ptx)}"
-    if len(shown) < len(found):
-        yield f"{len(found) - len(shown)} more; --all shows them"
+        if atom:
+            yield f"   {atom}"
+        if ptx:
+            yield f"   {_short(ptx)}"
+    if limit is not None and found:
+        rest = len(found) - len(shown)
+        yield f"{rest} more; --all shows them and what is not usual" if rest else "--all shows also what is not usual"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def as_json(found: Sequence[Suggestion], limit: int | None) -> str:
-    """The suggestions as a JSON object, whole instructions included."""
+def as_json(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
+    """The suggestions as lines of a JSON object, whole instructions included, one line each."""
     shown = found if limit is None else found[:limit]
-    rows = [
-        {
+    quoted = json.JSONEncoder().encode
+    yield f'{{"version": 1, "total": {len(found)}, "suggestions": ['
+    for i, suggestion in enumerate(shown, 1):
+        row = {
             "rank": i,
             "family": suggestion.family,
             "atom": suggestion.atom or None,
@@ -109,37 +121,89 @@ def as_json(found: Sequence[Suggestion], limit: int | None) -> str:
             "instructions": suggestion.instructions,
             "traffic": suggestion.traffic,
             "sparse": suggestion.sparse,
+            "unusual": suggestion.unusual,
             "why": suggestion.why,
-            "facts": dict(suggestion.facts),
+            "facts": suggestion.facts,
         }
-        for i, suggestion in enumerate(shown, 1)
-    ]
-    return json.dumps({"version": 1, "total": len(found), "suggestions": rows}, indent=2)
+        yield quoted(row) + ("," if i < len(shown) else "")
+    yield "]}"
 
 
-def repaired(ruleset: Ruleset, text: str, where: Mapping[str, Scalar], seconds: float) -> Repair:
+def nothing(book: Rulebook, query: Query) -> str:
+    """Why nothing fits a query: the facts that contradict each other."""
+    target = str(query.context["target"])[1:]
+    names = contradiction(book, query)
+    shown = [_asked(query, name) for name in names]
+    if not shown:
+        return f"no legal configuration matches: {target} has no MMA"
+    if len(shown) == 1:
+        return f"no legal configuration matches: none on {target} fits {shown[0]}"
+    listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"no legal configuration matches: {listed} contradict each other on {target}"
+
+
+def _asked(query: Query, name: str) -> str:
+    if name == "tile":
+        return f"a tile of {'x'.join(map(str, query.tile or ()))}"
+    if name == "sparsity":
+        return f"sparsity = {query.sparsity}"
+    if name == "warps":
+        return f"warps = {query.warps}"
+    values = [str(value).removeprefix(".") for value in query.facts[name]]
+    return f"{name} = {' or '.join(values)}"
+
+
+def repaired(
+    ruleset: Ruleset, text: str, where: Mapping[str, Scalar] | None, seconds: float, allow_target: bool = False
+) -> Repair:
     """The nearest legal form of a PTX instruction or of an atom type.
+
+    Args:
+        where: target and PTX version; without them those of the first target that has the instruction or the atom.
+        allow_target: whether these may change where nothing else helps.
 
     Raises:
         BadQuery: the text is neither.
     """
+    from tileproof.suggesting.repair import repair_atom, repair_instruction  # noqa: PLC0415  configurations need none
+
     stripped = text.strip()
     if not stripped.lstrip("!").startswith(("cute_nvgpu.", "cute.")):
+        whole = stripped if stripped.endswith(";") else stripped + ";"
         try:
-            return repair_instruction(ruleset, stripped if stripped.endswith(";") else stripped + ";", where, seconds)
+            place = where or _first_with(ruleset, whole)
+            return repair_instruction(ruleset, whole, place, seconds, allow_target)
         except ValueError as error:
             raise BadQuery(str(error)) from None
-    atom_text = stripped if stripped.startswith("!") else f"!{stripped}"
+    atom_text = _ELLIPSIS.sub("", stripped if stripped.startswith("!") else f"!{stripped}")
     try:
         tree = type_tree(atom_text)
         node = next(
             node for node in tree.walk() if node.kind is Kind.TYPE and node.text.lstrip("!") in ruleset.book.atoms
         )
-        return repair_atom(ruleset, ruleset.book.atoms[node.text.lstrip("!")], node, atom_text, seconds)
+        atom = ruleset.book.atoms[node.text.lstrip("!")]
+        return repair_atom(ruleset, atom, node, atom_text, seconds, where, partial=True)
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
         raise BadQuery(f"'{text}' has no atom that is declared in rules/") from None
+
+
+_ELLIPSIS = re.compile(r",?\s*\.\.\.\s*(?=>)")
+
+
+def _first_with(ruleset: Ruleset, text: str) -> Mapping[str, Scalar]:
+    """The first target that has the instruction of a text, with its last PTX version."""
+    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
+    table = ruleset.book.shared_table("target")
+    places = [{"target": key[0], "ptx": row[table.column("last") or 0]} for key, row in table.rows.items()]
+    name = lowered.declaration.name if lowered.declaration is not None else ""
+    for place in places:
+        where = {name: value for name, value in place.items() if isinstance(value, (int, str))}
+        for one in ruleset.book.instructions.get(name, ()):
+            if legal_form(ruleset, where, one, {}) is not None:
+                return where
+    return {"target": ".sm_90a", "ptx": max(ruleset.book.domain("ptx", "ptx"), key=int)}
 
 
 def repair_as_text(repair: Repair) -> Iterator[str]:
@@ -147,7 +211,7 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
     if repair.answer is Answer.UNKNOWN:
         yield "unknown: Z3 found no answer in time"
     elif repair.answer is Answer.UNSATISFIABLE:
-        yield "no legal form was found"
+        yield "no legal form was found" + (f"; on another target: {repair.elsewhere}" if repair.elsewhere else "")
     elif not repair.changes:
         yield f"{repair.text}\n  already legal"
         return
@@ -165,6 +229,7 @@ def repair_as_json(repair: Repair) -> str:
         "answer": {"satisfiable": "repaired", "unsatisfiable": "none", "unknown": "unknown"}[repair.answer.value],
         "text": repair.text or None,
         "changes": [{"fact": change.fact, "before": change.before, "after": change.after} for change in repair.changes],
+        "elsewhere": repair.elsewhere or None,
         "conflict": {"rules": list(repair.conflict.codes), "facts": list(repair.conflict.facts)},
     }
     return json.dumps(found, indent=2)

@@ -297,13 +297,20 @@ class _FileBuilder(ContradictionBuilder):
         return str(items[0]), str(items[1])
 
     def binding(self, items: list[Any]) -> Binding:
-        tokens = [item for item in items if isinstance(item, Token) and item.type != "STRING"]
+        tokens = [item for item in items if isinstance(item, Token) and item.type not in ("STRING", "ALWAYS")]
         pattern = _string([item for item in items if isinstance(item, Token) and item.type == "STRING"])
         *facts, parameter = tokens
         translation = tuple(item for item in items if isinstance(item, tuple))
         default = tuple(item for item in items if isinstance(item, (int, str)) and not isinstance(item, Token))
         chosen = int(parameter) if parameter.type == "INTEGER" else str(parameter)
-        return Binding(tuple(map(str, facts)), chosen, pattern, translation, default or None)
+        how = next((str(item) for item in items if isinstance(item, Token) and item.type == "ALWAYS"), "")
+        names = tuple(map(str, facts))
+        return Binding(names, chosen, pattern, translation, default or None, how == "written", how == "unwritten")
+
+    def written(self, items: list[Token]) -> Binding:
+        name, value = items
+        text = _string([value]) if value.type == "STRING" else str(value)
+        return Binding((), str(name), "", (), (), written=text)
 
     def atom(self, items: list[Any]) -> Atom:
         *types, schema = (item for item in items if isinstance(item, Token))
@@ -386,8 +393,12 @@ class _FileBuilder(ContradictionBuilder):
             modifiers=_all("modifiers", parts),
             sets=tuple(pair for value in _all("sets", parts) for pair in value.items()),
             forms=_all("form", parts),
+            order=_order(selectors, parts),
             place=self._place(name),
         )
+
+    def here(self, items: list[Token]) -> Part:
+        return Part("here", str(items[0]))
 
     # -- rules
 
@@ -559,3 +570,19 @@ def expression(text: str) -> Expression:
     """
     found: Expression = run(_expressions(), text, "expression")
     return found
+
+
+def _order(selectors: Sequence[str], parts: Sequence[Part]) -> tuple[str | int, ...]:
+    """In what order an opcode is written: modifiers themselves, and clauses by number."""
+    placed = [part.value for part in parts if part.kind == "here"]
+    order: list[str | int] = [selector for selector in selectors if selector not in placed]
+    clauses = 0
+    for part in parts:
+        if part.kind == "always":
+            order += [flag.modifier for flag in part.value]
+        elif part.kind == "here":
+            order.append(part.value)
+        elif part.kind == "modifiers":
+            order.append(clauses)
+            clauses += 1
+    return tuple(order)
