@@ -58,3 +58,9 @@ def test_structured(benchmark, columns):
         facts = {name: numpy.array(values) for name, values in facts.items()}
     benchmark.pedantic(lambda: tileproof.legal_many(schema, facts), rounds=3)
     benchmark.extra_info["configurations a second"] = round(rows / benchmark.stats.stats.min)
+
+
+def test_a_repair(benchmark):
+    text = "wgmma.mma_async.sync.aligned.m64n100k16.f32.f16.f16 {f0}, l0, l1, p0, 1, 1, 0, 0;"
+    repair = benchmark(tileproof.repair, text, target="sm_90a")
+    assert repair.text
