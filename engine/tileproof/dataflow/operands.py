@@ -22,8 +22,6 @@ from tileproof.syntax import SyntaxFault
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
 _WGMMA_WORD = "wgmma.descriptor"
 _KIND = re.compile(r"\.kind::(\w+)")
-_VECTOR = re.compile(r"\.(?:block(16|32)|scale_vec::([124])X)(?![\w:])")
-_BITS_PER_SCALE = 64  # elements of 4 bits in K over the factors of scale_vec: mxf4 has K = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +107,7 @@ def _shape(
     ctas = 2 if ".cta_group::2" in opcode else 1
     kind = str(instruction["kind"])
     if (kind,) in ruleset.book.shared_table("umma_scaled_k").rows:
-        written = _VECTOR.search(opcode)
-        vector = None
-        if written is not None:
-            vector = int(written[1]) if written[1] else max(16, min(32, _BITS_PER_SCALE // int(written[2])))
+        vector = _scale_vector(ruleset, opcode)
         yield _Judged(number, at, "umma.scaled", scaled_shape(ruleset, instruction, ctas, in_memory, vector), {})
         ids = {name: instruction[name] for name in ("kind", "sfa_id", "sfb_id")}
         yield _Judged(number, at, _INSTRUCTION, ids, {})
@@ -121,6 +116,18 @@ def _shape(
     if shape is not None:
         shape["ws"] = ".yes" if opcode.startswith("tcgen05.mma.ws") else ".no"
         yield _Judged(number, at, "umma", shape, {})
+
+
+def _scale_vector(ruleset: Ruleset, opcode: str) -> int | None:
+    """The elements that one scale factor is for, where an instruction says it."""
+    spellings = ruleset.book.enums["scale_vector"].by_spelling
+    for word in opcode.split("."):
+        member = spellings.get(f".{word}")
+        if member is not None:
+            elements = ruleset.table("scale_vector").rows[member,][-1]
+            assert isinstance(elements, int)
+            return elements
+    return None
 
 
 def _wgmma(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
