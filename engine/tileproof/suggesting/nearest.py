@@ -148,15 +148,19 @@ def distance(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _distance(judge: Judge, start: Start, found: Found) -> tuple[float, ...]:
-    """Pieces that changed, warnings, facts that changed, and how far their values moved."""
+    """Pieces that changed, warnings, facts that changed, how far their values moved, and how early they are written.
+
+    Of two that must agree the later one follows the earlier one: B takes the type of A.
+    """
     book = judge.ruleset.book
     warnings = sum(rule.severity is Severity.WARNING for rule in judge.violated(found.facts))
-    facts, moved = 0, 0.0
-    for name, before in start.written.items():
+    facts, moved, places = 0, 0.0, 0
+    for place, (name, before) in enumerate(start.written.items()):
         after = found.facts.get(name)
         if after is None or after == before:
             continue
         facts += 1
+        places += place
         if isinstance(before, int):
             assert isinstance(after, int), "a fact with bounds is an integer"
             moved += abs(after - before) / max(1, abs(before))
@@ -164,4 +168,4 @@ def _distance(judge: Judge, start: Start, found: Found) -> tuple[float, ...]:
             domain = list(book.domain(judge.schema, name))
             apart = abs(domain.index(after) - domain.index(before)) / len(domain) if before in domain else 1
             moved += _letters(str(before), str(after)) + apart / 10
-    return len(found.changed), warnings, facts, moved
+    return len(found.changed), warnings, facts, moved, -places
