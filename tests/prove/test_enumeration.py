@@ -246,6 +246,7 @@ ASSUMED = (
 )
 
 
+@settings(max_examples=60)
 @given(
     st.sampled_from(("(?m{{div=8}},?k{{div={least}}}):(?d{{div={div}}},1)", "(?m{{div=8}},?k{{div={least}}}):(?d,1)")),
     st.sampled_from((8, 16, 64)),
