@@ -140,7 +140,7 @@ def _function(
     if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
-        return _loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
+        return loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
     if name == "llvm.extractvalue":
@@ -148,7 +148,7 @@ def _function(
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
 
 
-def _loaded(extent: int) -> Function:
+def loaded(extent: int) -> Function:
     """An integer in global memory: a run supposes that later elements are larger, as offsets of sequences are."""
 
     def function(*operands: Value) -> Sequence[Value]:
@@ -306,7 +306,7 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
             same_pair = ~(1 << limit(book, "pair_bit"))
             return lambda a, b: (_with_zeros(lifted, same_pair, a, b),)
         if name in _SUMS:
-            return lambda a, b: (_with_address(lifted, a, b),)
+            return lambda a, b: (with_address(lifted, a, b),)
         if name in _SHIFTS:
             unit = descriptor_unit(book)
             return lambda a, b: (_shifted_right(lifted, unit, a, b),)
@@ -329,7 +329,7 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
         lifted = lift(lambda a, b: int(compare(a, b)), _NAMES[index])
         return lambda a, b: (lifted(a, b),)
     if name == "select":
-        return lambda c, a, b: (_select(c, a, b),)
+        return lambda c, a, b: (select(c, a, b),)
     return None
 
 
@@ -368,7 +368,7 @@ def _in_tensor_memory(value: Value) -> bool:
     return isinstance(value, Address) and value.memory.space == "tmem"
 
 
-def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+def with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
 
     Lanes and columns are put together by a bitwise or as well.
@@ -403,7 +403,7 @@ def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
     return Lanes(lanes) if any(lanes) else 0
 
 
-def _select(condition: Value, yes: Value, no: Value) -> Value:
+def select(condition: Value, yes: Value, no: Value) -> Value:
     if isinstance(condition, Supposed) and isinstance(yes, int) and isinstance(no, int):
         return _PICK(condition, yes, no)
     if isinstance(condition, int):

@@ -316,6 +316,8 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
+    if bound is not None and kernel.attribute("ptx.kernel") is not None:
+        return (bound,)  # of __launch_bounds__: what compilers of C++ are told is how the kernel is launched
     asked = threads_asked(kernel, Operations.of(book), warp) or warp
     least = min(-(-asked // warp) * warp, most)
     first = min(max(least, group), most)

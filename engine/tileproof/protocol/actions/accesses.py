@@ -280,6 +280,8 @@ def _thread_fenced(
     machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
 ) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    if "thread" in machine.module.unfenced:
+        return
     others = [w for _, _, w in old.agents if isinstance(w, int) and w not in thread_set.warps]
     if not others or machine.since("passed", thread_set.cta, thread_set.warps, old.moment):
         return
