@@ -7,7 +7,7 @@ from dataclasses import replace
 from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.source import Source
 from tileproof.judge.outcome import finding
-from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated
@@ -26,8 +26,16 @@ def diagnostic(book: Rulebook, source: Source, fault: ProtocolFault) -> Diagnost
 
 
 def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
-    """The findings about a kernel in PTX that do not rest on what its text leaves open."""
+    """The findings about a kernel in PTX that do not rest on what its text leaves open.
+
+    A kernel in which something is in doubt, or another finding is open, has none; nor one of which steps were not
+    executed for another reason than that threads wait for ever.
+    """
     known = book.enums["ptx_finding"].by_spelling
-    if any(not doubt.assumed for doubt in outcome.doubts) or any(one.code not in known for one in outcome.faults):
-        return ()
-    return outcome.faults
+    found = outcome.faults
+    bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
+    doubtful = any(doubt.case != "assumed_block" or not bounded for doubt in outcome.doubts)
+    doubtful |= any(one.code not in known for one in found)
+    hangs = any(one.code in DEADLOCKS for one in found)
+    missing = any(id(step) not in outcome.executed for step in outcome.steps)
+    return () if doubtful or (missing and not hangs) else found

@@ -301,13 +301,16 @@ class Writer:
         memory = _CLUSTER if "shared::cluster" in one.opcode else _SHARED
         inputs: list[int] = []
         types: list[str] = []
+        moved = kind
         for place in places:
             slots = self.operand(held[place]) if place < len(held) else []
             word = memory if slots and held[place].address else kind
             if len(slots) > 1 and text == _STORE:
-                word, slots = f"vector<{len(slots)}x{kind}>", [self.unknown]
+                word = moved = f"vector<{len(slots)}x{kind}>"
             inputs += slots
             types += [word] * len(slots)
+        if moved != kind:  # behind the first value the address, as of a store of one value
+            inputs, types = [inputs[0], inputs[-1], *inputs[1:-1]], [types[0], types[-1], *types[1:-1]]
         named = []
         for name, place in one.same.named if one.same is not None else ():
             offsets = place < len(held) and not held[place].address and bool(held[place].parts[0].registers)
@@ -320,7 +323,9 @@ class Writer:
             to = (one.second,)
         called = [f"%{i}" for i in range(len(inputs))]
         written = " ".join((text, ", ".join(called), *named, said(self.book, one.opcode)))
-        operation = self.stepping(one, written, called, kind)
+        if len(to) > 1:
+            moved = f"vector<{len(to)}x{kind}>"
+        operation = self.stepping(one, written, called, moved)
         types += [""] * (len(inputs) - len(types))
         effect = self.effects(operation, types)
         if effect is None or (effect.name == "read" and len(to) > 1):

@@ -382,13 +382,15 @@ def with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     if isinstance(distance, Lanes) and tensor:
         first = _lanes_of(base, distance)
         known = [one for one in distance.each if one is not None]
-        columns = {one & base.memory.columns for one in known}
+        apart = [base.memory.steps(one) for one in known]
+        columns = {column for _, column in apart}
         quarter = base.memory.quarter or 1
-        lanes = {(one >> base.memory.lane) % quarter for one in known}
+        lanes = {lane % quarter for lane, _ in apart}
         base = base if len(lanes) == 1 else replace(base, lane=None)
         lane = lanes.pop() if len(lanes) == 1 else 0
         alike = len(columns) == 1 and len(known) == len(distance.each)
-        distance = columns.pop() + (lane << base.memory.lane) if alike else None
+        column = columns.pop() if alike else 0
+        distance = (column + (lane << base.memory.lane) if column >= 0 or not lane else None) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
     moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
@@ -399,7 +401,7 @@ def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
     """The lane of tensor memory at which the part of each thread begins, a distance from an address of lane 0."""
     if base.first_lane != 0:
         return None
-    lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
+    lanes = tuple(None if one is None else base.memory.steps(one)[0] for one in distance.each)
     return Lanes(lanes) if any(lanes) else 0
 
 

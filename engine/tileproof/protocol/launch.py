@@ -113,6 +113,8 @@ def launch(
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
+        if kernel.attribute("ptx.kernel") is not None:
+            clusters = clusters[:1]  # no finding rests on an assumed cluster
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)

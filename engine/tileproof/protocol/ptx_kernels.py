@@ -8,7 +8,7 @@ made. A loop that tests at its end how often it has gone round, as compilers wri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from zlib import crc32
@@ -18,7 +18,8 @@ from tileproof.base.source import Span
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
 from tileproof.protocol.assembly import Statement
 from tileproof.protocol.assembly_nodes import Writer, operation_like
-from tileproof.protocol.control_flow import EXIT, NaturalLoop
+from tileproof.protocol.budget import limit
+from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import signed
@@ -231,6 +232,17 @@ class _Kernel:
             found = self.parameters[name, offset, text] = (self.slot(text), text)
         return found[0]
 
+    def count_of(self, name: str, offset: int, text: str) -> Leaf:
+        """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile."""
+        term = hash((crc32(name.encode()), offset, text))
+        tile = limit(self.book, "tile_elements")
+
+        def make(extents: Extents) -> Function:
+            value: Value = Supposed(extents.argument * tile, term)
+            return lambda: (value,)
+
+        return Leaf(self.computing("parameter"), (), (self.slot(text),), None, None, (), make)
+
     # -- loops
 
     def turns(
@@ -261,18 +273,17 @@ class _Kernel:
         operands = compare.operands or ()
         if pieces[0] != "setp" or len(pieces) != 3 or len(operands) != 3 or pieces[2][0] not in "usb":
             return None
-        if numbers[loop.header] != min(inside):
-            return None
         header = cut.arguments.get(numbers[loop.header], ())
         names = [self.only(compare, operand.parts[0]) for operand in operands[1:]]
-        end = self.graph.blocks[numbers[at]].last
+        turn = _Order.of(cut, inside, numbers[loop.header])
+        last = (numbers[at], self.graph.blocks[numbers[at]].last)
         for place in (0, 1):
             bound, other = operands[2 - place].parts[0], names[1 - place]
             counter = names[place]
             if counter is None or bound.offset or (other is None and bound.value is None) or other in written:
                 continue
-            found = self.linear(written, counter, compare.number, header)
-            again = None if found is None else self.linear(written, found[0], end, header)
+            found = self.linear(written, counter, (numbers[at], compare.number), header, turn)
+            again = None if found is None else self.linear(written, found[0], last, header, turn)
             if found is None or again is None or again[0] != found[0] or not again[1]:
                 continue
             limit = self.constant(bound.value, nodes) if bound.value is not None else scope.get(other or "", 0)
@@ -290,16 +301,25 @@ class _Kernel:
         return self.keys.of(one.scope, part.names[0])
 
     def linear(
-        self, written: Mapping[str, Sequence[Line]], name: str, at: int, header: Sequence[str]
+        self,
+        written: Mapping[str, Sequence[Line]],
+        name: str,
+        at: tuple[int, int],
+        header: Sequence[str],
+        order: _Order,
     ) -> tuple[str, int] | None:
-        """A register, read at a statement of a loop, as one that the loop carries and what was added to it."""
+        """A register, read in a loop, as one that the loop carries and what was added to it.
+
+        Args:
+            at: the block and the number of the statement that reads it.
+        """
         moved = 0
         while True:
-            lines = [line for line in written.get(name, ()) if line.one.number < at]
-            if not lines:
-                return (name, moved) if name in header else None
-            if len(lines) > 1 or len(written[name]) > 1 or lines[0].partly:
+            lines = written.get(name, ())
+            if len(lines) > 1 or any(line.partly for line in lines):
                 return None
+            if not lines or not order.before(lines[0].one.number, at):
+                return (name, moved) if name in header and not (lines and order.between(lines[0], at)) else None
             one = lines[0].one
             operands = one.operands or ()
             kind = one.opcode.partition(".")[0]
@@ -313,12 +333,41 @@ class _Kernel:
             following = self.only(one, operands[1].parts[0])
             if following is None or step is None:
                 return None
-            name, moved, at = following, moved + step, one.number
+            name, moved, at = following, moved + step, (order.blocks[one.number], one.number)
 
     def constant(self, value: int | None, nodes: list[Node]) -> int:
         slot = self.slot("i32")
         nodes.append(Leaf(self.computing("constant"), (), (slot,), lambda: (value,)))
         return slot
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What comes before what in one turn of a loop.
+
+    Attributes:
+        blocks: of each statement.
+        immediate: the immediate dominators of the blocks.
+    """
+
+    blocks: Mapping[int, int]
+    immediate: Mapping[int, int]
+
+    @classmethod
+    def of(cls, cut: Cut, inside: Collection[int], header: int) -> _Order:
+        graph = {one: [to for to in cut.edges[one] if to in inside and to != header] for one in inside}
+        blocks = {line.one.number: one for one in inside for line in cut.lines[one]}
+        return cls(blocks, dominators(graph, header))
+
+    def before(self, number: int, at: tuple[int, int]) -> bool:
+        """Whether a statement is executed in each turn before a place."""
+        block = self.blocks[number]
+        return number < at[1] if block == at[0] else dominates(self.immediate, block, at[0])
+
+    def between(self, line: Line, at: tuple[int, int]) -> bool:
+        """Whether a statement may be executed in the same turn before a place, or may not."""
+        block = self.blocks[line.one.number]
+        return block != at[0] and not dominates(self.immediate, at[0], block)
 
 
 _CONTRARY = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
@@ -419,8 +468,9 @@ class _Writer(Writer):
             return
         part, size = operands[1].parts[0], int(type_[1:]) // 8
         for i, name in enumerate(to):
-            slot = self.kernel.parameter(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
-            self.assign(name, slot, guard)
+            leaf = self.kernel.count_of(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
+            self.nodes.append(leaf)
+            self.assign(name, leaf.outputs[0], guard)
 
     def load_global(self, one: Statement, guard: int) -> None:
         """An integer that the text does not know: a run supposes that later elements are larger."""

@@ -23,13 +23,16 @@ class Surroundings:
     Attributes:
         resolve: a type without aliases.
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
-        unfenced: the fences that whoever made the text leaves out on purpose: ``init`` of an mbarrier that its own CTA
-            alone uses, ``thread`` around a barrier between threads that share tensor memory.
+        unfenced: what whoever made the text leaves out on purpose: a fence of the ``init`` of an mbarrier that its own
+            CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
+            of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
+        clusters: of the grid, along x.
     """
 
     resolve: Callable[[str], str]
     boxes: dict[int, int]
     unfenced: frozenset[str] = frozenset()
+    clusters: int = 1
 
 
 @dataclass(slots=True)

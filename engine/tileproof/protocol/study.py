@@ -136,6 +136,7 @@ class Study:
     actions: dict[str, Action]
     explain: bool
     thorough: bool
+    ptx: bool = False
     judged: Run | None = None
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -144,7 +145,7 @@ class Study:
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
-        return limit(self.book, name, self.thorough)
+        return limit(self.book, name, self.thorough, self.ptx)
 
     # -- one run
 
@@ -480,8 +481,10 @@ class Study:
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
-            if long.hangs:
-                continue  # what comes after it is new in every run that is let go on, and says nothing
+            if long.hangs or self.ptx:
+                # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
+                # of one decision are spread over predicates, of which such a run is told only some.
+                continue
             disagreed = bool(trial.machine.taint.released)
             before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):

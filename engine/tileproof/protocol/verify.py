@@ -13,6 +13,7 @@ from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import overlapping
 from tileproof.protocol.folding import Shape
@@ -92,10 +93,15 @@ def verify_function(
         return None
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
     fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
-    module = Surroundings(lambda text: text, {}, frozenset({"init"} if fenced else {"init", "thread"}))
+    module = Surroundings(
+        lambda text: text,
+        {},
+        frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
+        limit(book, "clusters"),
+    )
 
     def judged(shape: Shape) -> Judged:
-        study = Study(book, compiled.kernel, compiled.program, shape, module, dict(ACTIONS), False, thorough)
+        study = Study(book, compiled.kernel, compiled.program, shape, module, dict(ACTIONS), False, thorough, ptx=True)
         return study.outcome(), study
 
     outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)

@@ -268,7 +268,8 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
     moment, arrival = machine.releases.cta_scope[home]
-    if asynchronous and _CTA_SCOPE.search(words(arrival)) is None:
+    unsaid = asynchronous or "scope" in machine.module.unfenced
+    if unsaid and _CTA_SCOPE.search(words(arrival)) is None:
         return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return

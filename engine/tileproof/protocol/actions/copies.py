@@ -274,8 +274,7 @@ def complete_on(
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
-        beside = key[0] == thread_set.cta and barrier.unsized == barrier.announced == phase - 1
-        if not barrier.expected and not beside:
+        if not barrier.expected:
             barrier.early += 1
         # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
@@ -356,7 +355,10 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         if not isinstance(mask, int):
             raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
-    for _ in range(times):
+    copies = [target] * times
+    if target.parts and times == len(thread_set.threads):
+        copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
+    for there in copies:
         for cta in receivers:
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
@@ -364,8 +366,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
-            reach = target.extent or size_ or limit(machine, "bulk_bytes")
-            complete_on(machine, thread_set, operation, key, size_, replace(target, extent=reach), cta)
+            reach = there.extent or size_ or limit(machine, "bulk_bytes")
+            complete_on(machine, thread_set, operation, key, size_, replace(there, extent=reach), cta)
     return thread_set.place + 1
 
 
