@@ -36,6 +36,6 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
     doubtful = any(doubt.case != "assumed_block" or not bounded for doubt in outcome.doubts)
     doubtful |= any(one.code not in known for one in found)
-    hangs = any(one.code in DEADLOCKS for one in found)
+    hangs = bool(found) and all(one.code in DEADLOCKS for one in found)
     missing = any(id(step) not in outcome.executed for step in outcome.steps)
     return () if doubtful or (missing and not hangs) else found

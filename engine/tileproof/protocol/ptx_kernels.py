@@ -233,15 +233,16 @@ class _Kernel:
         return found[0]
 
     def count_of(self, name: str, offset: int, text: str) -> Leaf:
-        """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile."""
+        """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile, or tiles."""
+        slot = self.parameter(name, offset, text)
         term = hash((crc32(name.encode()), offset, text))
         tile = limit(self.book, "tile_elements")
 
         def make(extents: Extents) -> Function:
-            value: Value = Supposed(extents.argument * tile, term)
+            value: Value = Supposed(extents.argument * (tile if extents.counted else 1), term)
             return lambda: (value,)
 
-        return Leaf(self.computing("parameter"), (), (self.slot(text),), None, None, (), make)
+        return Leaf(self.computing("parameter"), (), (slot,), None, None, (), make)
 
     # -- loops
 

@@ -365,6 +365,9 @@ class Study:
                 yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
+        if self.ptx and first.hangs and not self.hangs_anyhow(first):
+            self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+            return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
             further = self.counted(self.shape.extent, self.shape.extent + 1)
@@ -386,6 +389,19 @@ class Study:
                 self.doubt("loop_turns", fault.operation)
                 continue
             yield fault
+
+    def hangs_anyhow(self, first: Run) -> bool:
+        """Whether threads wait for ever at the same places whatever the integers are that the kernel gets.
+
+        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
+        """
+        wanted = {one for one in first.places() if one[0] in DEADLOCKS}
+        turns = self.shape.extent  # fewer than a ring has stages may show nothing
+        for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
+            one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            if wanted != {place for place in one.places() if place[0] in DEADLOCKS}:
+                return False
+        return True
 
     def everywhere(self) -> Run | None:
         """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
