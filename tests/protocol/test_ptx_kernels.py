@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import tileproof
+from conftest import corpus_files
 
 HEAD = """.version 8.7
 .target sm_90a
@@ -186,3 +189,34 @@ def test_a_mistake_is_found(name):
     text, right, wrong, expected = MISTAKES[name]
     assert text.count(right) == 1
     assert found(text.replace(right, wrong)) == expected
+
+
+TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]
+FEW = ("dense_gemm_persistent__default", "dense_gemm__f16_mnn", "tensorop_gemm__bf16_bf16_f32_mkn")
+
+
+def agree(path: Path) -> tuple[int, int]:
+    """Compare a kernel of the corpus with its PTX: how many steps of the PTX there are, and were executed."""
+    texts = (path, path.with_suffix(".mlir"))
+    ptx, ir = (tileproof.check(one) for one in texts)
+    errors = [{one.code for one in report.diagnostics if one.severity.value == "error"} for report in (ptx, ir)]
+    assert errors == [set(), set()], path.name
+    kernels = ptx.files[0].kernels
+    return sum(one.steps for one in kernels), sum(one.executed for one in kernels)
+
+
+@pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
+def test_some_kernels_of_the_corpus_are_followed_in_both_forms():
+    chosen = [path for path in TWINS if path.stem in FEW]
+    assert chosen
+    for path in chosen:
+        steps, executed = agree(path)
+        assert executed == steps > 20, path.name
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
+def test_the_kernels_of_the_corpus_are_judged_alike_in_both_forms():
+    counted = [agree(path) for path in TWINS]
+    whole = sum(executed >= 0.95 * steps for steps, executed in counted if steps)
+    assert whole >= 0.9 * sum(steps > 0 for steps, _ in counted)

@@ -36,7 +36,7 @@ from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.warps import OnMbarrier
+from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -113,6 +113,15 @@ class Run:
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
+
+    def awaited(self) -> frozenset[object]:
+        """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""
+        blocked = [one.blocked for one in self.machine.thread_sets]
+        return frozenset(
+            one.key if isinstance(one, OnMbarrier) else one.name if isinstance(one, OnBarrier) else "cluster"
+            for one in blocked
+            if one is not None
+        )
 
     def waits(self) -> frozenset[tuple[int, int, int, int]]:
         """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
@@ -391,15 +400,16 @@ class Study:
             yield fault
 
     def hangs_anyhow(self, first: Run) -> bool:
-        """Whether threads wait for ever at the same places whatever the integers are that the kernel gets.
+        """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
         """
-        wanted = {one for one in first.places() if one[0] in DEADLOCKS}
+        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
-            if wanted != {place for place in one.places() if place[0] in DEADLOCKS}:
+            awaited &= one.awaited()
+            if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
                 return False
         return True
 
