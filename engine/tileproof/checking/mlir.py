@@ -137,9 +137,18 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
+        found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
+
+    def located(self) -> list[Diagnostic]:
+        """The findings, with their places in the user's source where the text has locations."""
+        if not self.diagnostics or "loc(" not in self.source.text:
+            return self.diagnostics
+        from tileproof.checking.origins import Origins  # noqa: PLC0415  Lark, which a file without findings does not need
+
+        origins = Origins(self.source, self.scan.module)
+        return [origins.placed(one) for one in self.diagnostics]
 
     # -- reporting
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -141,17 +141,18 @@ class progress:  # noqa: N801  reads as a function
             self.bar.stop()
 
 
-def write(report: Report, form: str, colourless: bool) -> None:
+def write(report: Report, form: str, colourless: bool, file: TextIO | None = None) -> None:
+    """Write a report to a file, or to standard output; what could not be read also to standard error."""
     from importlib import import_module  # noqa: PLC0415
 
     module = import_module(f"tileproof.report.{form}")
     if form == "text":
-        colour = sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
+        colour = file is None and sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
         lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
     else:
         rendered = module.render(report)
         lines = [rendered] if isinstance(rendered, str) else rendered
     for line in lines:
-        click.echo(line)
+        click.echo(line, file)
     for unread in report.unread:
         click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)

@@ -98,15 +98,17 @@ def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
         "hint": diagnostic.hint,
         "sources": list(diagnostic.sources),
         "source_urls": [urls.get(source) or None for source in diagnostic.sources],
-        **({"origin": _origin(diagnostic.origin)} if diagnostic.origin is not None else {}),
+        **_origins(diagnostic.origins),
         **(related if placed and (diagnostic.related or report.options.explain_path) else {}),
     }
 
 
-def _origin(origin: Origin) -> dict[str, Any]:
-    return {"file": origin.file, "line": origin.line, "column": origin.column}
+def _origins(places: tuple[Origin, ...]) -> dict[str, Any]:
+    """``origin``, the place in the user's own source, and ``frames``, all places, where inlined code has several."""
+    listed = [{"file": one.file, "line": one.line, "column": one.column} for one in places]
+    return {"origin": listed[0], **({"frames": listed} if len(listed) > 1 else {})} if listed else {}
 
 
 def _related(source: Source, place: Related) -> dict[str, Any]:
     line, column = source.position(place.span.start)
-    return {"line": line, "column": column, "message": place.message}
+    return {"line": line, "column": column, "message": place.message, **_origins(place.origins)}
