@@ -251,6 +251,69 @@ def test_ir_in_the_working_directory_is_kept_where_the_user_says(tmp_path: Path)
     assert (tmp_path / "cute_dsl_gemm.mlir").exists(), "it was there before"
 
 
+# What Triton does with a compiled kernel, without Triton.
+FAKE_TRITON = """
+import os, pathlib, sys
+
+folder = pathlib.Path(os.environ["TRITON_CACHE_DIR"]) / "ABCDEF"
+kernel = folder / "mm.ptx"
+if not kernel.exists() or os.environ.get("TRITON_ALWAYS_COMPILE") == "1":
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / "tmp"
+    temporary.write_bytes(sys.stdin.buffer.read())
+    os.replace(temporary, kernel)
+"""
+PTX = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry mm()
+{
+.reg .f32 f<9>; .reg .b64 l<9>;
+wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {f1, f2, f3, f4}, l1, l2, 1, 1, 1, 0, 0;
+ret;
+}
+"""
+
+
+def test_the_ptx_of_triton_is_checked(tmp_path: Path):
+    command = ("--select", "WG", "--", sys.executable, "-c", FAKE_TRITON)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode())
+    shown = Path("triton", "ABCDEF", "mm.ptx")
+    assert done.stdout.startswith(f"{shown}:7:29: error: Invalid N = 12"), done.stdout
+    assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+    assert "nvidia-cutlass-dsl" not in done.stderr, "there is no IR"
+
+
+def test_the_ptx_of_triton_stays_where_the_user_says(tmp_path: Path):
+    command = ("--select", "WG", "--keep", "kept", "--", sys.executable, "-c", FAKE_TRITON)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode())
+    kept = Path("kept", "triton", "ABCDEF", "mm.ptx")
+    assert f"{kept}:7:29: error: " in done.stdout
+    assert (tmp_path / kept).read_text() == PTX
+
+
+def test_a_cache_that_the_user_named_is_filled_anew(tmp_path: Path):
+    named = {"TRITON_CACHE_DIR": str(tmp_path / "mine")}
+    for _ in range(2):
+        done = run("--select", "WG", "--", sys.executable, "-c", FAKE_TRITON, stdin=PTX.encode(), **named)
+        assert (done.returncode, done.stdout.count("Invalid N")) == (1, 1)
+    done = run("--", sys.executable, "-c", "", **named)
+    assert (done.returncode, done.stdout) == (2, ""), "what is not compiled anew is not checked"
+
+
+def test_ptx_that_nvcc_keeps_or_that_appears_here_is_checked_where_asked(tmp_path: Path):
+    program = (
+        "import os, pathlib, shlex; flags = shlex.split(os.environ['NVCC_APPEND_FLAGS']); assert '-lineinfo' in flags;"
+        "folder = pathlib.Path(flags[flags.index('--keep-dir') + 1]); text = open(0).read();"
+        "(folder / 'a.ptx').write_text(text); pathlib.Path('b').mkdir(); pathlib.Path('b/b.ptx').write_text(text)"
+    )
+    (tmp_path / "old.ptx").write_text(PTX)
+    command = ("--select", "WG", "--ptx", "--", sys.executable, "-c", program)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode(), NVCC_APPEND_FLAGS="-lineinfo")
+    found = [line.partition(":")[0] for line in done.stdout.splitlines() if ": error: " in line]
+    assert found == [str(Path("nvcc", "a.ptx")), str(Path("b", "b.ptx"))], done.stdout + done.stderr
+
+
 TINY = """
 import cutlass
 from cutlass import cute

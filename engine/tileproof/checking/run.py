@@ -107,7 +107,7 @@ def dump(
         if every_ptx:
             kept = f"--keep --keep-dir {shlex.quote(str(kept_by_nvcc.absolute()))}"
             variables[_NVCC_FLAGS] = " ".join(filter(None, (variables.get(_NVCC_FLAGS), kept)))
-        places = [Path(variables[_TRITON_CACHE]), *([Path.cwd()] if every_ptx else [])]
+        places = [Path(variables[_TRITON_CACHE]), *([Path()] if every_ptx else [])]
         before = [_stamps(place) for place in places]
         try:
             process = subprocess.Popen(list(command), env=variables, stdout=output)
