@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
 from tileproof.checking.expectations import split, verify
+from tileproof.checking.user_sources import comments
 from tileproof.judge.outcome import FileReport, Options, finding
+from tileproof.judge.suppressions import Suppression, apply
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -35,6 +37,12 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
     else:
         found = tuple(d for report in held for d in report.diagnostics)
+    heard: tuple[tuple[Suppression, bool], ...] = ()
+    if not options.verify:
+        said = comments(source)
+        kept, idle = apply(book, filter(options.allows, found), said)
+        found = tuple(map(options.weighed, kept))
+        heard = tuple((one, one not in idle) for one in said)
     return FileReport(
         source,
         found,
@@ -42,6 +50,7 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         empty=not held,
         kernels=tuple(kernel for report in held for kernel in report.kernels),
         unjudged=sum(report.unjudged for report in held),
+        comments=heard,
     )
 
 

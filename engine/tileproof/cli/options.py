@@ -48,12 +48,12 @@ def load_rules(
         whole: with the chapters that no kernel is judged by.
     """
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-    from tileproof.cli import config  # noqa: PLC0415
+    from tileproof.cli import settings  # noqa: PLC0415
     from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
     files = shipped_files() if whole else default_files()
     try:
-        for folder in (*config.find(Path.cwd()).rules, *folders):
+        for folder in (*settings.find(Path.cwd()).rules, *folders):
             if not folder.is_dir():
                 fail(f"{folder}: no such rules folder")
             files += rule_files(folder)
@@ -66,7 +66,7 @@ def load_rules(
         for fault in error.faults:
             click.echo(f"{fault.place}: error: {fault.message}", err=True)
         sys.exit(status)
-    except (config.ConfigError, OSError) as error:
+    except (settings.ConfigError, OSError) as error:
         fail(str(error))
 
 
