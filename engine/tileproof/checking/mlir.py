@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.coverage import covered, unjudged
@@ -291,7 +291,10 @@ class _Check:
         repair = repair_atom(self.ruleset, declaration, type_tree(text), text, where=where)
         if repair.text:
             nearest = f"the nearest legal atom is {repair.text}"
-            self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
+            places = re.finditer(re.escape(text) + r"(?![\w.<$])", self.source.text)
+            edits = tuple(Edit(Span(one.start(), one.end()), repair.text) for one in places)
+            hint = f"{found.hint}; {nearest}" if found.hint else nearest
+            self.diagnostics[at] = replace(found, hint=hint, fix=Fix(f"use {repair.text}", edits, safe=False))
 
     @cached_property
     def operation_kinds(self) -> list[tuple[str, str]]:
@@ -443,7 +446,9 @@ class _Check:
                 continue  # which atom the operation needs is said already
             found = finding(self.book, self.source, conflict.span, conflict.stated)
             echo = f"'{operation.name}' op failed to infer returned types"
-            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
+            edits = (Edit(conflict.span, conflict.instead),)
+            fix = Fix(f"declare {conflict.instead}", edits, safe=True) if conflict.instead else None
+            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,), fix=fix))
 
     def judge_protocol(self) -> None:
         """The asynchronous protocol of each kernel; that of a malformed text is not followed."""

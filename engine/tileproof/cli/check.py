@@ -18,8 +18,13 @@ _LOOK_EVERY = 0.3  # seconds, with --watch
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @check_options
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely, each edit proved by a check.")
+@click.option(
+    "--unsafe-fixes", "unsafe", is_flag=True, help="With --fix or --diff: also edits that may mean another thing."
+)
+@click.option("--diff", is_flag=True, help="Show what --fix would change; exit status 1 where it is anything.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until interrupted.")
-def check(files: tuple[str, ...], watch: bool, **given: Any) -> None:
+def check(files: tuple[str, ...], fix: bool, unsafe: bool, diff: bool, watch: bool, **given: Any) -> None:
     """Check IR and PTX files, directories (*.mlir, *.ptx), globs, or - for standard input.
 
     Exit status: 0 no error, 1 an error (see --fail-on and --require-verified), 2 an input that cannot be read or has
@@ -30,6 +35,14 @@ def check(files: tuple[str, ...], watch: bool, **given: Any) -> None:
     wanted = Wanted.of(**given)
     if watch:
         _watch(wanted, files)
+    if fix or diff:
+        from tileproof.cli.fixes import fix_files  # noqa: PLC0415
+
+        if "-" in files:
+            fail("--fix and --diff need files, not standard input")
+        changed = fix_files(wanted, [item for name in files for item in inputs(name)], unsafe, write=not diff)
+        if diff:
+            sys.exit(int(changed))
     report = wanted.check([item for name in files for item in inputs(name)])
     sys.exit(wanted.report(report))
 
