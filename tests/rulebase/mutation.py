@@ -251,7 +251,7 @@ class Bench:
         return outcome
 
     def _checked(self, mutant: Mutant, text: str, book: Rulebook, new: Sequence[Declaration]) -> str:
-        codes = self._rules(new)
+        codes = self.rules_of(new)
         try:
             for code in codes:
                 if code not in book.rules or any(unlike_what_they_say(book, book.rules[code])):
@@ -292,7 +292,7 @@ class Bench:
             return "refused"
         return ""
 
-    def _rules(self, new: Sequence[Declaration]) -> list[str]:
+    def rules_of(self, new: Sequence[Declaration]) -> list[str]:
         """The rules whose verdicts may be others."""
         codes: list[str] = []
         for one in new:

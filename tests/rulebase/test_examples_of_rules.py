@@ -1,4 +1,4 @@
-"""Each rule's examples pass and fail as they say, in each of its contracts; the sweep of tests/audit asks Z3 as well."""
+"""The examples of each rule pass and fail as they say, in each contract; the sweep of tests/audit asks Z3 as well."""
 
 from __future__ import annotations
 
