@@ -30,6 +30,7 @@ from functools import cached_property
 from pathlib import Path
 
 import rule_cases
+from boundaries import judged
 from rule_examples import unlike_what_they_say
 from rule_mutants import Mutant, mutants
 from rule_records import of_rule, of_text, of_word
@@ -112,6 +113,8 @@ def checks() -> Iterator[Check]:
             frozenset(case["expect"]),
             lambda book, case=case: rule_cases.as_expected(rule_cases.diagnostics(book, case), case),
         )
+    for name in judged():
+        yield Check(f"judged by ptxas: {name}", frozenset(), _Judged(name))
     for folder in ("protocol/bugs", "protocol/facts"):
         for path in sorted((TESTS / folder).glob("*.mlir")):
             for number, part in enumerate(split(Source(path.name, path.read_text(encoding="utf-8")))):
@@ -120,6 +123,14 @@ def checks() -> Iterator[Check]:
         yield Check(f"dataflow: {case['name']}", frozenset(code for code, _ in case["expect"]), _Flow(case))
     for path in sorted((TESTS / "emitting" / "golden").glob("*.txt")):
         yield Check(f"emitting/{path.name}", frozenset(), _Emitted(path))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    name: str
+
+    def __call__(self, book: Rulebook) -> Hashable:
+        return all(one.as_ptxas_says(book) for one in judged()[self.name])
 
 
 @dataclass(frozen=True)

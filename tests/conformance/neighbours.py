@@ -35,7 +35,7 @@ CHAPTERS = tuple(f"rules/{name}" for name in ("mma/", "copy/", "sync/", "tcgen05
 SIZE = 24  # legal configurations of a declaration
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """An instruction for a target and a PTX version, its facts, and the rules of severity error that it violates."""
 
