@@ -26,6 +26,7 @@ from tileproof.rulebase.declarations import CONTRACTS, HARDWARE, Rule, Table
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Number, Range, Scalar, facts_of, walk
 
 POINTS = 900  # configurations of a rule at most, beside those next to its examples
+MIXED = 200  # and so many with three facts changed
 SHOWN = 12  # runs of values that a line of a record shows
 LONG = 1500  # values of an integer that are all tried
 MARK = {True: "1", False: "0", None: "-"}
@@ -139,6 +140,8 @@ def sample(book: Rulebook, rule: Rule, contract: str) -> Iterator[Facts]:
     if len(found) > POINTS:
         found = chance.sample(found, POINTS)
     yield from found
+    for _ in range(MIXED if len(names) > 2 else 0):  # three facts changed
+        yield {**chance.choice(starts), **{name: chance.choice(values[name]) for name in chance.sample(names, 3)}}
 
 
 def keyed(
