@@ -21,6 +21,8 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("developer", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
+os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 EXAMPLES = ROOT / "examples"
