@@ -43,6 +43,15 @@ CODES = {
     "tensor_copy_unaligned": "CB132",
     "type_of_other_map": "DS164",
     "type_of_other_memory": "DS128",
+    "wgmma_assembly_k_blocks": "DS166",
+    "wgmma_assembly_swizzle": "DS140",
+    "wgmma_assembly_type": "DS164",
+    "wgmma_k_blocks_differ": "DS166",
+    "wgmma_major_of_other_map": "DS169",
+    "wgmma_rows_behind_box": "DS165",
+    "wgmma_strides_of_other_box": "DS142",
+    "wgmma_swizzle_of_other_map": "DS140",
+    "wgmma_type_of_other_map": "DS164",
 }
 
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.checking.assembly_multiplies import multiplies
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
@@ -67,7 +68,7 @@ _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 
 
 _ASSEMBLES = re.compile(
-    r"nvvm\.tcgen05\.mma|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
+    r"nvvm\.tcgen05\.mma|wgmma\.mma_async|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
 )  # else there is nothing to follow
 
 
@@ -341,7 +342,9 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts += [map_facts(self.book, arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
+            inside = partial(multiplies, self.book)
+            parts.append(map_facts(self.book, arguments))
+            parts.append(assembled(self.ruleset, operations, self.aliases, arguments, inside))
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
