@@ -47,6 +47,7 @@ CODES = {
     "peer_never_waited_for": "PR111",
     "registers_decreased_to_more": "PR173",
     "registers_differ": "PR174",
+    "registers_given_back_late": "PR160",
     "registers_increased_to_fewer": "PR173",
     "registers_never_given_back": "PR160",
     "registers_of_one_warp": "PR174",
@@ -78,7 +79,8 @@ def test_the_fault_is_found_and_nothing_else(name):
     assert expectations(source)
     diagnostics = tileproof.check(source.text).diagnostics
     assert list(unmet(source, diagnostics)) == []
-    assert {one.code for one in diagnostics} == {CODES[name]}
+    # What comes behind a wait for ever is not verified, which is a note.
+    assert {one.code for one in diagnostics if one.severity is not Severity.NOTE} == {CODES[name]}
 
 
 @pytest.mark.parametrize("name", CODES)

@@ -60,7 +60,7 @@ class Machine:
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
-        requests: all that a warp asked for, in order.
+        requests: all that a warp asked for, in order; ``granted``: what it has of them.
         accumulators: the first MMA on registers, by CTA and allocation, where it adds to what they hold; else None.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
@@ -95,6 +95,7 @@ class Machine:
     mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
+    granted: dict[tuple[int, int], int] = field(default_factory=dict)
     accumulators: dict[tuple[int, int], Operation | None] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
