@@ -58,6 +58,7 @@ class TensorMap:
 Arguments = Mapping[tuple[str, int], TensorMap]
 
 _TILED = "cute_nvgpu.atom.make_non_exec_tiled_tma"
+_GLOBAL = 2  # the operand of an encoding that is the address in global memory
 _CALLEE = re.compile(r"@[\w$.-]+::@([\w$.-]+)")
 _KERNEL = re.compile(r"@([\w$.-]+)\s*\(")
 
@@ -135,6 +136,16 @@ def _tensor_map(
     if operation.name.startswith(_TILED) and origin.index == 0:
         return _of_atom(book, operation, aliases)
     return None
+
+
+def mapped(origin: Origin) -> str | None:
+    """The value whose global memory a tensor map, as the host makes it, is of; None for any other value."""
+    operation = origin.operation
+    if origin.argument:
+        return None
+    if operation.name == "cuda.tensor_map_encode_tiled" and origin.index == 1 and len(operation.operands) > _GLOBAL:
+        return operation.operands[_GLOBAL]
+    return operation.operands[0] if operation.name.startswith(_TILED) and operation.operands else None
 
 
 def _encoded(

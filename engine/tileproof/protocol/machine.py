@@ -34,6 +34,7 @@ from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
 
+GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
@@ -224,6 +225,8 @@ class Machine:
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
             where = (thread_set.cta, thread_set.warps)
+            if self.module.early:
+                self.waited(thread_set, instruction.operation)
             try:
                 target = self.actions[instruction.effect.name](self, thread_set, instruction)
             except Unfollowed as reason:
@@ -518,6 +521,7 @@ class Machine:
             for access in log.accesses:
                 for agent in access.agents:
                     thread_set.clock.learn(agent, access.moment)
+        thread_set.clock.learn(GRID, 0)
         thread_set.clock.fence()
         thread_set.queues.clear()
         thread_set.touched.clear()
@@ -540,6 +544,13 @@ class Machine:
                 thread_set.excused = True
                 return True
         return False
+
+    def waited(self, thread_set: ThreadSet, operation: Operation) -> None:
+        """Report a read of what the grid before writes, by threads that are not ordered after its end."""
+        read = self.module.early.get(id(operation))
+        if read is not None and GRID not in thread_set.clock.known:
+            at = (("write", read.write), ("launch", read.allowance))
+            self.report("PR176", "early", operation, at=at)
 
     # -- time and memory
 
