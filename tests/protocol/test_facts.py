@@ -35,6 +35,7 @@ CODES = {
     "address_read_early": "PR153",
     "allocation_by_another_group": "PR158",
     "answer_overwritten": "PR112",
+    "answer_read_unfenced": "PR110",
     "exit_before_access": "PR171",
     "exit_before_arrival": "PR171",
     "earlier_kernel_not_waited_for": "PR176",
