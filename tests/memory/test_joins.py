@@ -25,6 +25,7 @@ CODES = {
     "box_extent_too_large": "DS162",
     "box_narrower_than_swizzle": "DS170",
     "box_wider_than_swizzle": "DS160",
+    "box_of_other_size": "DS163",
     "box_width_odd": "DS161",
     "bulk_place_unaligned": "CB131",
     "bulk_size_odd": "CB130",

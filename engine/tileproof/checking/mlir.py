@@ -18,12 +18,14 @@ from tileproof.base.diagnostic import Diagnostic, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.assembly_multiplies import multiplies
+from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.type_flow import conflicts
 from tileproof.dialects.values import ALGEBRA, LAYOUTS, Other, read_type
 from tileproof.dialects.versions import is_published
@@ -37,6 +39,7 @@ from tileproof.judge.spans import span_of
 from tileproof.judge.target import Target
 from tileproof.memory.built_descriptors import assembled
 from tileproof.memory.descriptors import made, operand_facts
+from tileproof.memory.fills import Fills
 from tileproof.memory.overlaps import sharing
 from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
@@ -138,7 +141,8 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
+        found = merged(self.book, self.options, self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
+        found = finish(self.book, self.source, self.options, found, self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
 
@@ -342,9 +346,9 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            inside = partial(multiplies, self.book)
-            parts.append(map_facts(self.book, arguments))
-            parts.append(assembled(self.ruleset, operations, self.aliases, arguments, inside))
+            inside, fills = partial(multiplies, self.book), Fills(Operations.of(self.book), arguments)
+            parts.append(assembled(self.ruleset, operations, self.aliases, fills, inside))
+            parts.append(map_facts(self.book, arguments, fills.copies))
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))

@@ -22,7 +22,7 @@ from tileproof.memory.instruction_words import known_fields, plain_shape, scaled
 from tileproof.memory.joined_operands import Joins, Reader, mode_name
 from tileproof.memory.known_bits import computes, fold
 from tileproof.memory.pointers import Places, size_of
-from tileproof.memory.tensor_maps import Arguments, mode_of
+from tileproof.memory.tensor_maps import mode_of
 from tileproof.memory.wgmma_operands import Multiply, multiply
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
@@ -41,17 +41,17 @@ def assembled(
     ruleset: Ruleset,
     operations: Sequence[Operation],
     aliases: dict[str, Alias],
-    arguments: Arguments,
+    fills: Fills,
     multiplies: Callable[[Operation], Iterable[Multiply]],
 ) -> Iterator[Facts]:
     """The configurations that the rules judge, in textual order.
 
     Args:
-        arguments: the tensor maps that the kernels get.
+        fills: what bulk tensor copies write, to be filled.
         multiplies: the wgmma that an operation with inline assembly executes.
     """
     known = Operations.of(ruleset.book)
-    run = _Run(ruleset, aliases, Places(known, aliases), Fills(known, arguments))
+    run = _Run(ruleset, aliases, Places(known, aliases), fills)
     for operation, scope in walk(operations):
         match known.step(operation.name):
             case "raw_mma":

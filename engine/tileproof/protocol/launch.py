@@ -28,7 +28,9 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 
 Three: TypeAlias = "tuple[int, int, int]"
-Global: TypeAlias = "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
+Global: TypeAlias = (
+    "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
+)
 
 _DIMENSIONS = re.compile(r"\d+")
 _CALLEE = re.compile(r"@[\w$.-]+(?:::@([\w$.-]+))?")
