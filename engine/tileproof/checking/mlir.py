@@ -141,8 +141,8 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        found = merged(self.book, self.options, self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
-        found = finish(self.book, self.source, self.options, found, self.scan.comments)
+        causes = merged(self.book, self.options, self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
+        found = finish(self.book, self.source, self.options, causes, self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
 

@@ -341,10 +341,10 @@ class Joins:
         rows, major = reader.extents[0], reader.major
         short = laid is not None and laid.rows is not None and rows > laid.rows and one.column is not None
         small = laid is not None and laid.rows is not None and rows > laid.rows
-        if one.reason or one.astray or small:
-            if all(self.transposed(other, one.filled) for other in self.alike(reader)):
-                values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
-                return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
+        wrong = bool(one.reason or one.astray or small)
+        if wrong and all(self.transposed(other, one.filled) for other in self.alike(reader)):
+            values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
+            return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
         if short:
             assert laid is not None and laid.rows is not None
             values = {"operand": reader.member, "rows": rows, "filled": laid.rows}

@@ -176,8 +176,8 @@ def _of_atom(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) ->
                 mode = mode or mode_of(book, inner)
             case Algebraic(value=ComposedLayout(inner=None)) | Algebraic(value=Layout()):
                 mode = mode or ".none"
-    written = (resolve(use.text, aliases) for use in operation.outputs)
-    atom = next((text for text in written if "non_exec" in text), "")
+    types = (resolve(use.text, aliases) for use in operation.outputs)
+    atom = next((text for text in types if "non_exec" in text), "")
     found = read_type(atom)
     if not isinstance(found, Atom):
         return None if mode is None else TensorMap(mode, None, None, None, None, None, operation)

@@ -12,6 +12,7 @@ from tileproof.rulebase.expression import Scalar
 _SIZE = re.compile(r"\b([mnk])\s*=\s*(\d+)")
 # `A [<f16>, <one>, <col>]`, or the attributes typeA and layoutA.
 _SIDE = {side: re.compile(rf"\b{side.upper()}\s*\[([^\]]*)\]") for side in "dab"}
+_SIZES = {"M", "N", "K"}
 _WORD = re.compile(r"<\s*(\w+)\s*>")
 _MAJORS = {"a": {"row": ".k", "col": ".mn"}, "b": {"col": ".k", "row": ".mn"}}
 
@@ -30,13 +31,13 @@ class Multiply:
     facts: Mapping[str, Scalar]
 
 
-def written(operation: Operation, text: str) -> dict[str, str | int]:
+def attributes(operation: Operation, text: str) -> dict[str, Scalar]:
     """Shape, types and majors of ``nvvm.wgmma.mma_async``: ``M``, ``N``, ``K``, ``a_type``, ``a_major`` and so on.
 
     Args:
         text: what the operation writes besides its name.
     """
-    found: dict[str, str | int] = {size.upper(): int(value) for size, value in _SIZE.findall(text)}
+    found: dict[str, Scalar] = {size.upper(): int(value) for size, value in _SIZE.findall(text)}
     for side, pattern in _SIDE.items():
         attribute = operation.attribute(f"type{side.upper()}")
         layout = operation.attribute(f"layout{side.upper()}")
@@ -60,8 +61,8 @@ def multiply(operation: Operation) -> Multiply | None:
         words = [0, 1]  # the custom form has D behind them, and only its type
     if len(words) != 2 or len(operation.operands) < 2:
         return None
-    said = written(operation, text)
-    facts = {name: said[name] for name in ("M", "N", "K") if name in said}
+    said = attributes(operation, text)
+    facts: dict[str, Scalar] = {name: value for name, value in said.items() if name in _SIZES}
     for side in "ab":
         for what in ("type", "major"):
             if f"{side}_{what}" in said:
@@ -69,4 +70,4 @@ def multiply(operation: Operation) -> Multiply | None:
     return Multiply(operation.operands[words[0]], operation.operands[words[1]], {**facts, "sparse": ".no"})
 
 
-__all__ = ["Multiply", "multiply", "written"]
+__all__ = ["Multiply", "attributes", "multiply"]

@@ -50,7 +50,7 @@ def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, S
         found["registers"] = int(vector[1])
     found["in_tmem"] = ".yes" if len(operation.inputs) > 1 and "ptr" in operation.inputs[1].text else ".no"
     if operation.name.endswith("wgmma.mma_async"):
-        found |= written(operation, text)
+        found |= attributes(operation, text)
     return found | _box(book, operation, text)
 
 
