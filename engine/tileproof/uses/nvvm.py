@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tileproof.memory.known_bits import fold
+from tileproof.memory.wgmma_operands import attributes
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook

@@ -164,12 +164,12 @@ def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]
                     trace.setdefault(at.span.start, (what, at))
         for fault in rest:
             trace.setdefault(fault.operation.span.start, (fault.message, fault.operation))
-        home = first.operation
+        place = first.operation
         if rest and first.code in _COLUMNS and first.trace:
-            home = first.trace[0][1]
-            trace.pop(home.span.start, None)
+            place = first.trace[0][1]
+            trace.pop(place.span.start, None)
             trace = {first.operation.span.start: (first.message, first.operation), **trace}
-        found.append(replace(first, operation=home, trace=tuple(trace.values())[:_PLACES]))
+        found.append(replace(first, operation=place, trace=tuple(trace.values())[:_PLACES]))
     return found
 
 
