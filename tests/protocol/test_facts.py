@@ -45,6 +45,7 @@ CODES = {
     "lanes_of_another_warp": "PR175",
     "letter_overwritten": "PR112",
     "load_unwritten": "PR170",
+    "mask_without_a_waiting_cta": "PR124",
     "operand_unwritten": "PR170",
     "peer_never_waited_for": "PR111",
     "registers_decreased_to_more": "PR173",
