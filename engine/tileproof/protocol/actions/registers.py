@@ -127,7 +127,7 @@ def starved(machine: Machine, thread_set: ThreadSet) -> None:
 
 
 def warpgroups(machine: Machine) -> None:
-    """Report a warpgroup whose warps ask for different numbers of registers."""
+    """Report a warpgroup whose warps ask for different numbers of registers, and a pool that nobody gives to."""
     invalid = any(one.code == "PR161" for one in machine.faults)  # a request that others cannot be compared with
     if invalid or machine.taint.everything or any(one.blocked for one in machine.thread_sets):
         return
@@ -140,6 +140,10 @@ def warpgroups(machine: Machine) -> None:
         if len(set(counts.values())) > 1:
             _uneven(machine, mine, counts)
             return
+    grown = [asked[-1] for asked in mine.values() if not _decreases(asked[-1][1])]
+    if grown and not any(_decreases(one) for asked in mine.values() for _, one in asked):
+        most, operation = max(grown, key=lambda one: one[0])
+        machine.report("PR160", "never", operation, most=most)
 
 
 def _uneven(machine: Machine, mine: dict[int, list[tuple[int, Operation]]], counts: dict[int, tuple[int, ...]]) -> None:
