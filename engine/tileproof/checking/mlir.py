@@ -8,7 +8,7 @@ file, where it first occurs, and the uses of an illegal atom are not judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
@@ -141,19 +141,20 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        causes = merged(self.book, self.options, self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
-        found = finish(self.book, self.source, self.options, self.located(causes), self.scan.comments)
+        if len(self.diagnostics) > 1:
+            self.diagnostics = merged(self.book, self.options, self.diagnostics)
+        found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
 
-    def located(self, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-        """Findings, with their places in the user's source where the text has locations."""
-        if not found or "loc(" not in self.source.text:
-            return found
+    def located(self) -> list[Diagnostic]:
+        """The findings, with their places in the user's source where the text has locations."""
+        if not self.diagnostics or "loc(" not in self.source.text:
+            return self.diagnostics
         from tileproof.checking.origins import Origins  # noqa: PLC0415  Lark, which a file without findings does not need
 
         origins = Origins(self.source, self.scan.module)
-        return [origins.placed(one) for one in found]
+        return [origins.placed(one) for one in self.diagnostics]
 
     # -- reporting
 
