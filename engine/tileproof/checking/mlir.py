@@ -22,6 +22,7 @@ from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
+from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
@@ -471,13 +472,7 @@ class _Check:
             self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough, line=self.line
         ):
             for fault in outcome.faults:
-                said = fault.trace[:_SAID]
-                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in said)
-                span = fault.operation.name_span
-                found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
-                places = [Related(operation.name_span, what) for what, operation in fault.trace]
-                places += [Related(step.operation.name_span, str(step)) for step in fault.path]
-                self.diagnostics.append(replace(found, related=tuple(places)))
+                self.diagnostics.append(diagnostic(self.book, self.source, fault))
             kernel = covered(self.book, self.source, outcome)
             if kernel is not None:
                 self.kernels.append(kernel)
@@ -514,9 +509,6 @@ class _Check:
             if (use := self.atoms.get(text[node.start : node.end])) is not None:
                 return text[node.start : node.end], use
         return None
-
-
-_SAID = 2  # other places of a finding that its message names; all are `related`
 
 
 def _short(text: str) -> str:
