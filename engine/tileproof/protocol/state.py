@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
@@ -17,12 +17,21 @@ Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, alloc
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyRead:
+    """A read of what the grid before may still write: that write, and what lets the kernel begin so early."""
+
+    write: Operation
+    allowance: Operation
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the module says of a kernel.
 
     Attributes:
         resolve: a type without aliases.
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
+        early: the operations that read what the grid before may still write, by ``id``.
         unfenced: what whoever made the text leaves out on purpose: a fence of the ``init`` of an mbarrier that its own
             CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
             of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
@@ -31,6 +40,7 @@ class Surroundings:
 
     resolve: Callable[[str], str]
     boxes: dict[int, int]
+    early: Mapping[int, EarlyRead] = field(default_factory=dict)
     unfenced: frozenset[str] = frozenset()
     clusters: int = 1
 
@@ -321,6 +331,7 @@ __all__ = [
     "Barrier",
     "ClusterBarrier",
     "Coverage",
+    "EarlyRead",
     "Exits",
     "NamedBarriers",
     "Place",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.judge.outcome import FileReport
 from tileproof.report.coverage import Coverage
+from tileproof.report.origins import line_of, place_of
 from tileproof.report.values import Report
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
@@ -27,10 +28,17 @@ def coloured(text: str, role: str) -> str:
     return f"\x1b[{_COLOURS[role]}m{text}\x1b[0m"
 
 
+def linked(text: str, url: str) -> str:
+    """A text that terminals open as a link (OSC 8); others show it as it is."""
+    return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
 def render(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines of a report."""
+    documented = report.book.documented() if style is coloured and report.diagnostics else {}
     for diagnostic in report.diagnostics:
-        yield from _diagnostic(diagnostic, style)
+        rule = documented.get(diagnostic.code)
+        yield from _diagnostic(diagnostic, style, next(filter(None, rule.urls), "") if rule is not None else "")
         if report.options.explain_path:
             yield from _path(diagnostic, style)
         elif diagnostic.severity is not Severity.NOTE:
@@ -45,24 +53,42 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
         yield _summary(report, style)
 
 
-def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+def _diagnostic(diagnostic: Diagnostic, style: Style, url: str) -> Iterator[str]:
     source, span = diagnostic.source, diagnostic.span
     line, column = source.position(span.start)
     severity = diagnostic.severity.value
-    place = f"{source.name}:{line}:{column}:"
-    head = style(place if diagnostic.origin is None else f"{diagnostic.origin}: {place}", "strong")
-    yield f"{head} {style(severity, severity)}: {diagnostic.message} [{diagnostic.code} {diagnostic.name}]"
+    place = f"{source.name}:{line}:{column}"
+    origins = diagnostic.origins
+    head = style(f"{place_of(origins[0]) if origins else place}:", "strong")
+    rule = f"{diagnostic.code} {diagnostic.name}"
+    yield f"{head} {style(severity, severity)}: {diagnostic.message} [{linked(rule, url) if url else rule}]"
+    for origin in origins[:1]:
+        written = line_of(origin)
+        if written.strip():
+            yield from _shown(written, origin.line, origin.column or _indent(written) + 1, 1, style)
+    for origin in origins[1:]:
+        yield f"{' ' * 5} {style('=', 'faint')} {style('by', 'strong')}: {place_of(origin)}"
+    if origins:
+        yield f"{' ' * 5} {style('=', 'faint')} {style('in', 'strong')}: {place}"
     text = source.line(line)
-    length = max(1, min(span.end - span.start, len(text) - column + 1))
-    shown, at = _window(text, column - 1, length)
-    number = str(line)
-    bar = style("|", "faint")
-    yield f"{style(number.rjust(5), 'faint')} {bar} {shown}"
-    caret = "^" + "~" * (min(length, len(shown) - at) - 1)
-    yield f"{' ' * 5} {bar} {' ' * at}{style(caret, 'caret')}"
+    yield from _shown(text, line, column, min(span.end - span.start, len(text) - column + 1), style)
     for label, value in (("hint", diagnostic.hint), ("source", "; ".join(diagnostic.sources))):
         if value:
             yield f"{' ' * 5} {style('=', 'faint')} {style(label, 'strong')}: {value}"
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _shown(text: str, line: int, column: int, length: int, style: Style) -> Iterator[str]:
+    """A line of a source, and below it what is meant."""
+    length = max(1, length)
+    shown, at = _window(text, column - 1, length)
+    bar = style("|", "faint")
+    yield f"{style(str(line).rjust(5), 'faint')} {bar} {shown}"
+    caret = "^" + "~" * (min(length, len(shown) - at) - 1)
+    yield f"{' ' * 5} {bar} {' ' * at}{style(caret, 'caret')}"
 
 
 def _places(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
