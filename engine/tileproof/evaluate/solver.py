@@ -18,6 +18,7 @@ __all__ = [
     "cheapest",
     "collision",
     "differ",
+    "minimal",
     "overlap",
     "solve",
     "unequal",
@@ -132,6 +133,48 @@ def cheapest(
 
 
 _PROPOSALS = 400
+
+
+def minimal(
+    strongest: Sequence[int], enough: Callable[[tuple[int, ...]], bool], most: int
+) -> list[tuple[int, ...]] | None:
+    """All choices of how strong some operations are of which nothing can be made weaker.
+
+    Z3 proposes choices that are not as strong everywhere as one that was found, nor as weak everywhere as one that is
+    not enough, until there is none. One that is enough is weakened until it is minimal.
+
+    Args:
+        strongest: the strength that each may have at most; 0 is that it is not there.
+        enough: whether a choice is enough; of a choice that is, every stronger one is too.
+        most: how many of them.
+
+    Returns:
+        None where there are more, or too many choices had to be asked about.
+    """
+    solver = z3.Solver()
+    strengths = [z3.Int(f"strength{i}") for i in range(len(strongest))]
+    for one, top in zip(strengths, strongest, strict=True):
+        solver.add(one >= 0, one <= top)
+    found: list[tuple[int, ...]] = []
+    for _ in range(_PROPOSALS):
+        if solver.check() != z3.sat:
+            return found
+        model = solver.model()
+        held = [model.eval(one, model_completion=True).as_long() for one in strengths]
+        if not enough(tuple(held)):
+            for i, top in enumerate(strongest):  # the strongest that is not enough says most
+                while held[i] < top and not enough((*held[:i], held[i] + 1, *held[i + 1 :])):
+                    held[i] += 1
+            solver.add(z3.Or([one > power for one, power in zip(strengths, held, strict=True)]))
+            continue
+        for i in range(len(held)):
+            while held[i] > 0 and enough((*held[:i], held[i] - 1, *held[i + 1 :])):
+                held[i] -= 1
+        if len(found) == most:
+            return None
+        found.append(tuple(held))
+        solver.add(z3.Or([one < power for one, power in zip(strengths, held, strict=True)]))
+    return None
 
 
 def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, dict[str, int], str]:

@@ -19,7 +19,7 @@ from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import effects, of_wgmma
+from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
 from tileproof.rulebase.book import Rulebook
@@ -61,17 +61,45 @@ def verify(
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
             module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
-
-            def judged(
-                shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
-            ) -> Judged:
-                study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
-                return study.outcome(), study
-
+            judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
             early = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
+
+
+def studies(
+    book: Rulebook,
+    operations: Sequence[Operation],
+    aliases: dict[str, Alias],
+    actions: Mapping[str, Action],
+    concerned: Callable[[Operation], bool],
+    own: Mapping[str, Step],
+) -> Iterator[Study]:
+    """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
+    or that of the launch which speaks best for the kernel.
+
+    Args:
+        concerned: whether a kernel is wanted.
+        own: steps of operations that no kernel has, by name.
+    """
+    maps = kernel_arguments(book, operations, aliases)
+    for kernel in filter(concerned, kernels(operations)):
+        inside = list(_inside(kernel))
+        usual = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
+
+        def step(
+            operation: Operation, types: Sequence[str], usual: Callable[[Operation, Sequence[str]], Step | None] = usual
+        ) -> Step | None:
+            return own.get(operation.name) or usual(operation, types)
+
+        compiled = compile_kernel(kernel, aliases, step, book)
+        module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
+        done: list[Study] = []
+        judged = _judge(book, kernel, compiled, module, actions, False, False, done)
+        launched = launch(book, kernel, inside, operations, aliases)
+        _, chosen = _launched(book, launched, judged)
+        yield from done if launched.known else [chosen]
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:
@@ -98,6 +126,27 @@ def _unfollowed(
 
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
+
+
+def _judge(
+    book: Rulebook,
+    kernel: Operation,
+    compiled: Program,
+    module: Surroundings,
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    done: list[Study] | None = None,
+) -> Callable[[Shape], Judged]:
+    """What is known of a kernel if it is launched in one way."""
+
+    def judged(shape: Shape) -> Judged:
+        study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
+        if done is not None:
+            done.append(study)
+        return study.outcome(), study
+
+    return judged
 
 
 def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged]) -> Judged:
