@@ -29,6 +29,7 @@ from tileproof.scheduling.trials import Needed, Trials
 
 _LOOPS = ("scf.for", "scf.while")
 _SMALL, _SHORT, _ENDS = 4, 20_000, 16  # fences, characters and choices up to which Z3 is asked for all choices
+_PEERS = 64  # accesses by threads of one name
 _ROUNDS = 8  # searches, each with one more run of the machine that matters
 Key = tuple[str, int]  # the code of a finding and the offset, in the text that was given, where it is
 
@@ -226,10 +227,18 @@ class Scheduler:
                     yield Insertion(kind, subject, gap)
 
     def peers(self, subject: int) -> list[int]:
-        """The other operations of the kernel that issue what this one does: groups are counted over all of them."""
-        issued, kernel = self.producer(self.points.operations[subject]), self.points.kernel_of(subject)
-        if issued == ".threads" or kernel is None:
+        """The other operations of the kernel that are likely to need the same.
+
+        Those that issue what this one does: groups are counted over all of them. Of accesses by threads those of the
+        same name, if they are few: each would be found only when the one before it is fenced.
+        """
+        operation, kernel = self.points.operations[subject], self.points.kernel_of(subject)
+        if kernel is None:
             return []
+        issued = self.producer(operation)
+        if issued == ".threads":
+            alike = [op.span.start for op in kernel.walk() if op.name == operation.name and self.acts(op)]
+            return [start for start in alike if start != subject] if len(alike) <= _PEERS else []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
 
     def present(self, kind: Insertable, subject: int) -> bool:
@@ -270,9 +279,14 @@ class Scheduler:
         share = trials.whole * limit(self.book, "schedule_share") // 100
         trials.most = min(max(share, limit(self.book, "schedule_steps")), limit(self.book, "schedule_most"))
         trials.begin((), self.lacking - self.wanted)
-        best, minimal = start, False
-        for _ in range(_ROUNDS):
-            plan, minimal = Relaxation(self, trials, start).best()
+        best, fenced = start, start
+        minimal = least = False
+        search = Relaxation(self, trials, start)
+        for again in range(_ROUNDS):
+            if not again or not trials.fits(fenced):
+                fenced, least = search.fenced()
+            plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
+            minimal &= least
             if self.keys(*self.judge(plan)) <= self.wanted:
                 best = plan
                 break
@@ -292,9 +306,8 @@ class Relaxation:
     start: Plan
     values: dict[Plan, tuple[int, ...]] = field(default_factory=dict)
 
-    def best(self) -> tuple[Plan, bool]:
-        """The best plan, and whether it is proved to be."""
-        fixed = tuple(one for one in self.start if not one.waits)
+    def best(self, fixed: Plan) -> tuple[Plan, bool]:
+        """The best plan with some fences, and whether its waits are proved to be the best."""
         ways = product((False, True), (0, 1))
         starts = dict.fromkeys([*(self.grouped(fixed, turns, conditions) for turns, conditions in ways), fixed])
         found: list[tuple[Plan, bool]] = []
@@ -305,13 +318,17 @@ class Relaxation:
             if waited is not None:
                 found.append(waited)
         if not found:
-            found = [(self.fewest(self.start, ()), False)]
-        plan, proved = max(found, key=lambda one: self.value(one[0]))
-        proved &= len(found) == 1
+            return self.fewest((*fixed, *(one for one in self.start if one.waits)), ()), False
+        plan, proved = max(found, key=lambda one: self.value(one[0])) if len(found) > 1 else found[0]
+        return self.inward(plan), proved and len(found) == 1
+
+    def fenced(self) -> tuple[Plan, bool]:
+        """The plan that is enough with the fences that are needed, and whether they are proved to be the fewest."""
+        plan, proved = self.start, True
         for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".fence"):
-            plan, least = self.fenced(plan, kind)
+            plan, least = self.least(plan, kind)
             proved &= least
-        return self.inward(plan), proved
+        return plan, proved
 
     def value(self, plan: Plan) -> tuple[int, ...]:
         """How good a plan is: flights, then how often waits and fences are executed, then commits, then the lines."""
@@ -397,17 +414,19 @@ class Relaxation:
         tried = (*fixed, *self.waits(left))
         return tried if self.trials.fits(tried) else plan
 
-    def fenced(self, plan: Plan, kind: Insertable) -> tuple[Plan, bool]:
+    def least(self, plan: Plan, kind: Insertable) -> tuple[Plan, bool]:
         """A plan with the fences of a kind that are needed, executed as seldom as may be; whether that is proved."""
         mine = [one for one in plan if one.kind == kind]
         rest = tuple(one for one in plan if one.kind != kind)
-        narrow = self.between([list(self.outward(one))[-1] for one in mine])
+        origin = self.trials.edited.origin
+        asked = {one for fault in self.trials.lacked(rest) for one in self.scheduler.repairs(fault, origin)}
+        outermost = [list(self.outward(one))[-1] for one in mine]
+        likely = self.between([one for one in outermost if (one.subject, kind) in asked])
+        narrow = self.between(outermost)
+        wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
+        tried = (likely, narrow, tuple(wide.values()))
+        order = sorted(next((one for one in tried if self.trials.fits((*one, *rest))), mine), key=self.depth)
         ends, proved = None, False
-        if self.trials.fits((*narrow, *rest)):
-            order = sorted(narrow, key=self.depth)
-        else:
-            wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
-            order = sorted(wide.values(), key=self.depth)
         if len(order) <= _SMALL and len(self.scheduler.source.text) <= _SHORT:
             ends = self.all_fewest(order, rest)
             proved = ends is not None

@@ -24,6 +24,7 @@ from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import Step, effects
@@ -259,6 +260,18 @@ class Trials:
                 for (queue, _, _), held in recorder.timelines.items():
                     timelines[queue].append(held)
         return Needed(needs, timelines, right)
+
+    def lacked(self, plan: Plan) -> list[ProtocolFault]:
+        """All that the runs that matter find of a plan, each time that it happens; places are those with slots."""
+        self.count += 1
+        self.progress()
+        self.fill(plan)
+        found: list[ProtocolFault] = []
+        for study, ran in self.active:
+            machine = study.again(ran.recipe).machine
+            self.spent += machine.steps
+            found += machine.faults
+        return found
 
     @cached_property
     def places(self) -> dict[int, Gap]:
