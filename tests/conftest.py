@@ -20,6 +20,8 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 EXAMPLES = ROOT / "examples"

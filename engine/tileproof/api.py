@@ -15,6 +15,7 @@ from tileproof.base.source import Source
 from tileproof.checking.contents import NOTHING, refusal, text_of
 from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
+from tileproof.checking.user_sources import unused
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.report.values import Report, Unread
@@ -353,7 +354,7 @@ def validate(book: Rulebook, options: Options) -> None:
     targets = [member[1:] for member in book.enums["target"].members]
     if options.target is not None and options.target not in targets:
         raise ValueError(f"unknown target '{options.target}'; use {', '.join(targets)}")
-    for item in (*options.select, *options.ignore):
+    for item in options.named:
         if item not in book.by_name and not any(code.startswith(item) for code in book.documented()):
             raise ValueError(f"unknown rule '{item}'; `tileproof rules list` shows all")
 
@@ -451,9 +452,6 @@ def check_all(
         for item in items:
             outcomes.append(check_one(book, item, options))
             progress()
-    return Report(
-        tuple(outcome for outcome in outcomes if isinstance(outcome, FileReport)),
-        tuple(outcome for outcome in outcomes if isinstance(outcome, Unread)),
-        options,
-        book,
-    )
+    reports = tuple(outcome for outcome in outcomes if isinstance(outcome, FileReport))
+    unread = tuple(outcome for outcome in outcomes if isinstance(outcome, Unread))
+    return Report(reports, unread, options, book, tuple(unused(book, options.current(book), reports)))

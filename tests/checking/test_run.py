@@ -28,7 +28,8 @@ BOOK = load(default_files())
 FAKE = """
 import os, pathlib, sys, time
 
-assert "ir" in os.environ["CUTE_DSL_KEEP"].split(",")
+assert "ir-debug" in os.environ["CUTE_DSL_KEEP"].split(",")
+assert os.environ["CUTE_DSL_LINEINFO"] == "1"
 folder = pathlib.Path(os.environ["CUTE_DSL_DUMP_DIR"])
 assert folder.is_absolute()
 status, *kernels = sys.argv[1:]
@@ -69,22 +70,50 @@ def test_the_exit_status_is_the_worse_of_program_and_check(program, child: int, 
     assert run("--", *program, str(child), f"gemm_clean={dumped}").returncode == status
 
 
-def test_the_output_of_the_program_passes_through_before_the_report(program):
+RELEASE = r"tileproof: the IR is of nvidia-cutlass-dsl (of an unknown release|[\d.]+)\n"
+
+
+def test_standard_output_has_the_report_alone(program):
     done = run("--", *program, "0", f"gemm_clean={BROKEN}")
-    assert done.stdout.startswith("the kernel ran\ncute_dsl_gemm_clean.mlir:19:70: error: Invalid N = 100")
-    assert re.fullmatch(
-        r"and warned\ntileproof: the IR is of nvidia-cutlass-dsl (of an unknown release|[\d.]+)\n", done.stderr
-    )
+    assert done.stdout.startswith("cute_dsl_gemm_clean.mlir:19:70: error: Invalid N = 100")
+    assert re.fullmatch(f"the kernel ran\nand warned\n{RELEASE}", done.stderr)
+
+
+def test_the_report_goes_to_a_file_and_the_output_of_the_program_stays(program, tmp_path: Path):
+    done = run("--format", "json", "--output-file", "r.json", "--", *program, "0", f"gemm={BROKEN}", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "the kernel ran\n")
+    assert json.loads((tmp_path / "r.json").read_text())["summary"]["errors"] == 1
+
+
+def test_a_report_that_cannot_be_written_is_one_line(program, tmp_path: Path):
+    done = run("--output-file", str(tmp_path), "--", *program, "0", f"gemm={GOOD}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is a directory" in done.stderr
+
+
+def test_the_options_of_check_are_those_of_run(program):
+    kernel = f"gemm={BROKEN}"
+    assert run("--ignore", "WG", "--statistics", "--contract", "ptx", "--", *program, "0", kernel).returncode == 0
+    assert run("--fail-on", "note", "--select", "PR190", "-j", "1", "--", *program, "0", kernel).returncode == 0
+    done = run("--no-such-option", "--", *program, "0", kernel)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "No such option" in done.stderr
+
+
+def test_without_dashes_what_follows_the_command_is_its_own():
+    done = run(sys.executable, "-c", "import sys; print(sys.argv[1:])", "--format", "json", "-x")
+    assert done.stderr.startswith("['--format', 'json', '-x']\n")
 
 
 def test_arguments_after_the_dashes_are_the_programs_own():
     done = run("--", sys.executable, "-c", "import sys; print(sys.argv[1:])", "--format", "json", "-x")
-    assert done.stdout == "['--format', 'json', '-x']\n"
+    assert done.stderr.startswith("['--format', 'json', '-x']\n")
 
 
 def test_a_program_that_compiles_nothing_is_told_so():
     done = run("--", sys.executable, "-c", "")
-    assert done.stderr.startswith("tileproof: the command compiled no CuTe DSL kernel: nothing was checked (nvidia-")
+    said = "tileproof: the command compiled no CuTe DSL or Triton kernel: nothing was checked (nvidia-"
+    assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == 1
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -108,14 +137,14 @@ def test_a_bad_target_is_found_before_the_program_runs(program):
 
 def test_the_private_folder_goes_away(program):
     where = "import os; print(os.environ['CUTE_DSL_DUMP_DIR'])"
-    folder = Path(run("--", sys.executable, "-c", where).stdout.strip())
+    folder = Path(run("--", sys.executable, "-c", where).stderr.splitlines()[0])
     assert folder.is_absolute()
     assert not folder.exists()
 
 
 def test_keep_keeps_the_ir_and_the_report_names_it(program, tmp_path: Path):
     done = run("--format", "json", "--keep", "dumps", "--", *program, "0", f"gemm_clean={BROKEN}", cwd=tmp_path)
-    report = json.loads(done.stdout.removeprefix("the kernel ran\n"))
+    report = json.loads(done.stdout)
     [diagnostic] = report["diagnostics"]
     assert diagnostic["file"] == str(Path("dumps", "cute_dsl_gemm_clean.mlir"))
     assert (tmp_path / diagnostic["file"]).read_bytes() == BROKEN.read_bytes()
@@ -132,14 +161,14 @@ def test_what_lay_in_the_folder_before_is_not_checked_and_what_is_dumped_again_i
     done = run("--keep", str(tmp_path), "--", *program, "0", f"gemm_clean={GOOD}")
     assert (done.returncode, done.stdout) == (
         0,
-        f"the kernel ran\n{SUMMARY}",
+        SUMMARY,
     )
 
 
 def test_a_kernel_whose_dump_the_next_one_replaces_is_checked(program):
     """CuTe DSL names dumps after functions and argument types: a second tile size overwrites the first dump."""
     done = run("--format", "json", "--", *program, "0", f"gemm_clean={BROKEN}", f"gemm_clean={GOOD}")
-    report = json.loads(done.stdout.removeprefix("the kernel ran\n"))
+    report = json.loads(done.stdout)
     assert report["summary"]["files"] == 2
     assert [diagnostic["file"] for diagnostic in report["diagnostics"]] == ["cute_dsl_gemm_clean~1.mlir"]
 
@@ -149,18 +178,20 @@ def test_a_kernel_compiled_twice_is_checked_once(program):
     assert "0 errors in 1 file;" in done.stdout
 
 
-def test_raw_ir_beside_the_clean_one_is_not_checked_again(program):
+def test_clean_ir_beside_that_with_locations_is_not_checked_again(program):
     done = run("--", *program, "0", f"gemm={BROKEN}", f"gemm_clean={BROKEN}")
     assert "1 error in 1 file;" in done.stdout
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [("", "ir"), ("ptx", "ir,ptx"), ("ir", "ir"), (" ir-debug , cubin,", "cubin,ir,ir-debug")]
+    ("before", "after"),
+    [("", "ir-debug"), ("ptx", "ir-debug,ptx"), ("ir-debug", "ir-debug"), (" ir , cubin,", "cubin,ir,ir-debug")],
 )
 def test_what_the_user_asks_of_cute_dsl_is_kept(before: str, after: str, tmp_path: Path):
     asked = environment({"CUTE_DSL_KEEP": before, "HOME": "/"}, tmp_path, requests_of(BOOK, "4.8.1"))
     assert asked["CUTE_DSL_KEEP"] == after
-    assert asked["CUTE_EXPERIMENTAL_DSL_KEEP"] == "ir"
+    assert asked["CUTE_EXPERIMENTAL_DSL_KEEP"] == "ir-debug"
+    assert asked["CUTE_DSL_LINEINFO"] == "1"
     assert asked["CUTE_DSL_DUMP_DIR"] == asked["CUTE_EXPERIMENTAL_DSL_DUMP_DIR"] == str(tmp_path)
     assert asked["HOME"] == "/"
 
@@ -171,18 +202,19 @@ def test_what_the_user_asks_of_cute_dsl_is_kept(before: str, after: str, tmp_pat
         ("4.2.1", {"KEEP_IR": "1"}),
         ("4.3.5", {"KEEP_IR": "1"}),
         ("4.4.2", {"KEEP_IR": "1"}),
-        ("4.5.0", {"KEEP": "ir"}),
-        ("4.8.1", {"KEEP": "ir"}),
-        ("4.9.0.dev1", {"KEEP": "ir"}),
-        ("5.0", {"KEEP": "ir"}),
+        ("4.5.0", {"KEEP": "ir-debug", "LINEINFO": "1"}),
+        ("4.8.1", {"KEEP": "ir-debug", "LINEINFO": "1"}),
+        ("4.9.0.dev1", {"KEEP": "ir-debug", "LINEINFO": "1"}),
+        ("5.0", {"KEEP": "ir-debug", "LINEINFO": "1"}),
         ("3.9", {"KEEP_IR": "1"}),
-        (None, {"KEEP_IR": "1", "KEEP": "ir"}),
+        (None, {"KEEP_IR": "1", "KEEP": "ir-debug", "LINEINFO": "1"}),
     ],
 )
 def test_each_release_is_asked_in_its_own_way(release: str | None, variables: dict[str, str], tmp_path: Path):
     asked = environment({}, tmp_path, requests_of(BOOK, release))
     expected = {f"{prefix}_{name}": value for prefix in PREFIXES for name, value in variables.items()}
-    assert asked == expected | {f"{prefix}_DUMP_DIR": str(tmp_path) for prefix in PREFIXES}
+    folders = {f"{prefix}_DUMP_DIR": str(tmp_path) for prefix in PREFIXES}
+    assert asked == expected | folders | {"TRITON_CACHE_DIR": str(tmp_path / "triton")}
 
 
 # A release that knows no folder, as 4.2 is: its IR goes to the working directory.
@@ -217,6 +249,69 @@ def test_ir_in_the_working_directory_is_kept_where_the_user_says(tmp_path: Path)
     done = run("--keep", "dumps", "--", sys.executable, "old.py", str(GOOD), cwd=tmp_path, **variables)
     assert (done.returncode, (tmp_path / "dumps" / "cute_dsl_gemm.mlir").read_bytes()) == (0, GOOD.read_bytes())
     assert (tmp_path / "cute_dsl_gemm.mlir").exists(), "it was there before"
+
+
+# What Triton does with a compiled kernel, without Triton.
+FAKE_TRITON = """
+import os, pathlib, sys
+
+folder = pathlib.Path(os.environ["TRITON_CACHE_DIR"]) / "ABCDEF"
+kernel = folder / "mm.ptx"
+if not kernel.exists() or os.environ.get("TRITON_ALWAYS_COMPILE") == "1":
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / "tmp"
+    temporary.write_bytes(sys.stdin.buffer.read())
+    os.replace(temporary, kernel)
+"""
+PTX = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry mm()
+{
+.reg .f32 f<9>; .reg .b64 l<9>;
+wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {f1, f2, f3, f4}, l1, l2, 1, 1, 1, 0, 0;
+ret;
+}
+"""
+
+
+def test_the_ptx_of_triton_is_checked(tmp_path: Path):
+    command = ("--select", "WG", "--", sys.executable, "-c", FAKE_TRITON)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode())
+    shown = Path("triton", "ABCDEF", "mm.ptx")
+    assert done.stdout.startswith(f"{shown}:7:29: error: Invalid N = 12"), done.stdout
+    assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+    assert "nvidia-cutlass-dsl" not in done.stderr, "there is no IR"
+
+
+def test_the_ptx_of_triton_stays_where_the_user_says(tmp_path: Path):
+    command = ("--select", "WG", "--keep", "kept", "--", sys.executable, "-c", FAKE_TRITON)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode())
+    kept = Path("kept", "triton", "ABCDEF", "mm.ptx")
+    assert f"{kept}:7:29: error: " in done.stdout
+    assert (tmp_path / kept).read_text() == PTX
+
+
+def test_a_cache_that_the_user_named_is_filled_anew(tmp_path: Path):
+    named = {"TRITON_CACHE_DIR": str(tmp_path / "mine")}
+    for _ in range(2):
+        done = run("--select", "WG", "--", sys.executable, "-c", FAKE_TRITON, stdin=PTX.encode(), **named)
+        assert (done.returncode, done.stdout.count("Invalid N")) == (1, 1)
+    done = run("--", sys.executable, "-c", "", **named)
+    assert (done.returncode, done.stdout) == (2, ""), "what is not compiled anew is not checked"
+
+
+def test_ptx_that_nvcc_keeps_or_that_appears_here_is_checked_where_asked(tmp_path: Path):
+    program = (
+        "import os, pathlib, shlex; flags = shlex.split(os.environ['NVCC_APPEND_FLAGS']); assert '-lineinfo' in flags;"
+        "folder = pathlib.Path(flags[flags.index('--keep-dir') + 1]); text = open(0).read();"
+        "(folder / 'a.ptx').write_text(text); pathlib.Path('b').mkdir(); pathlib.Path('b/b.ptx').write_text(text)"
+    )
+    (tmp_path / "old.ptx").write_text(PTX)
+    command = ("--select", "WG", "--ptx", "--", sys.executable, "-c", program)
+    done = run(*command, cwd=tmp_path, stdin=PTX.encode(), NVCC_APPEND_FLAGS="-lineinfo")
+    found = [line.partition(":")[0] for line in done.stdout.splitlines() if ": error: " in line]
+    assert found == [str(Path("nvcc", "a.ptx")), str(Path("b", "b.ptx"))], done.stdout + done.stderr
 
 
 TINY = """
@@ -275,17 +370,16 @@ def wheel(test):
 def test_the_real_dsl_compiles_the_example_and_dumps_the_ir_that_we_ship(tmp_path: Path):
     command = (sys.executable, str(EXAMPLES / "hopper_gemm.py"))
     done = run("--keep", str(tmp_path), "--", *command, CUTE_DSL_ARCH="sm_90a")
-    assert done.stdout == f"compiled the f16 GEMM\n{SUMMARY}", done.stderr
-    assert done.returncode == 0
+    assert (done.returncode, done.stdout) == (0, SUMMARY), done.stderr
     [dumped] = tmp_path.glob("*.mlir")
-    assert dumped.read_text() == GOOD.read_text()
+    assert f'"{EXAMPLES / "hopper_gemm.py"}":' in dumped.read_text()
 
 
 @wheel
 def test_the_real_dsl_compiles_the_example_for_fp8_and_bf16():
     command = (sys.executable, str(EXAMPLES / "hopper_gemm.py"), "--type", "f8", "--type", "bf16")
     done = run("--", *command, CUTE_DSL_ARCH="sm_90a")
-    assert "\n0 errors in 2 files;" in done.stdout, done.stderr
+    assert done.stdout.startswith("0 errors in 2 files;"), done.stderr
 
 
 @wheel
@@ -303,6 +397,23 @@ def test_the_real_dsl_overwrites_a_dump_and_both_kernels_are_checked(tmp_path: P
     folder = tmp_path / "dumps"
     done = run("--keep", str(folder), "--", sys.executable, str(tmp_path / "tiles.py"), CUTE_DSL_ARCH="sm_90a")
     assert "0 errors in 2 files;" in done.stdout, done.stderr
-    texts = {path.stem[-2:]: path.read_text() for path in folder.glob("*.mlir")}
-    assert "sm90.mma<64x128x16" in texts["~1"]
-    assert "sm90.mma<64x64x16" in texts["an"]
+    texts = {"~1" in path.stem: path.read_text() for path in folder.glob("*.mlir")}
+    assert "sm90.mma<64x128x16" in texts[True]
+    assert "sm90.mma<64x64x16" in texts[False]
+
+
+@wheel
+def test_a_finding_names_the_line_of_python_first(tmp_path: Path):
+    """A kernel that is wrong, compiled by the real DSL: its own line with a caret, and the IR below."""
+    kernel = (EXAMPLES / "hopper_gemm.py").read_text()
+    fence = next(line for line in kernel.splitlines() if "warpgroup.fence()" in line)
+    (tmp_path / "gemm.py").write_text(kernel.replace(fence, fence.replace("warpgroup.fence()", "pass")))
+    done = run("--", sys.executable, "gemm.py", cwd=tmp_path, CUTE_DSL_ARCH="sm_90a")
+    shown = done.stdout.splitlines()
+    number = next(i for i, line in enumerate(kernel.splitlines(), 1) if "cute.gemm(" in line)
+    line = kernel.splitlines()[number - 1]
+    column = line.index("cute.gemm(")
+    assert shown[0].startswith(f"gemm.py:{number}:{column + 1}: error: ")
+    assert shown[1:3] == [f"{number:5} | {line}", "      | " + " " * column + "^"]
+    assert re.fullmatch(r"      = in: cute_dsl_\w+\.mlir:\d+:\d+", shown[3])
+    assert done.returncode == 1

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from tileproof.ptx.opcode import ptx_spellings
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin
+from tileproof.suggesting.nearest import distance
 
 _NUMBERS = (4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 224, 256)
 _OPERAND = re.compile(r"\s*(\{[^{}]*\}|\[(?:[^\[\]{}]|\{[^{}]*\})*\]|[^,{}\[\]]+)\s*(?:,|$)")
@@ -25,16 +26,6 @@ def pieces(text: str) -> tuple[str, list[str], list[str]]:
     opcode, _, body = rest.strip().partition(" ")
     words = opcode.split(".")
     return (guard[1] or "") + words[0], words[1:], [one.strip() for one in _OPERAND.findall(body.strip())]
-
-
-def distance(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many elements of a list are replaced, dropped or added to get another."""
-    row = list(range(len(right) + 1))
-    for i, one in enumerate(left, 1):
-        above, row = row, [i]
-        for j, other in enumerate(right, 1):
-            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != other)))
-    return row[-1]
 
 
 def edits(before: str, after: str) -> int:

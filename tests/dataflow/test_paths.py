@@ -123,5 +123,11 @@ def test_reports_name_it_first(tmp_path: Path):
 
     path = tmp_path / "kernel.ptx"
     path.write_text(SOURCE, encoding="ascii")
-    assert command("check", "--ignore", "PR190", str(path)).stdout.startswith(f"kernel.cu:20:5: {path}:14:1: error: ")
+    shown = command("check", "--ignore", "PR190", str(path)).stdout.splitlines()
+    assert shown[0].startswith("kernel.cu:20:5: error: ")
+    assert shown[1:4] == [
+        "      = by: library.h:70:9",
+        "      = by: library.h:7:3",
+        f"      = in: {path}:14:1",
+    ]
     assert '"origin": {' in command("check", "--format", "json", str(path)).stdout

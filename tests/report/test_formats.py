@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.diagnostic import Diagnostic, Origin, Related, Severity
 from tileproof.base.source import Source, Span
 from tileproof.cli import main
 from tileproof.cli.options import FORMATS
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.outcome import FileReport, Options
-from tileproof.report import github, sarif, text
+from tileproof.report import github, gitlab, junit, sarif, text
+from tileproof.report import json as json_report
 from tileproof.report.json import kernel_json
 from tileproof.report.text import clause
 from tileproof.report.values import Report, Unread
+from tileproof.rulebase.load import default_files, load
 
+BOOK = load(default_files())
 DATA = Path(__file__).parent / "data"
 FILES = ("broken.mlir", "clean.mlir", "missing.mlir")
 KERNELS = ("partly.mlir", "followed.mlir", "unfollowed.ptx")  # each with a protocol, verified to another degree
@@ -301,3 +308,84 @@ def test_statistics_count_findings_kernels_and_steps():
         "steps": {"executed": 10, "not_executed": 5},
     }
     assert "statistics" not in json.loads(check("--format", "json", *KERNELS).stdout)
+
+
+# -- where the user's own source is named
+
+
+def compiled(code: str = "XX1") -> Report:
+    """A finding in a kernel, with the operation that it is about and two places of the user's source."""
+    source = Source("k.mlir", "one\ntwo loc(#loc1)\n")
+    frames = (Origin("kernel.py", 5, 9), Origin("/lib/helper.py", 3, 0))
+    related = (Related(Span(0, 3), "the copy", (Origin("kernel.py", 2, 1),)),)
+    found = Diagnostic(
+        *(source, Span(4, 7), code, "some-fault", Severity.ERROR, "wrong <a & b>\x00", "right"),
+        related=related,
+        origins=frames,
+    )
+    return Report((FileReport(source, (found,), None),), (Unread("lost.mlir", "not there"),), Options("ptx"), book=BOOK)
+
+
+def test_sarif_stands_at_the_users_line_with_the_path_of_the_protocol(sarif_schema: Draft4Validator):
+    rendered = sarif.render(compiled("WG101"))
+    document = json.loads(rendered)
+    assert schema_faults(sarif_schema, document) == []
+    [result] = document["runs"][0]["results"]
+    [place] = result["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "kernel.py", "uriBaseId": "SRCROOT"},
+        "region": {"startLine": 5, "startColumn": 9},
+    }
+    lines = [one["physicalLocation"]["region"]["startLine"] for one in result["relatedLocations"]]
+    assert lines == [1, 2, 3]
+    [flow] = result["codeFlows"]
+    steps = flow["threadFlows"][0]["locations"]
+    assert [one["location"]["message"]["text"][:5] for one in steps] == ["the c", "wrong"]
+    assert re.fullmatch("[0-9a-f]{16}", result["partialFingerprints"]["tileproof/v1"])
+
+
+def test_descriptions_of_rules_have_no_placeholders():
+    [run] = json.loads(check("--format", "sarif", *FILES, *KERNELS).stdout)["runs"]
+    texts = [one["fullDescription"]["text"] for one in run["tool"]["driver"]["rules"]]
+    assert texts and not any("{" in one for one in texts)
+
+
+def test_junit_is_xml_whatever_a_message_holds():
+    root = ElementTree.fromstring("\n".join(junit.render(compiled())))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("2", "1", "1")
+    failure = root.find("./testsuite/testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "wrong <a & b>\ufffd"
+    assert "kernel.py:5:9: error: wrong <a & b>\ufffd (right) [XX1 some-fault]" in failure.text
+    assert root.find("./testsuite/testcase/error").get("message") == "not there"
+
+
+def test_gitlab_has_what_its_documentation_requires():
+    first, second = json.loads(gitlab.render(compiled()))
+    assert set(first) == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert first["location"] == {"path": "kernel.py", "lines": {"begin": 5}}
+    assert (first["severity"], second["severity"]) == ("critical", "blocker")
+
+
+@pytest.mark.oracle
+def test_a_reader_of_sarif_that_is_not_ours_counts_the_same(tmp_path: Path):
+    if importlib.util.find_spec("sarif") is None:
+        pytest.skip("sarif-tools is not installed")
+    (tmp_path / "r.sarif").write_text(check("--format", "sarif", *FILES, *KERNELS).stdout, encoding="utf-8")
+    expected = json.loads(check("--format", "json", *FILES, *KERNELS).stdout)["summary"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sarif", "summary", str(tmp_path / "r.sarif")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    counts = dict(re.findall(r"^(error|warning|note): (\d+)$", done.stdout, re.M))
+    assert {name: int(counts[name]) for name in counts} == {
+        "error": expected["errors"],
+        "warning": expected["warnings"],
+        "note": expected["notes"],
+    }
+
+
+def test_json_with_places_of_the_user_keeps_its_schema(json_schema: Draft202012Validator):
+    assert schema_faults(json_schema, json.loads(json_report.render(compiled("WG101")))) == []

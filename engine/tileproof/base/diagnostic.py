@@ -22,14 +22,6 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
-    """A related place of a finding, and what happens there."""
-
-    span: Span
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Origin:
     """A place in a source that the text was compiled from. Line and column count from 1; a column of 0 is not known."""
 
@@ -37,8 +29,44 @@ class Origin:
     line: int
     column: int
 
+    @classmethod
+    def compiled_from(cls, file: str, line: int, column: int) -> Origin:
+        """The place that a compiler names: those of Python kernels (CuTe DSL, Triton) count columns from 0."""
+        return cls(file, line, column + 1 if column and file.endswith(".py") else column)
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A related place of a finding, and what happens there; ``origins`` as those of the finding."""
+
+    span: Span
+    message: str
+    origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text in place of that of a span; of an empty span, before it."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits of the text that repair a finding.
+
+    Attributes:
+        what: they do, in a few words.
+        safe: whether the author can only have meant this.
+    """
+
+    what: str
+    edits: tuple[Edit, ...]
+    safe: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +80,9 @@ class Diagnostic:
         anchor: the offset at which MLIR's verifier would report it, where that is not the span's.
         echoes: further messages of that verifier.
         related: the other places that it is about, in the order in which things happen.
-        origin: the place in the user's own source, where the text says it.
+        origins: its places in the sources that the text was compiled from, where it says them: the user's own first,
+            then those of inlined code and of its callers, from the innermost outwards.
+        fix: what repairs it, where that is known to the letter.
     """
 
     source: Source
@@ -66,7 +96,13 @@ class Diagnostic:
     anchor: int | None = None
     echoes: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
-    origin: Origin | None = None
+    origins: tuple[Origin, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def origin(self) -> Origin | None:
+        """The place in the user's own source, where the text says it."""
+        return self.origins[0] if self.origins else None
 
     @property
     def place(self) -> int:

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.coverage import covered, unjudged
@@ -137,9 +137,18 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        found = finish(self.book, self.source, self.options, self.diagnostics, self.scan.comments)
+        found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
+
+    def located(self) -> list[Diagnostic]:
+        """The findings, with their places in the user's source where the text has locations."""
+        if not self.diagnostics or "loc(" not in self.source.text:
+            return self.diagnostics
+        from tileproof.checking.origins import Origins  # noqa: PLC0415  Lark, which a file without findings does not need
+
+        origins = Origins(self.source, self.scan.module)
+        return [origins.placed(one) for one in self.diagnostics]
 
     # -- reporting
 
@@ -282,7 +291,10 @@ class _Check:
         repair = repair_atom(self.ruleset, declaration, type_tree(text), text, where=where)
         if repair.text:
             nearest = f"the nearest legal atom is {repair.text}"
-            self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
+            places = re.finditer(re.escape(text) + r"(?![\w.<$])", self.source.text)
+            edits = tuple(Edit(Span(one.start(), one.end()), repair.text) for one in places)
+            hint = f"{found.hint}; {nearest}" if found.hint else nearest
+            self.diagnostics[at] = replace(found, hint=hint, fix=Fix(f"use {repair.text}", edits, safe=False))
 
     @cached_property
     def operation_kinds(self) -> list[tuple[str, str]]:
@@ -434,7 +446,9 @@ class _Check:
                 continue  # which atom the operation needs is said already
             found = finding(self.book, self.source, conflict.span, conflict.stated)
             echo = f"'{operation.name}' op failed to infer returned types"
-            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
+            edits = (Edit(conflict.span, conflict.instead),)
+            fix = Fix(f"declare {conflict.instead}", edits, safe=True) if conflict.instead else None
+            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,), fix=fix))
 
     def judge_protocol(self) -> None:
         """The asynchronous protocol of each kernel; that of a malformed text is not followed."""

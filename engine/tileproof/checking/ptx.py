@@ -62,14 +62,17 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
 
 
 def _placed(module: Module, diagnostic: Diagnostic) -> Diagnostic:
-    """A diagnostic with its place in the source that the PTX was compiled from."""
-    at = bisect_right(module.instructions, diagnostic.span.start, key=attrgetter("start")) - 1
-    if at < 0 or module.instructions[at].end < diagnostic.span.end:
-        return diagnostic
-    frame = module.own_frame(module.instructions[at])
-    if frame is None:
-        return diagnostic
-    return replace(diagnostic, origin=Origin(module.files[frame[0]], frame[1], frame[2]))
+    """A diagnostic with its places in the sources that the PTX was compiled from."""
+    related = tuple(replace(one, origins=_origins(module, one.span)) for one in diagnostic.related)
+    return replace(diagnostic, origins=_origins(module, diagnostic.span), related=related)
+
+
+def _origins(module: Module, span: Span) -> tuple[Origin, ...]:
+    at = bisect_right(module.instructions, span.start, key=attrgetter("start")) - 1
+    if at < 0 or module.instructions[at].end < span.end:
+        return ()
+    places = module.source_places(module.instructions[at])
+    return tuple(Origin.compiled_from(module.files[file], *place) for file, *place in places)
 
 
 def _malformed(book: Rulebook, source: Source, fault: Fault) -> Diagnostic:

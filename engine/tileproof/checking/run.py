@@ -1,16 +1,20 @@
-"""``run``: a CuTe DSL program with its IR dumped where we can check it.
+"""``run``: a program, with the IR and the PTX that it compiles written where we can check them.
 
 CuTe DSL writes the IR of each function that it compiles as soon as the function is traced, before it asks its caches or
 starts a compiler. Which variable enables that and where the IR goes differs by release: the table ``dsl_release``
 (rules/versions.rule) has it, and the Python that runs the command says which release it has. So nothing else of the
 program's environment has to change, and a program that stops at the first launch for want of a GPU is checked all the
 same.
+
+Triton leaves the PTX of each kernel in its cache. It gets an empty one; where the user has named a cache, it is told
+to compile again what is there. nvcc, which TileLang and build systems call, keeps its PTX where it is told so.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +28,9 @@ from tileproof.rulebase.book import Rulebook
 
 DISTRIBUTION = "nvidia-cutlass-dsl"
 PREFIXES = ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL")
+_TRITON_CACHE = "TRITON_CACHE_DIR"
+_TRITON_ANEW = "TRITON_ALWAYS_COMPILE"
+_NVCC_FLAGS = "NVCC_APPEND_FLAGS"
 LOOK_EVERY = 0.02  # seconds; to trace and compile a function takes longer
 
 
@@ -39,11 +46,13 @@ class Request:
         variable: after the prefix of the DSL.
         value: the variable's, or the item to add to its list.
         in_working_directory: whether the IR goes there, and not to the folder of ``DUMP_DIR``.
+        lines: the switch, after the prefix, with which the IR names lines of Python; empty for none.
     """
 
     variable: str
     value: str
     in_working_directory: bool
+    lines: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +62,26 @@ class Dump:
     Attributes:
         status: its exit status, as a shell counts it.
         release: of CuTe DSL, as ``4.8.1``; None where that cannot be said.
-        files: the IR, sorted by name: files where they stay, else texts with the bare names of the files.
+        ir, ptx: sorted by name: files where they stay, else texts with the names of the files below their folder.
     """
 
     status: int
     release: str | None
-    files: list[str | Source]
+    ir: list[str | Source]
+    ptx: list[str | Source]
 
 
 @contextmanager
-def dump(book: Rulebook, command: Sequence[str], keep: Path | None = None) -> Iterator[Dump]:
-    """Run a command with CuTe DSL's dump of IR.
+def dump(
+    book: Rulebook, command: Sequence[str], keep: Path | None = None, every_ptx: bool = False, output: int | None = None
+) -> Iterator[Dump]:
+    """Run a command with CuTe DSL's dump of IR, and with a cache of its own for Triton.
 
     Args:
         keep: a folder for the dump; without one the folder of ``CUTE_DSL_DUMP_DIR``, and without that one that goes
             away when the context ends.
+        every_ptx: whether to take also the PTX that nvcc makes and that appears below the working directory.
+        output: the file descriptor that is the command's standard output; None for ours.
 
     Raises:
         CannotRun: there is no such program, or no such folder can be made.
@@ -77,39 +91,77 @@ def dump(book: Rulebook, command: Sequence[str], keep: Path | None = None) -> It
     with ExitStack() as stack:
         asked = keep or os.environ.get("CUTE_DSL_DUMP_DIR")
         folder = Path(asked or stack.enter_context(TemporaryDirectory(prefix="tileproof-")))
+        kept_by_nvcc = folder / "nvcc"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            dumps = _Dumps(folder)
+            dumps = _Dumps(folder, "*.mlir")
+            if every_ptx:
+                kept_by_nvcc.mkdir(exist_ok=True)
         except OSError as error:
             raise CannotRun(f"{folder}: {error.strerror or error}") from None
-        strays = _Dumps(Path.cwd()) if any(one.in_working_directory for one in requests) else None
-        if strays is not None and strays.folder == folder.absolute():
-            strays = None
+        watched = [dumps, *([_Dumps(kept_by_nvcc, "*.ptx")] if every_ptx else [])]
+        strays = _Dumps(Path.cwd(), "*.mlir") if any(one.in_working_directory for one in requests) else None
+        if strays is not None and strays.folder != folder.absolute():
+            watched.append(strays)
+        variables = environment(os.environ, folder.absolute(), requests)
+        if every_ptx:
+            kept = f"--keep --keep-dir {shlex.quote(str(kept_by_nvcc.absolute()))}"
+            variables[_NVCC_FLAGS] = " ".join(filter(None, (variables.get(_NVCC_FLAGS), kept)))
+        places = [Path(variables[_TRITON_CACHE]), *([Path()] if every_ptx else [])]
+        before = [_stamps(place) for place in places]
         try:
-            process = subprocess.Popen(list(command), env=environment(os.environ, folder.absolute(), requests))
+            process = subprocess.Popen(list(command), env=variables, stdout=output)
         except OSError as error:
             raise CannotRun(f"{command[0]}: {error.strerror or error}") from None
         with process:
             while process.poll() is None:
-                dumps.look()
-                if strays is not None:
-                    strays.look()
+                for one in watched:
+                    one.look()
                 try:
                     process.wait(LOOK_EVERY)
                 except subprocess.TimeoutExpired:
                     continue
-        if strays is not None:
-            strays.look()
-            strays.move(folder, dumps)
-        dumps.look()
+        for one in reversed(watched):
+            one.look()
+            if one is strays:
+                one.move(folder, dumps)
+        ptx = [path for one in watched[1:] if one is not strays for path in one.files()]
+        for place, earlier in zip(places, before, strict=True):
+            ptx += [path for path, stamp in _stamps(place).items() if earlier.get(path) != stamp]
         # A process that a signal ended counts as a shell counts it.
         status = process.returncode if process.returncode >= 0 else 128 - process.returncode
-        files = dumps.files()
+        stays = asked is not None
         yield Dump(
             status,
             release,
-            [str(path) if asked else Source(path.name, path.read_text(encoding="utf-8")) for path in files],
+            [_input(path, folder, stays) for path in dumps.files()],
+            [_input(path, folder, stays) for path in dict.fromkeys(ptx)],
         )
+
+
+def _input(path: Path, folder: Path, stays: bool) -> str | Source:
+    """A file to check: its name where it stays, else its text by the name that it has in the folder that goes away."""
+    inside = path.absolute().is_relative_to(folder.absolute())
+    if stays or not inside:
+        return str(path)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return Source(str(path.absolute().relative_to(folder.absolute())), text)
+
+
+def _stamps(folder: Path) -> dict[Path, tuple[int, int]]:
+    """When each PTX file below a folder was written; what begins with a dot is not looked into."""
+    found = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".ptx"):
+                path = Path(place, name)
+                try:
+                    stat = path.stat()
+                except OSError:
+                    continue
+                found[path] = (stat.st_mtime_ns, stat.st_ino)
+    return found
 
 
 _ASK = f"import importlib.metadata as m; print(m.version({DISTRIBUTION!r}))"
@@ -160,12 +212,15 @@ def requests_of(book: Rulebook, release: str | None) -> list[Request]:
     if release is not None and (number := re.match(r"(\d+)\.(\d+)", release)) is not None:
         known = [one for one in sorted(rows) if one <= (int(number[1]), int(number[2]))]
         chosen = [rows[known[-1] if known else min(rows)]]
-    found = [Request(str(variable), str(value), place == ".working_directory") for variable, value, place in chosen]
+    found = [
+        Request(str(variable), str(value), place == ".working_directory", str(lines))
+        for variable, value, place, lines in chosen
+    ]
     return list(dict.fromkeys(found))
 
 
 def environment(variables: Mapping[str, str], folder: Path, requests: Sequence[Request]) -> dict[str, str]:
-    """A program's environment, with CuTe DSL's dump of IR into a folder in addition to its own settings."""
+    """A program's environment, with CuTe DSL's dump of IR into a folder and Triton's cache, beside its own settings."""
     asked = dict(variables)
     for prefix in PREFIXES:
         for request in requests:
@@ -173,19 +228,24 @@ def environment(variables: Mapping[str, str], folder: Path, requests: Sequence[R
             listed = not request.value.isdigit()  # a switch is on or off, a list has what the user asks for as well
             kept = {token.strip() for token in asked.get(name, "").split(",")} - {""} if listed else set()
             asked[name] = ",".join(sorted({*kept, request.value}))
+            if request.lines:
+                asked[f"{prefix}_{request.lines}"] = "1"
         asked[f"{prefix}_DUMP_DIR"] = str(folder)
+    if asked.setdefault(_TRITON_CACHE, str(folder / "triton")) == variables.get(_TRITON_CACHE):
+        asked[_TRITON_ANEW] = "1"
     return asked
 
 
 class _Dumps:
-    """The IR files that appear in a folder.
+    """The files of a kind that appear in a folder.
 
     A dump is named after its function and the types of the arguments, so a function compiled a second time, with
     another tile say, replaces the dump of the first. Hence the folder is polled while the program runs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pattern: str) -> None:
         self.folder = folder
+        self.pattern = pattern
         self.stamps: dict[Path, tuple[int, int, int]] = {}
         self.texts: dict[Path, list[bytes]] = {}
         self.look()
@@ -194,7 +254,7 @@ class _Dumps:
 
     def look(self) -> None:
         """Read what is new."""
-        for path in self.folder.glob("*.mlir"):
+        for path in self.folder.glob(self.pattern):
             try:
                 stat = path.stat()
                 stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
@@ -226,12 +286,12 @@ class _Dumps:
         """The files, those that were replaced written again under names of their own: ``NAME~1.mlir``."""
         files = []
         for path, texts in self.texts.items():
-            # With ir-debug, the same module is there a second time, before clean-up.
-            if path.with_name(f"{path.stem}_clean.mlir") in self.texts:
+            # Where the user asks for it, the same module is there a second time, canonicalised and without locations.
+            if path.stem.endswith("_clean") and path.with_stem(path.stem.removesuffix("_clean")) in self.texts:
                 continue
             files.append(path)
             for number, text in enumerate(dict.fromkeys(text for text in texts if text != texts[-1]), 1):
-                earlier = path.with_name(f"{path.stem}~{number}.mlir")
+                earlier = path.with_stem(f"{path.stem}~{number}")
                 earlier.write_bytes(text)
                 files.append(earlier)
         return sorted(files)

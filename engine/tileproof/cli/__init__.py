@@ -16,6 +16,7 @@ from tileproof import __version__
 COMMANDS = (
     "builtin",
     "check",
+    "config",
     "decode",
     "descriptors",
     "emit",

@@ -1,71 +1,44 @@
-"""Settings of a project: ``[tool.tileproof]`` in the nearest ``pyproject.toml`` at or above a folder."""
+"""``tileproof config``."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from tileproof.base.records import dataclass
+import click
 
-LISTS = ("select", "ignore", "rules")
-WORDS = ("target", "contract", "fail-on")
-SWITCHES = ("require-verified",)
+from tileproof.cli.options import fail
 
 
-class ConfigError(ValueError):
-    """Settings that cannot be used."""
+@click.command()
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def config(form: str) -> None:
+    """Show the settings that hold here, and the file that has them.
 
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """The settings of a project; the command line overrides them.
-
-    Attributes:
-        rules: folders with the project's own rule files.
+    The nearest tileproof.toml or pyproject.toml ([tool.tileproof]) at or above this folder holds alone.
     """
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    rules: tuple[Path, ...] = ()
-    target: str | None = None
-    contract: str | None = None
-    fail_on: str | None = None
-    require_verified: bool = False
-
-
-def find(folder: Path) -> Config:
-    """The settings that hold in a folder.
-
-    Raises:
-        ConfigError: the file is not TOML, or a setting is unknown or of the wrong type.
-    """
-    for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        if path.is_file():
-            text = path.read_text(encoding="utf-8")
-            return _read(path, text) if "tool.tileproof" in text else Config()
-    return Config()
-
-
-def _read(path: Path, text: str) -> Config:
-    import tomllib  # noqa: PLC0415  most runs have no settings
+    from tileproof.cli import settings  # noqa: PLC0415
 
     try:
-        table = tomllib.loads(text).get("tool", {}).get("tileproof", {})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    for name, value in table.items():
-        if name not in LISTS + WORDS + SWITCHES:
-            raise ConfigError(f"{path}: unknown setting '{name}' in [tool.tileproof]")
-        if name in SWITCHES:
-            if not isinstance(value, bool):
-                raise ConfigError(f"{path}: '{name}' must be true or false")
-            continue
-        words = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not (words if name in LISTS else isinstance(value, str)):
-            raise ConfigError(f"{path}: '{name}' must be a {'list of strings' if name in LISTS else 'string'}")
-    settings: dict[str, Any] = {name.replace("-", "_"): value for name, value in table.items()}
-    for name in LISTS:
-        settings[name] = tuple(settings.get(name, ()))
-    settings["rules"] = tuple(path.parent / folder for folder in settings["rules"])
-    return Config(**settings)
+        found = settings.find(Path.cwd())
+    except settings.ConfigError as error:
+        fail(str(error))
+    values: dict[str, Any] = {key: _plain(getattr(found, key.replace("-", "_"))) for key in settings.KEYS}
+    values |= {key: dict(values[key]) for key in settings.TABLES}
+    if form == "json":
+        click.echo(json.dumps({"file": str(found.path) if found.path else None, "settings": values}, indent=2))
+        return
+    click.echo(f"# {found.path}" if found.path else "# no tileproof.toml, and no [tool.tileproof] in a pyproject.toml")
+    for key, value in values.items():
+        shown = "# not set" if value in (None, [], {}) else json.dumps(value)
+        if isinstance(value, dict) and value:
+            shown = f"{{ {', '.join(f'{json.dumps(name)} = {json.dumps(one)}' for name, one in value.items())} }}"
+        click.echo(f"{key} = {shown}" if not shown.startswith("#") else f"# {key}")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON has it."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
 
-FORMATS = ("text", "json", "sarif", "github")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
 PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
 
 
@@ -48,12 +48,12 @@ def load_rules(
         whole: with the chapters that no kernel is judged by.
     """
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-    from tileproof.cli import config  # noqa: PLC0415
+    from tileproof.cli import settings  # noqa: PLC0415
     from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
     files = shipped_files() if whole else default_files()
     try:
-        for folder in (*config.find(Path.cwd()).rules, *folders):
+        for folder in (*settings.find(Path.cwd()).rules, *folders):
             if not folder.is_dir():
                 fail(f"{folder}: no such rules folder")
             files += rule_files(folder)
@@ -66,7 +66,7 @@ def load_rules(
         for fault in error.faults:
             click.echo(f"{fault.place}: error: {fault.message}", err=True)
         sys.exit(status)
-    except (config.ConfigError, OSError) as error:
+    except (settings.ConfigError, OSError) as error:
         fail(str(error))
 
 
@@ -141,17 +141,18 @@ class progress:  # noqa: N801  reads as a function
             self.bar.stop()
 
 
-def write(report: Report, form: str, colourless: bool) -> None:
+def write(report: Report, form: str, colourless: bool, file: TextIO | None = None) -> None:
+    """Write a report to a file, or to standard output; what could not be read also to standard error."""
     from importlib import import_module  # noqa: PLC0415
 
     module = import_module(f"tileproof.report.{form}")
     if form == "text":
-        colour = sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
+        colour = file is None and sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
         lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
     else:
         rendered = module.render(report)
         lines = [rendered] if isinstance(rendered, str) else rendered
     for line in lines:
-        click.echo(line)
+        click.echo(line, file)
     for unread in report.unread:
         click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)

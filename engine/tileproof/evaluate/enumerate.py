@@ -7,7 +7,7 @@ the other reading: Z3 finds no legal configuration outside (tests/suggesting/tes
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -37,14 +37,12 @@ def legal_configurations(
     # What is fixed is judged as a whole.
     if any(check(present) is False for check in plan.first):
         return
-    if not many:
-        yield from _extend(present, plan.order, options, plan.readers)
-        return
-    beside = {}
-    for i, fact in enumerate(plan.order[len(plan.fixed) :], len(plan.fixed)):
-        read = frozenset().union(*(check.rule.facts for check in plan.readers[fact]))
-        beside[fact] = _Beside(plan.readers[fact], tuple(options[fact]), [n for n in plan.order[:i] if n in read])
-    yield from _extend_beside(present, plan.order, beside)
+    choices = _choices(plan, options)
+    if many:
+        for i, fact in enumerate(plan.order[len(plan.fixed) :], len(plan.fixed)):
+            read = frozenset().union(*(check.rule.facts for check in plan.readers[fact]))
+            choices[fact] = _Beside(choices[fact], [name for name in plan.order[:i] if name in read])
+    yield from _extend(present, plan.order, choices)
 
 
 def first_or_conflict(
@@ -59,7 +57,7 @@ def first_or_conflict(
     broken = [check.rule.facts.intersection(present) for check in plan.first if check(present) is False]
     if broken:
         return min(broken, key=len)
-    search = _extend(present, plan.order, options, plan.readers)
+    search = _extend(present, plan.order, _choices(plan, options))
     try:
         first = next(search)
     except StopIteration as stopped:
@@ -69,31 +67,43 @@ def first_or_conflict(
     return chain((first,), search)
 
 
-class _Beside:
-    """The values of a fact that no rule rejects beside the facts before it, worked out once for each of these."""
+class _Legal:
+    """The values of a fact that no rule rejects beside the facts before it."""
 
-    def __init__(self, readers: Sequence[Check], values: Sequence[Scalar], before: Sequence[str]) -> None:
-        self.readers = readers
+    def __init__(self, fact: str, values: Sequence[Scalar], readers: Sequence[Check]) -> None:
+        self.fact = fact
         self.values = values
+        self.readers = readers
+
+    def beside(self, present: dict[str, Scalar], blamed: set[str]) -> Iterable[Scalar]:
+        """Each value when it is asked for; what rules the others out is added to ``blamed``."""
+        for value in self.values:
+            present[self.fact] = value
+            for check in self.readers:
+                if check(present) is False:
+                    blamed |= check.rule.facts
+                    break
+            else:
+                yield value
+
+
+class _Beside(_Legal):
+    """The same, worked out once for each choice of the facts before it that the rules read."""
+
+    def __init__(self, every: _Legal, before: Sequence[str]) -> None:
+        super().__init__(every.fact, every.values, every.readers)
         self.before = before
         self.known: dict[tuple[Scalar, ...], tuple[tuple[Scalar, ...], frozenset[str]]] = {}
 
-    def legal(self, fact: str, present: dict[str, Scalar]) -> tuple[tuple[Scalar, ...], frozenset[str]]:
-        """The values, and the facts that rule the others out."""
+    def beside(self, present: dict[str, Scalar], blamed: set[str]) -> Iterable[Scalar]:
         key = tuple([present[name] for name in self.before])
         found = self.known.get(key)
         if found is None:
-            kept, blamed = [], set[str]()
-            for value in self.values:
-                present[fact] = value
-                failed = next((check for check in self.readers if check(present) is False), None)
-                if failed is None:
-                    kept.append(value)
-                else:
-                    blamed |= failed.rule.facts
-                del present[fact]
-            found = self.known[key] = tuple(kept), frozenset(blamed)
-        return found
+            ruled_out: set[str] = set()
+            kept = tuple(super().beside(present, ruled_out))
+            found = self.known[key] = kept, frozenset(ruled_out)
+        blamed |= found[1]
+        return found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +162,12 @@ def _count(facts: set[str], ready: dict[str, int]) -> None:
             ready[fact] += 1
 
 
+def _choices(plan: _Plan, options: Mapping[str, Sequence[Scalar]]) -> dict[str, _Legal]:
+    return {fact: _Legal(fact, options[fact], readers) for fact, readers in plan.readers.items()}
+
+
 def _extend(
-    present: dict[str, Scalar],
-    order: Sequence[str],
-    options: Mapping[str, Sequence[Scalar]],
-    readers: Mapping[str, Sequence[Check]],
+    present: dict[str, Scalar], order: Sequence[str], choices: Mapping[str, _Legal]
 ) -> Generator[dict[str, Scalar], None, frozenset[str] | None]:
     """Yields what is legal; returns None where something was, else facts whose present values rule everything out.
 
@@ -168,40 +179,9 @@ def _extend(
     fact = order[len(present)]
     blamed: set[str] = set()
     legal = False
-    about = readers[fact]
-    for value in options[fact]:
+    for value in choices[fact].beside(present, blamed):
         present[fact] = value
-        for check in about:
-            if check(present) is False:
-                blamed |= check.rule.facts
-                break
-        else:
-            inner = yield from _extend(present, order, options, readers)
-            if inner is None:
-                legal = True
-            elif fact not in inner:
-                del present[fact]
-                return inner
-            else:
-                blamed |= inner
-        del present[fact]
-    return None if legal else frozenset(blamed & present.keys())
-
-
-def _extend_beside(
-    present: dict[str, Scalar], order: Sequence[str], beside: Mapping[str, _Beside]
-) -> Generator[dict[str, Scalar], None, frozenset[str] | None]:
-    """As ``_extend``, with what is known of each fact beside those before it."""
-    if len(present) == len(order):
-        yield dict(present)
-        return None
-    fact = order[len(present)]
-    values, ruled_out = beside[fact].legal(fact, present)
-    blamed = set(ruled_out)
-    legal = False
-    for value in values:
-        present[fact] = value
-        inner = yield from _extend_beside(present, order, beside)
+        inner = yield from _extend(present, order, choices)
         if inner is None:
             legal = True
         elif fact not in inner:
@@ -209,5 +189,5 @@ def _extend_beside(
             return inner
         else:
             blamed |= inner
-        del present[fact]
+    present.pop(fact, None)
     return None if legal else frozenset(blamed & present.keys())

@@ -15,7 +15,6 @@ __all__ = [
     "Answer",
     "Question",
     "Solved",
-    "cheapest",
     "collision",
     "differ",
     "minimal",
@@ -93,43 +92,6 @@ def collision(fields: Sequence[tuple[int, int]], width: int) -> tuple[int, ...] 
 def unequal(left: z3.ExprRef, right: z3.ExprRef | bool) -> Formula:
     """That two terms have different values."""
     return left != right
-
-
-def cheapest(
-    strongest: Sequence[int], heavy: Sequence[bool], enough: Callable[[tuple[int, ...]], bool], seconds: float
-) -> tuple[int, ...] | None:
-    """How strong each of some operations has to be: the fewest of them first, then the weakest.
-
-    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is queried one at a time. What
-    it says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes
-    the cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
-
-    Args:
-        strongest: the strength that each may have at most; 0 is that it is not there.
-        heavy: whether its strength counts beyond its being there.
-        enough: whether a choice is enough; of a choice that is, every stronger one is too.
-        seconds: for each proposal.
-
-    Returns:
-        None where the budget did not suffice, or no choice is enough.
-    """
-    optimiser = z3.Optimize()
-    optimiser.set("timeout", max(1, int(seconds * 1000)))
-    strengths = [z3.Int(f"strength{i}") for i in range(len(strongest))]
-    for one, most in zip(strengths, strongest, strict=True):
-        optimiser.add(one >= 0, one <= most)
-    zero = z3.IntVal(0)
-    optimiser.minimize(z3.Sum([zero, *(z3.If(one > 0, 1, 0) for one in strengths)]))
-    optimiser.minimize(z3.Sum([zero, *(one for one, counts in zip(strengths, heavy, strict=True) if counts)]))
-    for _ in range(_PROPOSALS):
-        if optimiser.check() != z3.sat:
-            return None
-        model = optimiser.model()
-        proposal = tuple(model.eval(one, model_completion=True).as_long() for one in strengths)
-        if enough(proposal):
-            return proposal
-        optimiser.add(z3.Or([one > held for one, held in zip(strengths, proposal, strict=True)]))
-    return None
 
 
 _PROPOSALS = 400

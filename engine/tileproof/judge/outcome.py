@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import PurePath
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
 from tileproof.judge.coverage import KernelCoverage
+from tileproof.judge.suppressions import Suppression
 from tileproof.judge.target import Target
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
@@ -29,6 +33,11 @@ class Options:
         mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
         thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
         statistics: whether reports count findings by rule, kernels by status, and steps.
+        root: the folder from which patterns of file names count.
+        per_file_ignores: patterns of file names (``*`` also matches ``/``), each with what is not reported for files
+            whose name or path from ``root`` is such, be it the file that is checked or the one it was compiled from.
+        severities: codes, prefixes or names with the severity that their diagnostics have here, the last one counts.
+        state: of rules and code, by which results are kept in the cache; empty where none are.
     """
 
     contract: str
@@ -41,6 +50,10 @@ class Options:
     mend: bool = True
     statistics: bool = False
     thorough: bool = False
+    root: str = ""
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    severities: tuple[tuple[str, Severity], ...] = ()
+    state: str = ""
 
     def current(self, book: Rulebook) -> Options:
         """The same with the codes of rules that are chosen by a name that they had before."""
@@ -49,15 +62,50 @@ class Options:
             known = ((item, book.by_name.get(item)) for item in items)
             return tuple(item if rule is None else rule.code for item, rule in known)
 
-        return replace(self, select=codes(self.select), ignore=codes(self.ignore))
+        return replace(
+            self,
+            select=codes(self.select),
+            ignore=codes(self.ignore),
+            per_file_ignores=tuple((pattern, codes(items)) for pattern, items in self.per_file_ignores),
+            severities=tuple((codes((item,))[0], severity) for item, severity in self.severities),
+        )
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All codes, prefixes and names that it has."""
+        more = (item for _, items in self.per_file_ignores for item in items)
+        return (*self.select, *self.ignore, *more, *(item for item, _ in self.severities))
 
     def reports(self, code: str, name: str) -> bool:
         """Whether a rule's diagnostics are wanted."""
+        return (not self.select or _named(self.select, code, name)) and not _named(self.ignore, code, name)
 
-        def named(items: tuple[str, ...]) -> bool:
-            return any(code.startswith(item) or name == item for item in items)
+    def allows(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic is wanted of its files."""
+        for pattern, items in self.per_file_ignores:
+            if _named(items, diagnostic.code, diagnostic.name):
+                files = (diagnostic.source.name, *(one.file for one in diagnostic.origins))
+                if any(matches(file, pattern, self.root) for file in files):
+                    return False
+        return True
 
-        return (not self.select or named(self.select)) and not named(self.ignore)
+    def weighed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """A diagnostic with the severity that it has here."""
+        for item, severity in reversed(self.severities):
+            if _named((item,), diagnostic.code, diagnostic.name):
+                return replace(diagnostic, severity=severity)
+        return diagnostic
+
+
+def _named(items: tuple[str, ...], code: str, name: str) -> bool:
+    return any(code.startswith(item) or name == item for item in items)
+
+
+def matches(file: str, pattern: str, root: str) -> bool:
+    """Whether a file's name, its path from a folder, or a folder above it on that path, is as a pattern says."""
+    path = PurePath(os.path.relpath(file, root or None) if os.path.isabs(file) or root else file)  # noqa: PTH117
+    names = (path.as_posix(), path.name, *(one.as_posix() for one in path.parents))
+    return any(fnmatchcase(name, pattern.rstrip("/")) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +117,7 @@ class FileReport:
         kernels: what was verified of each kernel that uses a protocol, in textual order.
         unjudged: how many statements no rule or table knows: operations of ``cute``, ``cute_nvgpu`` and ``nvvm``, or
             instructions of PTX.
+        comments: suppressions in the user's source that speak for its lines, and whether they silenced something.
     """
 
     source: Source
@@ -77,6 +126,7 @@ class FileReport:
     empty: bool = False
     kernels: tuple[KernelCoverage, ...] = ()
     unjudged: int = 0
+    comments: tuple[tuple[Suppression, bool], ...] = ()
 
     @property
     def wrong(self) -> bool:
@@ -101,14 +151,19 @@ def finish(
     wanted = [d for d in found if options.reports(d.code, d.name)]
     kept, unused = suppressions.apply(book, wanted, suppressions.suppressions(source, comments))
     for suppression in unused:
-        item = book.named(suppression.code)
-        if item is not None and not options.reports(item.code, item.name):
+        stated = ineffective(book, options, suppression)
+        if stated is None:
             continue
-        if item is not None:
-            stated = state(book, "IR010", "unused", rule=suppression.code)
-        else:
-            stated = state(book, "IR010", "unknown", rule=suppression.code)
         diagnostic = finding(book, source, suppression.span, stated)
         if options.reports(diagnostic.code, diagnostic.name):
             kept.append(diagnostic)
     return tuple(sorted(dict.fromkeys(kept), key=lambda d: d.order))
+
+
+def ineffective(book: Rulebook, options: Options, suppression: Suppression) -> Stated | None:
+    """What to say of a suppression that silenced nothing; None where its rule was not asked for."""
+    item = book.named(suppression.code)
+    if item is None:
+        return state(book, "IR010", "unknown", rule=suppression.code)
+    wanted = options.reports(item.code, item.name)
+    return state(book, "IR010", "unused", rule=suppression.code) if wanted else None

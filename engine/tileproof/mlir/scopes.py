@@ -67,7 +67,7 @@ class _Same:
     """Operations as the key of a cache: these very ones, not equal ones."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        self.operations = operations
+        self.operations = tuple(operations)  # which stay alive, so that their ids stay theirs
         self.ids = tuple(map(id, operations))
 
     def __eq__(self, other: object) -> bool:

@@ -75,6 +75,7 @@ def studies(
     actions: Mapping[str, Action],
     concerned: Callable[[Operation], bool],
     own: Mapping[str, Step],
+    registers: bool,
 ) -> Iterator[Study]:
     """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
     or that of the launch which speaks best for the kernel.
@@ -82,11 +83,12 @@ def studies(
     Args:
         concerned: whether a kernel is wanted.
         own: steps of operations that no kernel has, by name.
+        registers: whether operations of wgmma are inserted, so that accesses to registers matter.
     """
     maps = kernel_arguments(book, operations, aliases)
     for kernel in filter(concerned, kernels(operations)):
         inside = list(_inside(kernel))
-        usual = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
+        usual = effects(book, aliases, registers or any(of_wgmma(book, one) for one in inside))
 
         def step(
             operation: Operation, types: Sequence[str], usual: Callable[[Operation, Sequence[str]], Step | None] = usual

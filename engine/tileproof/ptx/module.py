@@ -231,28 +231,28 @@ class Module:
         found = _COMMENT.finditer(self.text) if "/" in self.text else ()
         return [(one.start(), one[0]) for one in found if one[0][0] == "/"]
 
-    def own_frame(self, statement: Statement) -> tuple[int, int, int] | None:
-        """File, line and column of an instruction in the source of its kernel; None where the text does not say them.
+    def source_places(self, statement: Statement) -> list[tuple[int, int, int]]:
+        """File, line and column of an instruction in its sources: the user's first, then from the innermost call out.
 
-        Of code that was inlined it is the innermost call that stands in the file in which the kernel begins: the line
-        of the user, not that of a library.
+        The user's is the innermost call that stands in the file in which the kernel begins, and not that of a library.
         """
         if statement.frame < 0:
-            return None
+            return []
         frames = self.frames
         first = next((one for one in self.instructions if one.body == statement.body and one.frame >= 0), statement)
         home = frames[first.frame]
         outermost = home.inlined[0] if home.inlined is not None else home.file
         here = frames[statement.frame]
-        place, call = (here.file, here.line, here.column), here.inlined
+        place: tuple[int, int, int] = (here.file, here.line, here.column)
+        call = here.inlined
         calls = {(one.file, one.line, one.column): one.inlined for one in frames}
-        innermost = place
-        for _ in range(len(frames)):  # a chain longer than that goes round
-            if place[0] == outermost or call is None:
-                break
-            place, call = call, calls.get(call)
-        chosen = place if place[0] == outermost else innermost
-        return chosen if chosen[0] in self.files and chosen[1] else None
+        chain = [place]
+        while call is not None and call not in chain:
+            chain.append(call)
+            call = calls.get(call)
+        own = next((one for one in chain if one[0] == outermost), place)
+        chain.sort(key=lambda one: one is not own)
+        return [one for one in chain if one[0] in self.files and one[1]]
 
     def operands(self, statement: Statement) -> str:
         """The operands of an instruction, without comments and the semicolon."""

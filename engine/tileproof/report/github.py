@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileproof.report.origins import file_of
 from tileproof.report.text import clause
 from tileproof.report.values import Report
 
@@ -15,9 +16,13 @@ def render(report: Report) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         start = diagnostic.source.position(diagnostic.span.start)
         end = diagnostic.source.position(diagnostic.span.end)
-        properties = {"file": diagnostic.source.name, "line": start.line}
+        properties: dict[str, str | int] = {"file": diagnostic.source.name, "line": start.line}
         # GitHub accepts columns within one line only, and counts the last one in.
-        if end.line == start.line:
+        if diagnostic.origins:
+            origin = diagnostic.origins[0]
+            properties = {"file": file_of(origin), "line": origin.line}
+            properties |= {"col": origin.column} if origin.column else {}
+        elif end.line == start.line:
             properties |= {"col": start.column, "endColumn": max(end.column - 1, start.column)}
         else:
             properties |= {"endLine": end.line}

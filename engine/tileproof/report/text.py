@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.judge.outcome import FileReport
 from tileproof.report.coverage import Coverage
+from tileproof.report.origins import line_of, place_of
 from tileproof.report.values import Report
 
 WIDTH = 118  # characters of a source line that are shown; type signatures run to thousands
@@ -49,20 +50,37 @@ def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     source, span = diagnostic.source, diagnostic.span
     line, column = source.position(span.start)
     severity = diagnostic.severity.value
-    place = f"{source.name}:{line}:{column}:"
-    head = style(place if diagnostic.origin is None else f"{diagnostic.origin}: {place}", "strong")
+    place = f"{source.name}:{line}:{column}"
+    origins = diagnostic.origins
+    head = style(f"{place_of(origins[0]) if origins else place}:", "strong")
     yield f"{head} {style(severity, severity)}: {diagnostic.message} [{diagnostic.code} {diagnostic.name}]"
+    for origin in origins[:1]:
+        written = line_of(origin)
+        if written.strip():
+            yield from _shown(written, origin.line, origin.column or _indent(written) + 1, 1, style)
+    for origin in origins[1:]:
+        yield f"{' ' * 5} {style('=', 'faint')} {style('by', 'strong')}: {place_of(origin)}"
+    if origins:
+        yield f"{' ' * 5} {style('=', 'faint')} {style('in', 'strong')}: {place}"
     text = source.line(line)
-    length = max(1, min(span.end - span.start, len(text) - column + 1))
-    shown, at = _window(text, column - 1, length)
-    number = str(line)
-    bar = style("|", "faint")
-    yield f"{style(number.rjust(5), 'faint')} {bar} {shown}"
-    caret = "^" + "~" * (min(length, len(shown) - at) - 1)
-    yield f"{' ' * 5} {bar} {' ' * at}{style(caret, 'caret')}"
+    yield from _shown(text, line, column, min(span.end - span.start, len(text) - column + 1), style)
     for label, value in (("hint", diagnostic.hint), ("source", "; ".join(diagnostic.sources))):
         if value:
             yield f"{' ' * 5} {style('=', 'faint')} {style(label, 'strong')}: {value}"
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _shown(text: str, line: int, column: int, length: int, style: Style) -> Iterator[str]:
+    """A line of a source, and below it what is meant."""
+    length = max(1, length)
+    shown, at = _window(text, column - 1, length)
+    bar = style("|", "faint")
+    yield f"{style(str(line).rjust(5), 'faint')} {bar} {shown}"
+    caret = "^" + "~" * (min(length, len(shown) - at) - 1)
+    yield f"{' ' * 5} {bar} {' ' * at}{style(caret, 'caret')}"
 
 
 def _places(diagnostic: Diagnostic, style: Style) -> Iterator[str]:

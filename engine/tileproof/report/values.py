@@ -21,17 +21,24 @@ class Unread:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in all files, in the order in which they were given."""
+    """What was found in all files, in the order in which they were given.
+
+    Attributes:
+        strays: diagnostics of what is not one of the files: comments without effect in the user's source.
+        known: how many diagnostics are not here because a baseline has them.
+    """
 
     files: tuple[FileReport, ...]
     unread: tuple[Unread, ...]
     options: Options
     book: Rulebook
+    strays: tuple[Diagnostic, ...] = ()
+    known: int = 0
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All diagnostics, file by file, in textual order."""
-        return tuple(diagnostic for file in self.files for diagnostic in file.diagnostics)
+        """All diagnostics, file by file, in textual order, those of no file last."""
+        return (*(diagnostic for file in self.files for diagnostic in file.diagnostics), *self.strays)
 
     def count(self, severity: Severity) -> int:
         """How many diagnostics have that severity."""

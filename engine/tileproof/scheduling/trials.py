@@ -93,7 +93,8 @@ class Trials:
         self.uneven: set[int] = set()
         self.fill(strongest)
         operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
-        for study in studies(book, operations, aliases, self.actions(ACTIONS), self.concerned, own):
+        registers = any(one.kind.queue == "wgmma" for one in strongest)
+        for study in studies(book, operations, aliases, self.actions(ACTIONS), self.concerned, own, registers):
             self.runs += [(study, ran) for ran in study.ran]
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)

@@ -1,0 +1,282 @@
+"""What ``check`` and ``run`` share: how to check, and where the report goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tileproof.base.records import dataclass
+from tileproof.cli.options import (
+    FORMATS,
+    fail,
+    listed,
+    load_rules,
+    no_garbage_collection,
+    processes,
+    progress,
+    rule_options,
+    write,
+)
+
+if TYPE_CHECKING:
+    from tileproof.base.diagnostic import Severity
+    from tileproof.base.source import Source
+    from tileproof.judge.outcome import Options
+    from tileproof.report.values import Report, Unread
+    from tileproof.rulebase.book import Rulebook
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_OPTIONS = (
+    click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True),
+    click.option(
+        "--output-file",
+        "output",
+        type=_FILE,
+        help="Write the report to this file, not to standard output.",
+    ),
+    click.option(
+        "--target", metavar="SM", help="The target, such as sm_90a. Default: that of the IR, or the lowest possible."
+    ),
+    click.option(
+        "--contract",
+        type=click.Choice(["ptx", "tileiras"]),
+        help="ptx: rules of the hardware and ptxas (default); tileiras: the reference pages.",
+    ),
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, comma-separated."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules."),
+    click.option(
+        "--severity",
+        "severities",
+        multiple=True,
+        metavar="RULE=LEVEL",
+        help="Report a rule as error, warning or note; repeatable.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "note"]),
+        help="The least severity that makes the exit status 1.  [default: error]",
+    ),
+    click.option("--baseline", type=_FILE, help="Report only what is not in this file, which --write-baseline made."),
+    click.option("--write-baseline", type=_FILE, help="Write errors and warnings to this file as known."),
+    click.option("--add-ignore", is_flag=True, help="Write a comment that silences it at each error and warning."),
+    click.option(
+        "--require-verified", is_flag=True, help="Exit status 1 where a kernel's protocol is not wholly verified."
+    ),
+    click.option(
+        "--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json)."
+    ),
+    click.option(
+        "--thorough", is_flag=True, help="Run loops of unknown length more often, and try more decisions: minutes."
+    ),
+    click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` apart."),
+    click.option(
+        "--verify-diagnostics",
+        "verify",
+        is_flag=True,
+        help="Report only differences from comments `expected-error@+1 {{text}}`, as in MLIR.",
+    ),
+    click.option("--explain-path", is_flag=True, help="Show the execution path of a protocol finding."),
+    click.option(
+        "--jobs", "-j", type=click.IntRange(0), help="Number of processes; 0: one per core. Default: by input size."
+    ),
+    click.option(
+        "--no-cache",
+        "anew",
+        is_flag=True,
+        envvar="TILEPROOF_NO_CACHE",
+        help="Check again what did not change since it was checked.",
+    ),
+    click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal."),
+    rule_options,
+)
+
+
+def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that checks; it gets them as the arguments of ``Wanted``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What the options of ``check_options`` say, completed by the settings of the project.
+
+    Attributes:
+        rules: the rule files, for other processes.
+        threshold: the least severity that makes the exit status 1.
+        baseline, write_baseline: files with what is known.
+        exclude: patterns of files that are not checked.
+    """
+
+    book: Rulebook
+    rules: tuple[Source, ...]
+    options: Options
+    threshold: str
+    require_verified: bool
+    form: str
+    output: Path | None
+    jobs: int | None
+    colourless: bool
+    baseline: Path | None
+    write_baseline: Path | None
+    add_ignore: bool
+    exclude: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        form: str,
+        output: Path | None,
+        target: str | None,
+        contract: str | None,
+        select: tuple[str, ...],
+        ignore: tuple[str, ...],
+        severities: tuple[str, ...],
+        fail_on: str | None,
+        baseline: Path | None,
+        write_baseline: Path | None,
+        add_ignore: bool,
+        require_verified: bool,
+        statistics: bool,
+        thorough: bool,
+        split: bool,
+        verify: bool,
+        explain_path: bool,
+        jobs: int | None,
+        anew: bool,
+        colourless: bool,
+        folders: tuple[Path, ...],
+    ) -> Wanted:
+        """Read the rules and the settings; a line and exit status 2 where they cannot be used."""
+        from tileproof import api  # noqa: PLC0415
+        from tileproof.checking.results import state_of  # noqa: PLC0415
+        from tileproof.cli import settings  # noqa: PLC0415
+        from tileproof.judge.outcome import Options  # noqa: PLC0415
+
+        book, rules = load_rules(folders)
+        project = settings.find(Path.cwd())
+        options = Options(
+            contract or project.contract or "ptx",
+            target or project.target,
+            listed(select) or project.select,
+            listed(ignore) or project.ignore,
+            split,
+            verify,
+            explain_path,
+            statistics=statistics,
+            thorough=thorough,
+            state="" if anew else state_of(rules),
+            root=str(project.folder),
+            per_file_ignores=project.per_file_ignores,
+            severities=tuple(map(_severity, (*project.severity, *(_pair(one) for one in severities)))),
+        )
+        threshold = fail_on or project.fail_on or "error"
+        if threshold not in ("error", "warning", "note"):
+            fail(f"[tool.tileproof] fail-on must be error, warning or note, not '{threshold}'")
+        try:
+            api.validate(book, options)
+        except ValueError as error:
+            fail(str(error))
+        verified = require_verified or project.require_verified
+        return cls(
+            *(book, rules, options, threshold, verified, form, output, jobs, colourless),
+            *(baseline or project.baseline, write_baseline, add_ignore, project.exclude),
+        )
+
+    def check(self, items: list[str | Source | Unread]) -> Report:
+        """Check what is not excluded, with progress on a terminal."""
+        from tileproof import api  # noqa: PLC0415
+        from tileproof.checking.results import prune  # noqa: PLC0415
+        from tileproof.judge.outcome import matches  # noqa: PLC0415
+
+        def excluded(item: str | Source | Unread) -> bool:
+            name = item if isinstance(item, str) else item.name
+            return any(matches(name, pattern, self.options.root) for pattern in self.exclude)
+
+        if self.exclude:
+            kept = [item for item in items if not excluded(item)]
+            if len(kept) < len(items):
+                click.echo(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded", err=True)
+            items = kept
+        with progress(len(items)) as step, no_garbage_collection():
+            report = api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+        if self.options.state:
+            prune()
+        return report
+
+    def report(self, report: Report) -> int:
+        """Write a report; the exit status that it asks for."""
+        from tileproof.base.diagnostic import Severity  # noqa: PLC0415
+
+        try:
+            if self.write_baseline is not None:
+                self.remember(report, self.write_baseline)
+            if (baseline := self.write_baseline or self.baseline) is not None:
+                report = self.unknown(report, baseline)
+            if self.add_ignore:
+                report = self.silence(report)
+            if self.output is None:
+                write(report, self.form, self.colourless)
+            else:
+                with self.output.open("w", encoding="utf-8") as file:
+                    write(report, self.form, self.colourless, file)
+        except BrokenPipeError:  # a reader that stops early
+            raise
+        except OSError as error:
+            fail(f"{error.filename or self.output}: {error.strerror or error}")
+        return report.exit_status(Severity(self.threshold), self.require_verified)
+
+    def remember(self, report: Report, path: Path) -> None:
+        """Write the findings of a report as known."""
+        from tileproof.base.files import replace_file  # noqa: PLC0415
+        from tileproof.report.baseline import baseline_of  # noqa: PLC0415
+
+        replace_file(path, baseline_of(report, str(path.absolute().parent)))
+
+    def unknown(self, report: Report, path: Path) -> Report:
+        """The report without what is known; a line about known findings that are gone."""
+        from tileproof.report.baseline import BadBaseline, read_baseline, without  # noqa: PLC0415
+
+        try:
+            known = read_baseline(path.read_text(encoding="utf-8"))
+        except (BadBaseline, UnicodeDecodeError) as error:
+            fail(f"{path}: {error}")
+        report, gone = without(report, known, str(path.absolute().parent))
+        if gone:
+            click.echo(f"tileproof: {path}: {gone} of {len(known)} known findings are gone", err=True)
+        return report
+
+    def silence(self, report: Report) -> Report:
+        """Write comments, and check again."""
+        from tileproof.cli.ignoring import add_ignores  # noqa: PLC0415
+
+        written, left = add_ignores(report.diagnostics)
+        for path, count in written.items():
+            click.echo(f"tileproof: {path}: {count} {'line' if count == 1 else 'lines'} silenced", err=True)
+        if left:
+            click.echo(f"tileproof: {len(left)} findings cannot be silenced by a comment", err=True)
+        return self.check([file.source.name for file in report.files]) if written else report
+
+
+def _pair(text: str) -> tuple[str, str]:
+    rule, equals, level = text.partition("=")
+    if not equals:
+        fail(f"--severity must be RULE=LEVEL, not '{text}'")
+    return rule.strip(), level.strip()
+
+
+def _severity(pair: tuple[str, str]) -> tuple[str, Severity]:
+    from tileproof.base.diagnostic import Severity  # noqa: PLC0415
+
+    rule, level = pair
+    try:
+        return rule, Severity(level)
+    except ValueError:
+        fail(f"the severity of {rule} must be error, warning or note, not '{level}'")
