@@ -237,7 +237,9 @@ class Scheduler:
             return []
         issued = self.producer(operation)
         if issued == ".threads":
-            alike = [op.span.start for op in kernel.walk() if op.name == operation.name and self.acts(op)]
+            step = self.stepping(operation)  # a copy by threads is no copy by the TMA unit
+            named = (op for op in kernel.walk() if op.name == operation.name and self.producer(op) == issued)
+            alike = [op.span.start for op in named if self.stepping(op) == step]
             return [start for start in alike if start != subject] if len(alike) <= _PEERS else []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
 
