@@ -101,10 +101,11 @@ def test_a_kernel_has_one_cta_group(group: str, codes: list[str]):
 
 @corpus("corpus/*/*.ptx")
 def test_the_corpus_is_clean(path: Path):
-    """Nothing but that the protocol of PTX is not followed, one note a kernel, and stores that nothing waits for."""
+    """Nothing but what is not verified, a note for each such kernel, and stores that nothing waits for."""
     report = tileproof.check(path)
     assert {d.code for d in report.diagnostics} <= {"PR190", "PR106", "PR107"}
-    assert sum(d.code == "PR190" for d in report.diagnostics) == len(report.files[0].kernels)
+    unverified = [one for one in report.files[0].kernels if one.status != "followed"]
+    assert sum(d.code == "PR190" for d in report.diagnostics) == len(unverified)
 
 
 @pytest.mark.parametrize("damage", ["{", "}", "/*", '"', "\\", "@", ".reg", ".entry", ";;", ":", "\0"])
