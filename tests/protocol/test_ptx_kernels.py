@@ -220,3 +220,19 @@ def test_the_kernels_of_the_corpus_are_judged_alike_in_both_forms():
     counted = [agree(path) for path in TWINS]
     whole = sum(executed >= 0.95 * steps for steps, executed in counted if steps)
     assert whole >= 0.9 * sum(steps > 0 for steps, _ in counted)
+
+
+@pytest.mark.parametrize(
+    ("text", "threads", "hints"),
+    [
+        (RING.replace("%p2, %r9, 0;", "%p2, %r9, 1;"), 64, []),  # warp 1 is named
+        (STORE, 128, ["declare it: .reqntid 128, 1, 1"]),
+    ],
+    ids=["named", "not named"],
+)
+def test_a_block_is_assumed_unless_the_kernel_names_all_threads_that_it_may_have(text, threads, hints):
+    report = tileproof.check(text.replace(f".reqntid {threads}", f".maxntid {threads}"))
+    assert not [one for one in report.diagnostics if one.severity.value == "error"]
+    (kernel,) = report.files[0].kernels
+    assert [reason.hint for reason in kernel.reasons] == hints
+    assert kernel.executed == kernel.steps

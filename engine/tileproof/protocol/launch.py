@@ -55,11 +55,13 @@ class Launch:
             is assumed, and others that are as possible: the kernel is right if it is right in one of them.
         block_known: whether the text says how many threads a CTA has, or nothing in the kernel depends on it.
         cluster_known: the same of the number of CTAs of a cluster.
+        ptx: whether the text is PTX.
     """
 
     shapes: tuple[Shape, ...]
     block_known: bool
     cluster_known: bool
+    ptx: bool = False
 
     @property
     def known(self) -> bool:
@@ -68,10 +70,11 @@ class Launch:
 
     def assumptions(self, book: Rulebook, shape: Shape) -> Iterator[tuple[str, Stated]]:
         """What is assumed where the kernel is judged by one of the shapes: cases of finding PR190, in words."""
+        block, cluster = ("ptx_block", "ptx_cluster") if self.ptx else ("assumed_block", "assumed_cluster")
         if not self.block_known:
-            yield "assumed_block", state(book, "PR190", "assumed_block", threads=shape.threads)
+            yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
         if not self.cluster_known:
-            yield "assumed_cluster", state(book, "PR190", "assumed_cluster", ctas=shape.ctas)
+            yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +116,17 @@ def launch(
         return Shape(block, cluster, turns, Extents(turns, turns), warp)
 
     found = []
+    ptx = kernel.attribute("ptx.kernel") is not None
     block_known = all(one.block is not None for one in stated)
     cluster_known = all(one.cluster is not None for one in stated)
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
-        if kernel.attribute("ptx.kernel") is not None:
+        if ptx:
             clusters = clusters[:1]  # no finding rests on an assumed cluster
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
-    return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
+    return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known, ptx)
 
 
 def stated(

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from math import prod
 from zlib import crc32
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.dialects.operations import Operations
+from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
 from tileproof.protocol.assembly import Statement
 from tileproof.protocol.assembly_nodes import Writer, operation_like
@@ -23,6 +26,7 @@ from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, domina
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import signed
+from tileproof.protocol.ptx_asked import threads_named
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.structuring import Structuring, Unstructured
@@ -102,18 +106,28 @@ class _Kernel:
         nodes = structuring.nodes(scope)
         arguments = tuple((slot, text) for slot, text in self.parameters.values())
         names = tuple(Argument(f"%{name}+{offset}") for name, offset, _ in self.parameters)
-        kernel = self.kernel(names)
+        kernel = self.kernel(names, cut)
         program = laid_out(nodes, self.count, arguments, kernel)
         steps = list({id(one): one for one in self.operations.values()}.values())
         steps.sort(key=lambda one: one.span.start)
         return Compiled(program, kernel, steps)
 
-    def kernel(self, arguments: tuple[Argument, ...]) -> Operation:
-        """The function as an operation, with what it declares of its launch."""
+    def kernel(self, arguments: tuple[Argument, ...], cut: Cut) -> Operation:
+        """The function as an operation, with what it declares of its launch.
+
+        A kernel that asks for as many threads as it may have at most is launched with so many.
+        """
         function = self.graph.function
         attributes = [Attribute("ptx.kernel", "")]
+        declared = dict(function.performance)
+        most = declared.get("maxntid")
+        if most and "reqntid" not in declared:
+            lines = sorted((line for many in cut.lines.values() for line in many), key=lambda line: line.one.number)
+            warp = hardware.limit(self.book, "warp_threads")
+            if threads_named(lines, Operations.of(self.book), warp) > prod(most) - warp:
+                declared["reqntid"] = most
         for directive, name in _LAUNCH.items():
-            numbers = function.performance.get(directive)
+            numbers = declared.get(directive)
             if numbers:
                 attributes.append(Attribute(name, f"array<i32: {', '.join(map(str, numbers))}>"))
         region = Region((Block(None, arguments, ()),))
