@@ -215,7 +215,8 @@ def test_operands_and_results_by_name(operation, expected):
         ("mbarrier.complete_tx.shared::cta.b64", "llvm.inline_asm"),
         ("cp.async.bulk.prefetch.tensor.2d.L2.global", None),
         ("fence.proxy.tensormap::generic.acquire.gpu", None),
-        ("griddepcontrol.wait", None),
+        ("griddepcontrol.wait", "nvvm.griddepcontrol wait"),
+        ("griddepcontrol.launch_dependents", None),
         ("fma.rn.f32", None),
     ],
 )

@@ -110,7 +110,9 @@ def test_the_corpus_is_clean(path: Path):
 @pytest.mark.parametrize("damage", ["{", "}", "/*", '"', "\\", "@", ".reg", ".entry", ";;", ":", "\0"])
 def test_a_damaged_module_ends_without_a_traceback(damage: str):
     for at in range(0, len(MODULE), 17):
-        tileproof.check(MODULE[:at] + damage + MODULE[at:])
+        text = MODULE[:at] + damage + MODULE[at:]
+        found = tileproof.check(text).diagnostics
+        assert all(0 <= one.span.start <= one.span.end <= len(text) for one in found)
 
 
 def test_an_instruction_of_another_family_is_no_misspelling():

@@ -349,7 +349,7 @@ def test_networkx_is_imported_for_the_graph_only():
             "sm_80/tensorop_gemm__default",
             "async",
             marks=[
-                pytest.mark.sweep,
+                pytest.mark.long,
                 pytest.mark.xfail(
                     reason="the waits order short loops by their length only (PR117), which is not heeded"
                 ),

@@ -85,6 +85,13 @@ _OPTIONS = (
     click.option(
         "--jobs", "-j", type=click.IntRange(0), help="Number of processes; 0: one per core. Default: by input size."
     ),
+    click.option(
+        "--no-cache",
+        "anew",
+        is_flag=True,
+        envvar="TILEPROOF_NO_CACHE",
+        help="Check again what did not change since it was checked.",
+    ),
     click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal."),
     rule_options,
 )
@@ -144,12 +151,14 @@ class Wanted:
         verify: bool,
         explain_path: bool,
         jobs: int | None,
+        anew: bool,
         colourless: bool,
         folders: tuple[Path, ...],
     ) -> Wanted:
         """Read the rules and the settings; a line and exit status 2 where they cannot be used."""
         from tileproof import api  # noqa: PLC0415
         from tileproof.checking import settings  # noqa: PLC0415
+        from tileproof.checking.results import state_of  # noqa: PLC0415
 
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
@@ -165,6 +174,7 @@ class Wanted:
             explain_path=explain_path,
             statistics=statistics,
             thorough=thorough,
+            state="" if anew else state_of(rules),
             severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"
@@ -183,6 +193,7 @@ class Wanted:
     def check(self, items: list[str | Source | Unread]) -> Report:
         """Check what is not excluded, with progress on a terminal."""
         from tileproof import api  # noqa: PLC0415
+        from tileproof.checking.results import prune  # noqa: PLC0415
         from tileproof.judge.outcome import matches  # noqa: PLC0415
 
         def excluded(item: str | Source | Unread) -> bool:
@@ -195,7 +206,10 @@ class Wanted:
                 click.echo(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded", err=True)
             items = kept
         with progress(len(items)) as step, no_garbage_collection():
-            return api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+            report = api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+        if self.options.state:
+            prune()
+        return report
 
     def report(self, report: Report) -> int:
         """Write a report; the exit status that it asks for."""

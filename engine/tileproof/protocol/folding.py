@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from inspect import CO_VARARGS
@@ -25,7 +25,7 @@ from tileproof.dialects.values import (
     Type,
     element_bits,
 )
-from tileproof.evaluate.hardware import descriptor_unit, limit
+from tileproof.evaluate.hardware import descriptor_reach, descriptor_unit, limit
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import flat_modes, get_shape, modes, outer, size
@@ -303,10 +303,12 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
     if (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary, name)
         if name in ("andi", "and", "muli", "mul"):
-            same_pair = ~(1 << limit(book, "pair_bit"))
-            return lambda a, b: (_with_zeros(lifted, same_pair, a, b),)
+            same_pair, reach, unit = ~(1 << limit(book, "pair_bit")), descriptor_reach(book), descriptor_unit(book)
+            masks = {8 * unit: reach // unit - 1}
+            return lambda a, b: (_with_zeros(lifted, same_pair, masks, reach - 1, a, b),)
         if name in _SUMS:
-            return lambda a, b: (_with_address(lifted, a, b),)
+            around = descriptor_reach(book) // descriptor_unit(book) if name in _UNIONS else 0
+            return lambda a, b: (_with_address(lifted, around, a, b),)
         if name in _SHIFTS:
             unit = descriptor_unit(book)
             return lambda a, b: (_shifted_right(lifted, unit, a, b),)
@@ -333,15 +335,20 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
     return None
 
 
-def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value) -> Value:
+def _with_zeros(
+    lifted: Callable[..., Value], same_pair: int, masks: Mapping[int, int], mask: int, a: Value, b: Value
+) -> Value:
     """A product or conjunction, which is zero where one of the two is, whatever the other may be.
 
     Args:
         same_pair: clears the bit of a shared-memory address that tells the two CTAs of a pair apart.
+        masks: what keeps all bits of an address, by the unit that it counts in; ``mask``: of one that counts bytes.
     """
     if a == 0 or b == 0:
         return 0
     if isinstance(a, Address):
+        if a.memory.space == "smem" and b == masks.get(a.unit, mask):
+            return a
         if _in_tensor_memory(a) and b == a.memory.columns:
             return a
         return replace(a, leader=True) if b == same_pair else None
@@ -360,7 +367,8 @@ def _shifted_right(lifted: Callable[..., Value], unit: int, a: Value, b: Value) 
     return lifted(a, b)
 
 
-_SUMS = {"addi", "add", "ori", "or"}
+_UNIONS = {"ori", "or"}
+_SUMS = {"addi", "add", *_UNIONS}
 _SHIFTS = {"shrsi", "shrui", "lshr", "ashr"}
 
 
@@ -368,14 +376,19 @@ def _in_tensor_memory(value: Value) -> bool:
     return isinstance(value, Address) and value.memory.space == "tmem"
 
 
-def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+def _with_address(lifted: Callable[..., Value], around: int, a: Value, b: Value) -> Value:
     """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
 
-    Lanes and columns are put together by a bitwise or as well.
+    Lanes and columns are put together by a bitwise or as well, and so are the fields of a descriptor.
+
+    Args:
+        around: of a bitwise or, what an address in a descriptor is less than; else 0.
     """
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
+    if around and base.memory.space == "smem" and isinstance(distance, int) and distance % around == 0:
+        return base
     tensor = base.memory.space == "tmem"
     first: int | Lanes | None = None
     shared = isinstance(distance, Lanes) and tensor

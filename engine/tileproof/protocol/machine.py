@@ -34,6 +34,7 @@ from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
 
+GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
@@ -60,7 +61,7 @@ class Machine:
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
-        requests: all that a warp asked for, in order.
+        requests: all that a warp asked for, in order; ``granted``: what it has of them.
         accumulators: the first MMA on registers, by CTA and allocation, where it adds to what they hold; else None.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
@@ -95,6 +96,7 @@ class Machine:
     mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
+    granted: dict[tuple[int, int], int] = field(default_factory=dict)
     accumulators: dict[tuple[int, int], Operation | None] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
@@ -223,6 +225,8 @@ class Machine:
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
             where = (thread_set.cta, thread_set.warps)
+            if self.module.early:
+                self.waited(thread_set, instruction.operation)
             try:
                 target = self.actions[instruction.effect.name](self, thread_set, instruction)
             except Unfollowed as reason:
@@ -517,6 +521,7 @@ class Machine:
             for access in log.accesses:
                 for agent in access.agents:
                     thread_set.clock.learn(agent, access.moment)
+        thread_set.clock.learn(GRID, 0)
         thread_set.clock.fence()
         thread_set.queues.clear()
         thread_set.touched.clear()
@@ -539,6 +544,13 @@ class Machine:
                 thread_set.excused = True
                 return True
         return False
+
+    def waited(self, thread_set: ThreadSet, operation: Operation) -> None:
+        """Report a read of what the grid before writes, by threads that are not ordered after its end."""
+        read = self.module.early.get(id(operation))
+        if read is not None and GRID not in thread_set.clock.known:
+            at = (("write", read.write), ("launch", read.allowance))
+            self.report("PR176", "early", operation, at=at)
 
     # -- time and memory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
@@ -17,16 +17,26 @@ Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, alloc
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyRead:
+    """A read of what the grid before may still write: that write, and what lets the kernel begin so early."""
+
+    write: Operation
+    allowance: Operation
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the module says of a kernel.
 
     Attributes:
         resolve: a type without aliases.
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
+        early: the operations that read what the grid before may still write, by ``id``.
     """
 
     resolve: Callable[[str], str]
     boxes: dict[int, int]
+    early: Mapping[int, EarlyRead] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -304,6 +314,7 @@ __all__ = [
     "Barrier",
     "ClusterBarrier",
     "Coverage",
+    "EarlyRead",
     "Exits",
     "NamedBarriers",
     "Place",

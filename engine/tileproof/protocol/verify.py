@@ -14,7 +14,7 @@ from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_nam
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.counterparts import is_step
-from tileproof.protocol.dependents import overlapping
+from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
@@ -46,13 +46,15 @@ def verify(
         line: the line of an operation; where it is given, findings are by their causes.
     """
     maps = kernel_arguments(book, operations, aliases)
-    for kernel in kernels(operations):
+    every = list(kernels(operations))
+    for kernel in every:
         inside = list(_inside(kernel))
         if foreign := [one for one in inside if one is not kernel and dialect_unfollowed(book, one.name)]:
             first = min(foreign, key=lambda one: one.span.start)
             yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
             continue
-        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
+        early = early_reads(book, kernel, inside, operations, every, aliases)
+        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside), early)
         try:
             compiled = compile_kernel(kernel, aliases, step, book)
         except Unstructured as reason:
@@ -60,7 +62,7 @@ def verify(
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
+            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
 
             def judged(
                 shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
@@ -70,8 +72,8 @@ def verify(
 
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
-            early = tuple(overlapping(book, kernel, inside, operations))
-            yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
+            alone = tuple(overlapping(book, kernel, inside, operations))
+            yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:

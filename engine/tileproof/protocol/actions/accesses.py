@@ -165,6 +165,10 @@ def _ordered(
     if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
+    reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
+    if reused and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
+        buffer = where.memory.field_at(where.offset or 0)
+        machine.report("PR110", "reused", operation, at=(("read", old.operation),), buffer=buffer, access=named)
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
     return True

@@ -260,8 +260,9 @@ def complete_on(
     size_: int | None,
     target: Address | None,
     cta: int,
+    kind: str = ".tma",
 ) -> None:
-    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
+    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier; ``kind``: of the access."""
     barrier = machine.barriers.get(key)
     doubted = machine.taint.covers(key)
     if barrier is None:
@@ -279,7 +280,7 @@ def complete_on(
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)
-    access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    access(machine, thread_set, operation, target, kind, True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     machine.came("copy", key, size_, operation, thread_set, target)
     barrier.bytes -= size_
     barrier.copied += size_
@@ -384,5 +385,5 @@ def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     size_ = limit(machine, "cancel_bytes")
     for cta in range(machine.shape.ctas) if every else (thread_set.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta)
+        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta, ".cancel")
     return thread_set.place + 1
