@@ -175,6 +175,7 @@ def test_pages_over_types_layouts_operations_and_codes(tmp_path: Path, session):
         assert "cosize `1048576`" in layout
         assert "3072 3073" in layout
         assert "cosize" in await shown(editor, uri, "!memref_smem", 4)
+        assert "empty[3] of ring" in await shown(editor, uri, "nvvm.mbarrier.arrive %", 6)
         assert "`mbarrier.init`" in await shown(editor, uri, "nvvm.mbarrier.init", 2)
         assert "**PR102**" in await shown(editor, uri, "ignore[PR102]", 8)
         assert await shown(editor, uri, "ignore[PR102]", 1) == ""

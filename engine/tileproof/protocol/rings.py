@@ -1,10 +1,9 @@
-"""The rings that the barriers of a kernel form, operation by operation: what one run shows, for who reads the kernel."""
+"""The rings that the barriers of a kernel form, operation by operation: what one run shows to who reads the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import kernel_arguments
 from tileproof.mlir.ir import Alias, Operation
@@ -23,53 +22,37 @@ from tileproof.protocol.verify import boxes, kernels
 from tileproof.rulebase.book import Rulebook
 
 
-@dataclass(frozen=True, slots=True)
-class AtBarriers:
-    """What an operation did at mbarriers in a run.
+def barriers_at(
+    book: Rulebook, operations: Sequence[Operation], aliases: dict[str, Alias]
+) -> dict[int, tuple[str, ...]]:
+    """The barriers of rings that each operation came to in a run, by the offset at which it stands.
 
-    Attributes:
-        names: of the barriers of rings, in their order; none where a barrier is in no ring.
-        barriers: how many barriers the operation named.
-    """
-
-    names: tuple[str, ...]
-    barriers: int
-
-
-def at_barriers(
-    book: Rulebook, operations: Sequence[Operation], aliases: Mapping[str, Alias]
-) -> dict[int, AtBarriers]:
-    """What each operation that names mbarriers did, by the offset at which it stands.
+    Of a kernel that may be launched in several ways the first is run. One with branches that cannot be followed is left
+    out.
 
     Args:
         operations: of the module, at the top level.
     """
-    found: dict[int, AtBarriers] = {}
-    known = dict(aliases)
-    maps = kernel_arguments(book, operations, known)
+    found: dict[int, tuple[str, ...]] = {}
+    maps = kernel_arguments(book, operations, aliases)
     for kernel in kernels(operations):
         inside = list(kernel.walk())
+        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
         try:
-            compiled = compile_kernel(
-                kernel, known, effects(book, known, any(of_wgmma(book, one) for one in inside)), book
-            )
+            compiled = compile_kernel(kernel, aliases, step, book)
         except Unstructured:
             continue
         if not any(one.kind == "effect" for one in compiled.code):
             continue
-        shape = launch(book, kernel, inside, operations, known).shapes[0]
-        module = Surroundings(lambda text: resolve(text, known), boxes(kernel, compiled, maps))
-        study = Study(book, kernel, compiled, shape, module, dict(ACTIONS), False, False)
-        recorded = Recorded()
-        turns = shape.extent
-        run = study.run(
-            Extents(turns, turns), turns, study.limit("long_tiles"), program=compiled, recorded=recorded
-        )
-        scene = Scene(run.machine, (), recorded)
+        shape = launch(book, kernel, inside, operations, aliases).shapes[0]
+        module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps))
+        study = Study(book, kernel, compiled, shape, module, dict(ACTIONS), explain=False, thorough=False)
+        recorded, turns = Recorded(), shape.extent
+        size = Extents(turns, turns), turns, study.limit("long_tiles")
+        scene = Scene(study.run(*size, program=compiled, recorded=recorded).machine, (), recorded)
         names = barrier_names(scene)
-        at = {id(one): one for one in inside}
-        for number, keys in scene.targets.items():
-            mine = tuple(dict.fromkeys(names[key] for key in sorted(keys) if key in names))
-            if number in at:
-                found[at[number].span.start] = AtBarriers(mine, len(keys))
+        for one in inside:
+            keys = scene.targets.get(id(one), {})
+            if mine := tuple(dict.fromkeys(names[key] for key in sorted(keys) if key in names)):
+                found[one.span.start] = mine
     return found

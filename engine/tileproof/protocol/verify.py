@@ -62,7 +62,7 @@ def verify(
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
+            module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
 
             def judged(
                 shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
@@ -140,7 +140,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
 
 
-def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
+def boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
     """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
     found = {}
     for index, (slot, _) in enumerate(program.arguments):

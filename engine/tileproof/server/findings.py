@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tileproof import api
@@ -18,11 +19,14 @@ from tileproof.server.replies import Away, Checked, Document, Found, Mark, Unusa
 UNUSED = "IR010"  # the finding that a comment silences nothing
 
 
-def checked(document: Document) -> Checked:
+def checked(document: Document, keep: bool = False) -> Checked:
     """The findings of a text under the rules and settings of its folder.
 
     Comments in the user's own source that silence nothing are not among them: one source is compiled to many kernels,
     and only a run over all of them knows.
+
+    Args:
+        keep: whether the result is taken from the cache and kept there: not of each text on the way to another.
 
     Raises:
         Unusable: the settings, the rules or the baseline of the project cannot be used.
@@ -30,7 +34,8 @@ def checked(document: Document) -> Checked:
     project = project_of(document.file)
     if any(matches(document.file, pattern, project.options.root) for pattern in project.settings.exclude):
         return Checked((), "excluded by the settings of the project")
-    outcome = api.check_one(project.book, Source(document.file, document.text), project.options)
+    options = replace(project.options, state=project.state) if keep else project.options
+    outcome = api.check_one(project.book, Source(document.file, document.text), options)
     if isinstance(outcome, Unread):
         return Checked((), outcome.reason)
     return Checked(tuple(_found(project.book, one) for one in _new(project, outcome)))

@@ -16,6 +16,8 @@ from tileproof.judge.target import choose
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
+from tileproof.protocol.counterparts import is_step
+from tileproof.protocol.rings import barriers_at
 from tileproof.ptx.module import is_ptx, read_module
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.server.pictures import described
@@ -27,16 +29,29 @@ from tileproof.syntax.types import type_tree
 
 _ALIAS = re.compile(r"[!#][A-Za-z_][\w$.]*")
 _MARK = "tileproof:"
+_MOST_BARRIERS = 8  # that a page lists
 
 
 @dataclass(frozen=True, slots=True)
 class TypeAt:
-    """A type at a place of a text. ``start``: of the type; ``node``: the innermost piece of it there."""
+    """A type at a place of a text.
+
+    Attributes:
+        start: of what is written there, the type or an alias of it.
+        length: of what is written there.
+        node: the innermost piece of the type at the place; all of it where an alias is there.
+    """
 
     text: str
     start: int
+    length: int
     tree: Node
     node: Node
+
+    @property
+    def span(self) -> Span:
+        """What is written there."""
+        return Span(self.start, self.start + self.length)
 
 
 def page(document: Document, offset: int) -> Page | None:
@@ -69,9 +84,9 @@ def type_at(source: Source, offset: int) -> TypeAt | None:
         alias = _ALIAS.match(source.text, at)
         meant = module.aliases.get(alias[0]) if alias is not None and offset < alias.end() else None
         if meant is not None and alias is not None:
-            return _read(meant.text, at, None)
+            return _read(meant.text, at, len(alias[0]), None)
         texts = [one for one in module.types if at + len(one) > offset and source.text.startswith(one, at)]
-        if texts and (found := _read(max(texts, key=len), at, offset - at)) is not None:
+        if texts and (found := _read(text := max(texts, key=len), at, len(text), offset - at)):
             return found
     return None
 
@@ -81,13 +96,13 @@ def enclosing(tree: Node, kind: Kind, at: int) -> list[Node]:
     return [node for node in tree.walk() if node.kind is kind and node.start <= at < node.end]
 
 
-def _read(text: str, start: int, at: int | None) -> TypeAt | None:
+def _read(text: str, start: int, length: int, at: int | None) -> TypeAt | None:
     try:
         tree = type_tree(text)
     except SyntaxFault:
         return None
     around = [] if at is None else [node for node in tree.walk() if node.start <= at < node.end]
-    return TypeAt(text, start, tree, around[-1] if around else tree)
+    return TypeAt(text, start, length, tree, around[-1] if around else tree)
 
 
 def _rule(book: Rulebook, source: Source, offset: int) -> Page | None:
@@ -106,15 +121,26 @@ def _in_ir(project: Project, source: Source, offset: int) -> Page | None:
     ruleset = project.book.under(project.options.contract)
     found = type_at(source, offset)
     if found is not None:
-        return _type(ruleset, project, source, found)
+        return _type(ruleset, project, source, found, offset)
     operation = _operation(scanned(source), offset)
-    if operation is None:
+    text = None if operation is None else operation_page(ruleset, operation.name)
+    if operation is None or text is None:
         return None
-    text = operation_page(ruleset, operation.name)
-    return None if text is None else Page(*operation.name_span, text)
+    if is_step(project.book, operation.name) and (names := _barriers(project.book, source).get(operation.span.start)):
+        shown = [f"- {name}" for name in names[:_MOST_BARRIERS]]
+        shown += [f"- and {len(names) - _MOST_BARRIERS} more"] * (len(names) > _MOST_BARRIERS)
+        text += "\n\nIn a run of the abstract machine it comes to\n" + "\n".join(shown)
+    return Page(*operation.name_span, text)
 
 
-def _type(ruleset: Ruleset, project: Project, source: Source, found: TypeAt) -> Page | None:
+@lru_cache(maxsize=2)
+def _barriers(book: Rulebook, source: Source) -> dict[int, tuple[str, ...]]:
+    """The barriers that operations come to; none where the text has faults."""
+    found = scanned(source)
+    return {} if found.faults else barriers_at(book, found.module.operations, found.module.aliases)
+
+
+def _type(ruleset: Ruleset, project: Project, source: Source, found: TypeAt, offset: int) -> Page | None:
     """The layout at the place, or else the atom around it, or else what of both the type holds."""
     atoms = ruleset.book.enums["atom"].by_spelling
     nodes = [found.node, *(node for node in found.tree.walk() if node.kind in (Kind.TYPE, Kind.TEXT))]
@@ -122,28 +148,25 @@ def _type(ruleset: Ruleset, project: Project, source: Source, found: TypeAt) -> 
     if found.node.kind is not Kind.TEXT and around:
         nodes = around
     for node in nodes:
-        span = Span(found.start + node.start, found.start + node.end) if found.node is not found.tree else Span(0, 0)
         if node.kind is Kind.TEXT:
             try:
                 lines = described(layout(node.text))
             except SyntaxFault:
                 continue
-            return _placed(source, found, span, "\n".join(lines))
+            return Page(*_span(found, node, offset), "\n".join(lines))
         if node.kind is Kind.TYPE and (member := atoms.get(node.text[1:])) is not None:
             asked = f".{project.options.target}" if project.options.target else None
             need = str(ruleset.table("atom").rows[member,][0])
             target = choose(ruleset, source, [need], asked)
             if target is not None:
-                return _placed(source, found, span, atom_page(ruleset, node, found.text, str(target)))
+                return Page(*_span(found, node, offset), atom_page(ruleset, node, found.text, str(target)))
     return None
 
 
-def _placed(source: Source, found: TypeAt, span: Span, text: str) -> Page:
-    """A page at the piece of the type, or, where an alias or the whole type was asked for, at its name."""
-    if span != Span(0, 0):
-        return Page(*span, text)
-    name = _ALIAS.match(source.text, found.start)
-    return Page(found.start, found.start + 1 if name is None else name.end(), text)
+def _span(found: TypeAt, node: Node, offset: int) -> Span:
+    """The piece of a type that a page is about, or all that is written there, where the place is not in the piece."""
+    piece = Span(found.start + node.start, found.start + node.end)
+    return piece if found.length == len(found.text) and piece.start <= offset < piece.end else found.span
 
 
 def _operation(found: Scan, offset: int) -> Operation | None:

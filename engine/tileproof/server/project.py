@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from tileproof import api
 from tileproof.base.records import dataclass
+from tileproof.base.source import Source
 from tileproof.checking import settings
 from tileproof.checking.implemented import load_implemented
+from tileproof.checking.results import state_of
 from tileproof.judge.outcome import Options
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import RuleError, default_files, rule_files
@@ -16,11 +19,22 @@ from tileproof.server.replies import Unusable
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What holds for a file."""
+    """What holds for a file. ``files``: the rule files."""
 
     settings: settings.Config
+    files: tuple[Source, ...]
     book: Rulebook
     options: Options
+
+    @property
+    def state(self) -> str:
+        """What results in the cache depend on besides the text."""
+        return _state(self.files)
+
+
+@lru_cache(maxsize=4)
+def _state(files: tuple[Source, ...]) -> str:
+    return state_of(files)
 
 
 def project_of(file: str) -> Project:
@@ -44,4 +58,4 @@ def project_of(file: str) -> Project:
         raise Unusable(f"{first.place}: {first.message}" + (f" (and {more} more)" if more else "")) from None
     except (settings.ConfigError, OSError, ValueError) as error:
         raise Unusable(str(error)) from None
-    return Project(found, book, options)
+    return Project(found, files, book, options)

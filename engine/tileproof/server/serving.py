@@ -133,7 +133,7 @@ class Server(LanguageServer):
     # -- checks
 
     def check(self, uri: str, delay: float) -> None:
-        """Check a text after a delay in seconds, instead of the check that runs."""
+        """Check a text after a delay in seconds, instead of the check that runs; without one its result is kept."""
         if (running := self.checks.get(uri)) is not None:
             running.cancel()
         self.checks[uri] = asyncio.ensure_future(self._check(uri, delay))
@@ -147,7 +147,7 @@ class Server(LanguageServer):
     async def _check(self, uri: str, delay: float) -> None:
         await asyncio.sleep(delay)
         opened = self.opened[uri]
-        found = await self.ask(self.checker, Request("check", opened.document))
+        found = await self.ask(self.checker, Request("check", opened.document, (delay == 0,)))
         if self.opened.get(uri) is not opened:
             return
         findings = found.findings if isinstance(found, Checked) else ()

@@ -55,10 +55,10 @@ def _answer(request: Request) -> Reply:
         gc.enable()
 
 
-def _checked(document: Document) -> object:
+def _checked(document: Document, keep: bool = False) -> object:
     from tileproof.server.findings import checked  # noqa: PLC0415  each process imports what it is asked for
 
-    return checked(document)
+    return checked(document, keep)
 
 
 def _page(document: Document, offset: int) -> object:
