@@ -8,7 +8,7 @@ file, where it first occurs, and the uses of an illegal atom are not judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
@@ -22,6 +22,7 @@ from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
+from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
@@ -141,19 +142,20 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
-        causes = merged(self.book, self.options, self.diagnostics) if len(self.diagnostics) > 1 else self.diagnostics
-        found = finish(self.book, self.source, self.options, self.located(causes), self.scan.comments)
+        if len(self.diagnostics) > 1:
+            self.diagnostics = merged(self.book, self.options, self.diagnostics)
+        found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
 
-    def located(self, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-        """Findings, with their places in the user's source where the text has locations."""
-        if not found or "loc(" not in self.source.text:
-            return found
+    def located(self) -> list[Diagnostic]:
+        """The findings, with their places in the user's source where the text has locations."""
+        if not self.diagnostics or "loc(" not in self.source.text:
+            return self.diagnostics
         from tileproof.checking.origins import Origins  # noqa: PLC0415  Lark, which a file without findings does not need
 
         origins = Origins(self.source, self.scan.module)
-        return [origins.placed(one) for one in found]
+        return [origins.placed(one) for one in self.diagnostics]
 
     # -- reporting
 
@@ -470,13 +472,7 @@ class _Check:
             self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough, line=self.line
         ):
             for fault in outcome.faults:
-                said = fault.trace[:_SAID]
-                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in said)
-                span = fault.operation.name_span
-                found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
-                places = [Related(operation.name_span, what) for what, operation in fault.trace]
-                places += [Related(step.operation.name_span, str(step)) for step in fault.path]
-                self.diagnostics.append(replace(found, related=tuple(places)))
+                self.diagnostics.append(diagnostic(self.book, self.source, fault))
             kernel = covered(self.book, self.source, outcome)
             if kernel is not None:
                 self.kernels.append(kernel)
@@ -513,9 +509,6 @@ class _Check:
             if (use := self.atoms.get(text[node.start : node.end])) is not None:
                 return text[node.start : node.end], use
         return None
-
-
-_SAID = 2  # other places of a finding that its message names; all are `related`
 
 
 def _short(text: str) -> str:

@@ -118,6 +118,8 @@ def launch(
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
+        if kernel.attribute("ptx.kernel") is not None:
+            clusters = clusters[:1]  # no finding rests on an assumed cluster
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
@@ -341,6 +343,8 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
+    if bound is not None and kernel.attribute("ptx.kernel") is not None:
+        return (bound,)  # of __launch_bounds__: what compilers of C++ are told is how the kernel is launched
     asked = threads_asked(kernel, Operations.of(book), warp) or warp
     least = min(-(-asked // warp) * warp, most)
     first = min(max(least, group), most)

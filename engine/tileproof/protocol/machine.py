@@ -147,7 +147,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not moved and not self.release_parked() and not self.excuse():
+            if not moved and not self.release_parked() and not self.deliver() and not self.excuse():
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -290,7 +290,8 @@ class Machine:
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
-        chosen = self.choice(thread_set.place, value)
+        parts = isinstance(value, Lanes) and isinstance(value.on(thread_set.threads), Lanes)
+        chosen = None if parts else self.choice(thread_set.place, value)
         if chosen is not None:
             value = int(chosen)
         if isinstance(value, Lanes):
@@ -529,6 +530,18 @@ class Machine:
         thread_set.version += 1
         for event in ("passed", "met", "before", "after"):
             self.mark(event, thread_set)
+
+    def deliver(self) -> bool:
+        """Let copies of unknown length deliver what was announced after them; whether a barrier waited for that."""
+        moved = False
+        for barrier in self.barriers.values():
+            if barrier.early and barrier.bytes > 0:
+                barrier.early -= 1
+                barrier.unsized = barrier.phase
+                barrier.bytes = 0
+                barrier.settle()
+                moved = True
+        return moved
 
     def excuse(self) -> bool:
         """Let a thread set go on that waits for what is in doubt; whether there was one."""

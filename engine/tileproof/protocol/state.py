@@ -32,11 +32,17 @@ class Surroundings:
         resolve: a type without aliases.
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
         early: the operations that read what the grid before may still write, by ``id``.
+        unfenced: what whoever made the text leaves out on purpose: a fence of the ``init`` of an mbarrier that its own
+            CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
+            of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
+        clusters: of the grid, along x.
     """
 
     resolve: Callable[[str], str]
     boxes: dict[int, int]
     early: Mapping[int, EarlyRead] = field(default_factory=dict)
+    unfenced: frozenset[str] = frozenset()
+    clusters: int = 1
 
 
 @dataclass(slots=True)
@@ -80,6 +86,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
+        early: copies of unknown size that came before what announces their bytes.
         unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
@@ -102,10 +109,20 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    early: int = 0
     unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
     overrun: bool = False
+
+    def settle(self) -> None:
+        """Complete the phase if the pending count and the tx-count are zero."""
+        if self.pending == 0 and self.bytes == 0:
+            self.phase += 1
+            self.pending = self.count
+            self.done.join(self.gathered)
+            self.gathered = Clock()
+            self.expected = self.copied = 0
 
 
 @dataclass(slots=True)

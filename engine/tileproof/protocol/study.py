@@ -36,7 +36,7 @@ from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.warps import OnMbarrier
+from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -114,6 +114,15 @@ class Run:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
 
+    def awaited(self) -> frozenset[object]:
+        """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""
+        blocked = [one.blocked for one in self.machine.thread_sets]
+        return frozenset(
+            one.key if isinstance(one, OnMbarrier) else one.name if isinstance(one, OnBarrier) else "cluster"
+            for one in blocked
+            if one is not None
+        )
+
     def waits(self) -> frozenset[tuple[int, int, int, int]]:
         """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
         found = set()
@@ -136,6 +145,7 @@ class Study:
     actions: dict[str, Action]
     explain: bool
     thorough: bool
+    ptx: bool = False
     judged: Run | None = None
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -144,7 +154,7 @@ class Study:
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
-        return limit(self.book, name, self.thorough)
+        return limit(self.book, name, self.thorough, self.ptx)
 
     # -- one run
 
@@ -364,6 +374,9 @@ class Study:
                 yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
+        if self.ptx and first.hangs and not self.hangs_anyhow(first):
+            self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+            return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
             further = self.counted(self.shape.extent, self.shape.extent + 1)
@@ -385,6 +398,20 @@ class Study:
                 self.doubt("loop_turns", fault.operation)
                 continue
             yield fault
+
+    def hangs_anyhow(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
+
+        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
+        """
+        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
+        turns = self.shape.extent  # fewer than a ring has stages may show nothing
+        for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
+            one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            awaited &= one.awaited()
+            if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
+                return False
+        return True
 
     def everywhere(self) -> Run | None:
         """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
@@ -480,8 +507,10 @@ class Study:
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
-            if long.hangs:
-                continue  # what comes after it is new in every run that is let go on, and says nothing
+            if long.hangs or self.ptx:
+                # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
+                # of one decision are spread over predicates, of which such a run is told only some.
+                continue
             disagreed = bool(trial.machine.taint.released)
             before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):

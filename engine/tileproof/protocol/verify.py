@@ -13,15 +13,18 @@ from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
+from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
+from tileproof.ptx.graph import Graph
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -74,6 +77,37 @@ def verify(
             outcome = outcome if line is None else study.causes(outcome, line)
             alone = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
+
+
+def verify_function(
+    book: Rulebook, graph: Graph, thorough: bool = False, line: Callable[[Operation], int] | None = None
+) -> Outcome | None:
+    """The outcome of a kernel in PTX; None where it uses no protocol.
+
+    Args:
+        thorough, line: as of ``verify``.
+
+    Raises:
+        Unstructured: its blocks jump to each other in a way that is not followed.
+    """
+    compiled = compile_function(book, graph)
+    if not any(instruction.kind == "effect" for instruction in compiled.program.code):
+        return None
+    opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
+    fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
+    module = Surroundings(
+        lambda text: text,
+        {},
+        unfenced=frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
+        clusters=limit(book, "clusters"),
+    )
+
+    def judged(shape: Shape) -> Judged:
+        study = Study(book, compiled.kernel, compiled.program, shape, module, dict(ACTIONS), False, thorough, ptx=True)
+        return study.outcome(), study
+
+    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
+    return outcome if line is None else study.causes(outcome, line)
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:

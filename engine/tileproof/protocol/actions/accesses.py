@@ -272,7 +272,8 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
     moment, arrival = machine.releases.cta_scope[home]
-    if asynchronous and _CTA_SCOPE.search(words(arrival)) is None:
+    unsaid = asynchronous or "scope" in machine.module.unfenced
+    if unsaid and _CTA_SCOPE.search(words(arrival)) is None:
         return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
@@ -284,6 +285,8 @@ def _thread_fenced(
     machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
 ) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    if "thread" in machine.module.unfenced:
+        return
     others = [w for _, _, w in old.agents if isinstance(w, int) and w not in thread_set.warps]
     if not others or machine.since("passed", thread_set.cta, thread_set.warps, old.moment):
         return

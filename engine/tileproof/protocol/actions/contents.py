@@ -54,10 +54,23 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     each: list[int | None] = [None] * machine.shape.threads
     for thread, place in at.items():
         value, size = cells.get(place, (None, length))
-        if size == length:
+        if value is None and where.memory.space == "smem":
+            each[thread] = _inside(cells, place, length)
+        elif size == length:
             each[thread] = value.each[thread] if isinstance(value, Lanes) else value
+        elif where.memory.space == "smem":
+            each[thread] = _inside(cells, place, length)
     terms = [term for one in each if (term := term_of(one)) is not None]
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
+
+
+def _inside(cells: dict[int, tuple[int | Lanes | None, int]], place: int, length: int) -> int | None:
+    """Some bytes of a longer integer, unsigned; the lowest come first."""
+    for start, (value, size) in cells.items():
+        if start <= place and place + length <= start + size and isinstance(value, int) and size > length:
+            found = int(value) >> 8 * (place - start) & (1 << 8 * length) - 1
+            return found if (term := term_of(value)) is None else Supposed(found, hash((term, place - start, length)))
+    return None
 
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:

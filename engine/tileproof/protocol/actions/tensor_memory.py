@@ -222,6 +222,8 @@ def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, sou
         needs(machine, thread_set, operation, source, "load", (thread_set.cta,))
     access(machine, thread_set, operation, source, ".load", False, agents, moment)
     thread_set.queue("tmem_load").open.moment = moment
+    if "load" in machine.module.unfenced:
+        _over(thread_set, "ld", "tmem_load")
 
 
 def tmem_store(
