@@ -123,14 +123,15 @@ def offset(text: str, at: lsp.Position) -> int:
 
 
 @asynccontextmanager
-async def editing(folder: Path) -> AsyncIterator[Editor]:
-    """A server for a folder, ended as editors do."""
+async def editing(folder: Path, *encodings: lsp.PositionEncodingKind) -> AsyncIterator[Editor]:
+    """A server for a folder, ended as editors do. ``encodings``: those that the editor knows, the best first."""
     client = LanguageClient("tests", "1")
     editor = Editor(client)
     path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path}
     await client.start_io(sys.executable, "-m", "tileproof.cli", "lsp", env=environment, cwd=folder)
-    parameters = lsp.InitializeParams(capabilities=lsp.ClientCapabilities(), root_uri=folder.as_uri())
+    general = lsp.GeneralClientCapabilities(position_encodings=list(encodings)) if encodings else None
+    parameters = lsp.InitializeParams(lsp.ClientCapabilities(general=general), root_uri=folder.as_uri())
     await asyncio.wait_for(client.initialize_async(parameters), SECONDS)
     client.initialized(lsp.InitializedParams())
     try:

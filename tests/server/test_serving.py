@@ -89,6 +89,31 @@ def test_columns_are_utf_16(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "encoding", "width"),
+    [
+        ([], "utf-16-le", 2),
+        (["utf-8", "utf-16"], "utf-8", 1),
+        (["utf-32"], "utf-32-le", 4),
+        (["utf-7"], "utf-16-le", 2),
+    ],
+)
+def test_columns_behind_any_character_are_in_the_encoding_that_was_agreed_on(
+    tmp_path: Path, kinds: list[str], encoding: str, width: int
+):
+    line = '  %0 = "x.y"() {a = "\N{MUSICAL SYMBOL G CLEF}\N{GREEK SMALL LETTER PI}"} : () -> !cute_nvgpu.sm90.mma<64x'
+    rest = "100x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>"
+
+    async def whole() -> None:
+        async with editing(tmp_path, *kinds) as editor:
+            uri = editor.open(tmp_path / "k.mlir", f"module {{\n{line}{rest}\n}}\n")
+            (found,) = await editor.findings(uri)
+            assert found.code == "WG101"
+            assert found.range.start == lsp.Position(1, len(line.encode(encoding)) // width)
+
+    asyncio.run(whole())
+
+
 def test_a_comment_that_is_applied_silences(tmp_path: Path, session):
     async def author(editor: Editor) -> None:
         uri = editor.open(tmp_path / "k.mlir", BROKEN)

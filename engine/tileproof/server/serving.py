@@ -103,7 +103,8 @@ class Server(LanguageServer):
         file = to_fs_path(item.uri) if item.uri.startswith("file:") else None
         if not (file or item.uri).endswith(SUFFIXES) and item.language_id not in LANGUAGES:
             return
-        text = Text(item.text, str(getattr(self.workspace.position_encoding, "value", "utf-16")))
+        encoding = self.workspace.position_encoding
+        text = Text(item.text, str(getattr(encoding, "value", encoding)))
         self.opened[item.uri] = Opened(item.uri, file or item.uri, item.version, text)
         self.check(item.uri, 0)
 
@@ -131,6 +132,13 @@ class Server(LanguageServer):
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     # -- checks
+
+    def warm_up(self) -> None:
+        """Let the worker load the rules before the first text is opened."""
+        self.checks[""] = asyncio.ensure_future(self._warm_up())
+
+    async def _warm_up(self) -> None:
+        await self.checker.ask(Request("check", Document("", "")))
 
     def check(self, uri: str, delay: float) -> None:
         """Check a text after a delay in seconds, instead of the check that runs; without one its result is kept."""
@@ -298,6 +306,10 @@ def _hint(opened: Opened, one: Label) -> lsp.InlayHint:
 def server() -> Server:
     """A server with its features."""
     made = Server()
+
+    @made.feature(lsp.INITIALIZED)
+    def initialized(_: lsp.InitializedParams) -> None:
+        made.warm_up()
 
     @made.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
