@@ -129,22 +129,42 @@ def test_a_comment_that_is_applied_silences(tmp_path: Path, session):
     session(author)
 
 
-def test_a_repair_that_is_applied_leaves_nothing(tmp_path: Path, session):
-    """A result declared wrongly: the type that follows from the operands is offered, and is right."""
-    text = (
-        'func.func @f(%a: !cute.int_tuple<"4">, %b: !cute.int_tuple<"2">) {\n'
-        '  %0 = cute.tuple_add(%a, %b) : (!cute.int_tuple<"4">, !cute.int_tuple<"2">) -> !cute.int_tuple<"7">\n'
-        "  return\n}\n"
-    )
+TUPLES = """func.func @f(%a: !cute.int_tuple<"4">, %b: !cute.int_tuple<"2">) {
+  %0 = cute.tuple_add(%a, %b) : (!cute.int_tuple<"4">, !cute.int_tuple<"2">) -> !cute.int_tuple<"7">
+  return
+}
+"""
+ATOM = "!cute_nvgpu.sm90.mma<64x100x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>"
+ATOMS = f"""!mma = !cute.tiled_mma<{ATOM}>
+module {{
+  %0 = "x.y"() : () -> {ATOM}
+  %1 = "x.y"() : () -> !mma
+}}
+"""
 
+
+@pytest.mark.parametrize(("text", "code"), [(TUPLES, "IR020"), (ATOMS, "WG101")], ids=["result type", "nearest atom"])
+def test_a_repair_that_is_applied_leaves_nothing(tmp_path: Path, session, text: str, code: str):
     async def author(editor: Editor) -> None:
         uri = editor.open(tmp_path / "k.mlir", text)
         (found,) = await editor.findings(uri)
-        assert found.code == "IR020"
+        assert found.code == code
         repair, comment = await editor.actions(uri, found.range)
         assert (repair.is_preferred, comment.is_preferred) == (True, None)
         editor.edit(uri, *repair.edit.changes[uri])
         assert await editor.findings(uri) == []
+
+    session(author)
+
+
+def test_a_repair_that_would_make_something_else_wrong_is_not_offered(tmp_path: Path, session):
+    """Another N than 128 does not fit the operands of this kernel."""
+
+    async def author(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "k.mlir", BROKEN)
+        (found,) = await editor.findings(uri)
+        assert "nearest legal atom" in found.message
+        assert [one.is_preferred for one in await editor.actions(uri, found.range)] == [None]
 
     session(author)
 
