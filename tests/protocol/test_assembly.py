@@ -261,7 +261,7 @@ FLAG = """
                 "MORE",
                 'llvm.inline_asm has_side_effects asm_dialect = att "st.shared.v2.b32 [$0], {$1, $1};", "r,r" %word_int, %c32 : (i32, i32) -> ()',
             ),
-            {"PR190"},
+            {"PR136"},
         ),
         (
             FLAG.replace("MORE", "").replace(

@@ -47,9 +47,12 @@ def unfilled(machine: Machine, fills: Fills | None) -> Fills | None:
         root = fills.used.get(id(operation))
         if root is not None and id(root) not in fills.filled:
             flag = constant_flag(machine, operation)
-            home, at = (operation, []) if flag is None else (flag, [("mma", operation)])
-            at.append(("registers", root))
-            machine.report("PR170", "registers", home, at=at, registers=root.results[0].name)
+            name = root.results[0].name
+            if flag is None:
+                machine.report("PR170", "registers", operation, at=(("registers", root),), registers=name)
+            else:
+                at = (("mma", operation), ("registers", root))
+                machine.report("PR170", "registers", flag, at=at, registers=name)
     return fills
 
 

@@ -44,8 +44,11 @@ def overlapping(
         return
     if launched.later:
         return  # the first of several kernels: the later ones wait for it
-    case = "PR178" if launched.earlier is None else "PR176"
-    yield stated(book, case, "here", kernel, at=(("launch", launched.allowance),))
+    at = (("launch", launched.allowance),)
+    if launched.earlier is None:
+        yield stated(book, "PR178", "here", kernel, at=at)
+    else:
+        yield stated(book, "PR176", "here", kernel, at=at)
 
 
 def may_wait(book: Rulebook, inside: Sequence[Operation]) -> bool:

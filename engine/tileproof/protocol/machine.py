@@ -70,6 +70,9 @@ class Machine:
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
         allowed: the findings, by code and place, that do not end a run in which a repair is tried.
+        ends: whether a finding, by code and place, ends the run.
+        missed: told of accesses by asynchronous operations that are not ordered before what a thread set does: their
+            agents, moment, and which warps surely need to know of their own only.
         names: what barriers are called, where that is known better than by the memory that they lie in.
         tallies: what steps that the text does not have count, where a repair is tried.
         forced: which way to go at branches and loops, by place, whatever is supposed there.
@@ -110,6 +113,8 @@ class Machine:
     history: list[TraceStep] | None = None
     events: list[Event] | None = None
     allowed: Set[tuple[str, int]] | None = None
+    ends: Callable[[str, int], bool] | None = None
+    missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None
     names: Mapping[BarrierKey, str] = field(default_factory=dict)
     tallies: dict[tuple[int, ...], int] = field(default_factory=dict)
     watch: Callable[[Machine], None] | None = None
@@ -291,6 +296,8 @@ class Machine:
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
         parts = isinstance(value, Lanes) and isinstance(value.on(thread_set.threads), Lanes)
+        if value is None or isinstance(value, Lanes):
+            self.coverage.uneven.add(thread_set.place)
         chosen = None if parts else self.choice(thread_set.place, value)
         if chosen is not None:
             value = int(chosen)
@@ -596,6 +603,8 @@ class Machine:
         self.faults.append(stated(self.book, code, case, operation, at=at, path=path, **facts))
         if self.allowed is not None and {(one.code, one.operation.span.start) for one in self.faults} >= self.allowed:
             self.most = 0  # nothing is repaired
+        if self.ends is not None and self.ends(code, operation.span.start):
+            self.most = 0
 
     def came(
         self,

@@ -302,6 +302,7 @@ class Coverage:
     """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
 
     Attributes:
+        uneven: places of branches that threads of a thread set take each in its own way, or may take so.
         executed: the steps that were executed, by ``id`` of their operations.
         guessed: the steps in loops that were left where they may not end, likewise.
         skipped: whether a counted loop that takes part in the protocol had no turn.
@@ -315,6 +316,7 @@ class Coverage:
     """
 
     executed: set[int] = field(default_factory=set)
+    uneven: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
     passed_by: bool = False

@@ -200,12 +200,13 @@ class Builder:
 
 
 _LOOKS = ("peek", "block")
+_SILENT = ("read", "slot")  # a slot is where an operation may be inserted
 
 
 def spin(nodes: list[Node]) -> None:
     """A loop that only tests a barrier is a wait; it may read the parity from memory."""
     steps = [leaf for leaf in leaves(nodes) if pinned(leaf)]
-    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name != "read"]
+    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name not in _SILENT]
     if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
         for leaf in looks:
             assert leaf.effect is not None

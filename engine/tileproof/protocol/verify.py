@@ -21,7 +21,7 @@ from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import effects, of_wgmma
+from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
 from tileproof.ptx.graph import Graph
@@ -66,13 +66,7 @@ def verify(
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
             module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
-
-            def judged(
-                shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
-            ) -> Judged:
-                study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
-                return study.outcome(), study
-
+            judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
             alone = tuple(overlapping(book, kernel, inside, operations))
@@ -110,6 +104,44 @@ def verify_function(
     return outcome if line is None else study.causes(outcome, line)
 
 
+def studies(
+    book: Rulebook,
+    operations: Sequence[Operation],
+    aliases: dict[str, Alias],
+    actions: Mapping[str, Action],
+    concerned: Callable[[Operation], bool],
+    own: Mapping[str, Step],
+    registers: bool,
+) -> Iterator[Study]:
+    """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
+    or that of the launch which speaks best for the kernel.
+
+    Args:
+        concerned: whether a kernel is wanted.
+        own: steps of operations that no kernel has, by name.
+        registers: whether operations of wgmma are inserted, so that accesses to registers matter.
+    """
+    maps = kernel_arguments(book, operations, aliases)
+    every = list(kernels(operations))
+    for kernel in filter(concerned, every):
+        inside = list(_inside(kernel))
+        early = early_reads(book, kernel, inside, operations, every, aliases)
+        usual = effects(book, aliases, registers or any(of_wgmma(book, one) for one in inside), early)
+
+        def step(
+            operation: Operation, types: Sequence[str], usual: Callable[[Operation, Sequence[str]], Step | None] = usual
+        ) -> Step | None:
+            return own.get(operation.name) or usual(operation, types)
+
+        compiled = compile_kernel(kernel, aliases, step, book)
+        module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
+        done: list[Study] = []
+        judged = _judge(book, kernel, compiled, module, actions, False, False, done)
+        launched = launch(book, kernel, inside, operations, aliases)
+        _, chosen = _launched(book, launched, judged)
+        yield from done if launched.known else [chosen]
+
+
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:
     """Whether an operation may be a step of the protocol under a name of its own, which is not followed."""
     return any(name.startswith(one) for one in _unfollowed_dialects(book)) and not name.endswith((".func", ".return"))
@@ -134,6 +166,27 @@ def _unfollowed(
 
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
+
+
+def _judge(
+    book: Rulebook,
+    kernel: Operation,
+    compiled: Program,
+    module: Surroundings,
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    done: list[Study] | None = None,
+) -> Callable[[Shape], Judged]:
+    """What is known of a kernel if it is launched in one way."""
+
+    def judged(shape: Shape) -> Judged:
+        study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
+        if done is not None:
+            done.append(study)
+        return study.outcome(), study
+
+    return judged
 
 
 def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged]) -> Judged:

@@ -159,6 +159,13 @@ def _ordered(
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents, where.memory.space)
     if not known:
+        if machine.missed is not None:
+            machine.missed(
+                thread_set,
+                old.agents,
+                old.moment,
+                lambda warp: (alone and not alike) if shared is None else shared.get(warp, set()) <= {warp},
+            )
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
@@ -393,5 +400,8 @@ def registers(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         for group in queue.in_flight():
             if any(meets(mine, one) for one in group.registers):
                 at = (("issue", group.operations[-1]),)
+                if machine.missed is not None:
+                    agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
+                    machine.missed(thread_set, agents, group.moment, lambda _: True)
                 machine.report("PR103", "here", operation, at=at, registers=where.memory.name)
                 group.registers.clear()

@@ -84,7 +84,11 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
-        for place in sorted(set(at.values())):
+        distinct = sorted(set(at.values()))
+        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":  # a tile, in which nobody leaves a message
+            _overwrite(machine, key, distinct, length)
+            continue
+        for place in distinct:
             threads = [thread for thread, mine in at.items() if mine == place]
             _forget_in(machine, key, where, threads, place, length)
             _put(machine, key, where, threads, place, length, value)
@@ -173,6 +177,17 @@ def _forget_in(
         for thread in threads:
             each[thread] = None
         cells[place] = (Lanes(tuple(each)), size)
+
+
+def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], length: int) -> None:
+    """Many elements of shared memory are overwritten."""
+    cells = machine.mailboxes.get(key)
+    if not cells:
+        return
+    written = set(places)
+    for at in [at for at in cells if places[0] - cells[at][1] < at < places[-1] + length]:
+        if not written.isdisjoint(range(at - length + 1, at + cells[at][1])):
+            del cells[at]
 
 
 def _put(

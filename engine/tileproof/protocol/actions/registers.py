@@ -121,7 +121,7 @@ def starved(machine: Machine, thread_set: ThreadSet) -> None:
         machine.report("PR160", "pool", operation, most=most, wanted=wanted * warp, had=had * warp, held=held)
     else:
         waits = [one for one in machine.thread_sets if one.blocked is not None and one is not thread_set]
-        at = [("decrease", late), *(("wait", machine.program.code[one.place].operation) for one in waits[:1])]
+        at = (("decrease", late), ("wait", machine.program.code[waits[0].place].operation if waits else late))
         free = _free(machine, thread_set.cta) * warp
         machine.report("PR160", "late", operation, at=at, most=most, free=free)
 

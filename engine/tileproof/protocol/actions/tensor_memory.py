@@ -188,7 +188,7 @@ def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: A
         machine.tensor.outside.add(id(operation))
         if held:
             known = ", ".join(f"[{start}, {start + count})" for start, count, _ in held)
-            at = (("allocation", held[0][2]),) if len(held) == 1 else ()
+            at = (("allocation", held[0][2]),)
             machine.report("PR156", "outside", operation, at=at, low=low, high=high, allocated=known)
         else:
             machine.report("PR156", "none", operation, low=low, high=high)
@@ -208,8 +208,12 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
         if first is not None and first // quarter != rank:
             low = quarter * rank
             source = lane_source(machine, thread_set)
-            home, at = (operation, ()) if source is None else (source, (("access", operation),))
-            machine.report("PR175", "here", home, at=at, warp=warp, lane=first, low=low, high=low + quarter - 1)
+            high = low + quarter - 1
+            if source is None:
+                machine.report("PR175", "here", operation, warp=warp, lane=first, low=low, high=high)
+            else:
+                at = (("access", operation),)
+                machine.report("PR175", "here", source, at=at, warp=warp, lane=first, low=low, high=high)
             return
 
 

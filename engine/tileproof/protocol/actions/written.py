@@ -91,8 +91,10 @@ def unwritten(machine: Machine) -> None:
         match one.case:
             case "accumulator":
                 flag = constant_flag(machine, one.operation)
-                home, at = (one.operation, ()) if flag is None else (flag, (("mma", one.operation),))
-                machine.report("PR170", "accumulator", home, at=at, low=one.low)
+                if flag is None:
+                    machine.report("PR170", "accumulator", one.operation, low=one.low)
+                else:
+                    machine.report("PR170", "accumulator", flag, at=(("mma", one.operation),), low=one.low)
             case "scales":
                 machine.report("PR170", "scales", one.operation, low=one.low)
             case "operand":
