@@ -47,8 +47,8 @@ def load_rules(
         more: rule files, which may be among those of the folders.
         whole: with the chapters that no kernel is judged by.
     """
+    from tileproof.checking import settings  # noqa: PLC0415
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-    from tileproof.cli import settings  # noqa: PLC0415
     from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
     files = shipped_files() if whole else default_files()

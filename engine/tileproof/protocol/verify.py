@@ -65,7 +65,7 @@ def verify(
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
+            module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
             judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
@@ -134,7 +134,7 @@ def studies(
             return own.get(operation.name) or usual(operation, types)
 
         compiled = compile_kernel(kernel, aliases, step, book)
-        module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
+        module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)
         launched = launch(book, kernel, inside, operations, aliases)
@@ -227,7 +227,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
 
 
-def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
+def boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
     """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
     found = {}
     for index, (slot, _) in enumerate(program.arguments):
