@@ -19,6 +19,7 @@ COMMANDS = (
     "config",
     "decode",
     "descriptors",
+    "draw",
     "emit",
     "encode",
     "explain",

@@ -1,0 +1,145 @@
+"""``tileproof draw``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tileproof.cli.options import fail, load_rules, rule_options
+
+if TYPE_CHECKING:
+    from tileproof.drawing.grids import Line
+    from tileproof.drawing.palette import Palette
+    from tileproof.drawing.picture import Picture
+
+FORMATS = ("svg", "text", "html")
+
+
+@click.group()
+def draw() -> None:
+    """Pictures of layouts, of who holds what, of swizzles, descriptors, memory and protocols.
+
+    Exit status: 0 drawn, 2 there is nothing to draw; one line says why.
+    """
+
+
+def _output(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every picture has."""
+    command = click.option(
+        "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file, not standard output."
+    )(command)
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        help="svg, text for a terminal, or html, one page that needs no network. [default: by the name of the output"
+        " file, else text]",
+    )(command)
+
+
+@draw.command(context_settings={"ignore_unknown_options": True})
+@click.argument("expression", metavar="EXPR")
+@click.option("--element", metavar="TYPE", help="The type of an element, such as f16: bytes and banks are shown.")
+@click.option(
+    "--colour",
+    type=click.Choice(["offset", "bank", "none"]),
+    help="What colours mean. [default: bank with --element, else offset]",
+)
+@_output
+@rule_options
+def layout(
+    expression: str,
+    element: str | None,
+    colour: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+) -> None:
+    """The offset of each coordinate of a layout: of any expression of `tileproof layout` whose value is one.
+
+    Modes after the second are panels; large layouts are cut, and a note says so.
+    """
+    from tileproof.calculate.text import ExpressionError  # noqa: PLC0415
+    from tileproof.drawing.layouts import picture_of  # noqa: PLC0415
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+    from tileproof.layout import LayoutError  # noqa: PLC0415
+
+    try:
+        value = _value(expression)
+        bits, banks = _element(element, folders) if element is not None else (None, None)
+        name = expression if any(mark in expression for mark in "abcdefghijklmnpqrtuvwxyz") else ""
+        shown = picture_of(value, colour or ("bank" if bits else "offset"), bits, banks, name)
+    except (ExpressionError, LayoutError, NoPicture) as error:
+        fail(str(error))
+    _write(shown, form, output)
+
+
+def _value(expression: str) -> Any:
+    """The value of an expression of the layout algebra.
+
+    Raises:
+        ExpressionError: it has none.
+    """
+    from tileproof.calculate.text import evaluated  # noqa: PLC0415
+
+    return evaluated(expression)
+
+
+def _element(name: str, folders: tuple[Path, ...]) -> Any:
+    """The bits of an element type, and the banks of shared memory."""
+    from tileproof.drawing.banks import shared_banks  # noqa: PLC0415
+    from tileproof.layout import LayoutError  # noqa: PLC0415
+    from tileproof.prove.hardware import element_bits  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    try:
+        return element_bits(name), shared_banks(book)
+    except LayoutError as error:
+        fail(str(error))
+
+
+def _write(shown: Picture, form: str | None, output: Path | None) -> None:
+    """Write a picture where it is wanted, in the form that is."""
+    from tileproof.drawing.grids import to_svg, to_text  # noqa: PLC0415
+    from tileproof.drawing.page import page  # noqa: PLC0415
+
+    if form is None:
+        named = "" if output is None else output.suffix.lower().removeprefix(".").replace("htm", "html")[:4]
+        form = named if named in FORMATS else "text"
+    if form == "text":
+        lines = list(to_text(shown))
+        written = "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
+        if output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+            _print_coloured(lines, shown.palette)
+            return
+    else:
+        written = to_svg(shown)
+        written = page(shown.title, [written]) if form == "html" else written + "\n"
+    if output is None:
+        click.echo(written, nl=False)
+        return
+    try:
+        output.write_text(written, encoding="utf-8")
+    except OSError as error:
+        fail(f"{output}: {error.strerror or error}")
+
+
+def _print_coloured(lines: Iterable[Line], palette: Palette) -> None:
+    """Print to a terminal, in colours."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.style import Style  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        shown = Text()
+        for span in line:
+            background = None if span.hue is None else palette.light[span.hue]
+            ink = None if span.hue is None else "#1f2328"
+            shown.append(span.text, Style(color=ink, bgcolor=background, bold=span.strong))
+        console.print(shown)

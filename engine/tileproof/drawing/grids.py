@@ -1,0 +1,172 @@
+"""Pictures of cells as SVG, and as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tileproof.base.records import dataclass
+from tileproof.drawing import svg
+from tileproof.drawing.picture import Cell, Panel, Picture
+
+_MARGIN, _GAP, _LINE = 20.0, 28.0, 14.0
+_WIDEST = 1600.0  # panels are put beside each other up to here
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line for a terminal.
+
+    Attributes:
+        hue: the number of its background; None for none.
+        strong: whether it stands out.
+    """
+
+    text: str
+    hue: int | None = None
+    strong: bool = False
+
+
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The measures of a panel, in units of the picture."""
+
+    cell: tuple[float, float]
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+def to_svg(picture: Picture) -> str:
+    """The picture as an SVG document."""
+    parts: list[str] = []
+    y = _MARGIN + 12
+    parts.append(svg.text(_MARGIN, y, picture.title, "name"))
+    for note in picture.notes:
+        y += 18
+        parts.append(svg.text(_MARGIN, y, note, "note"))
+    y += 14
+    wide = max((len(said) * w for said, w in [(picture.title, 8.6), *((n, 6.4) for n in picture.notes)]), default=0.0)
+    x, right, below = _MARGIN, _MARGIN + wide, y
+    for number, panel in enumerate(picture.panels):
+        shape = _measured(panel)
+        if x > _MARGIN and x + shape.width > _WIDEST:
+            x, y = _MARGIN, below + _GAP
+        parts.append(_panel(panel, shape, number, x, y))
+        right, below = max(right, x + shape.width), max(below, y + shape.height)
+        x += shape.width + _GAP
+    y = below + 22
+    if picture.legend:
+        drawn, reach, y = _legend(picture, y, max(right, 480.0))
+        parts.append(drawn)
+        right = max(right, reach)
+    used = {cell.hue for panel in picture.panels for cell in panel.all_cells() if cell.hue is not None}
+    used |= {hue for hue, _ in picture.legend}
+    said = ". ".join((picture.title, *picture.notes))
+    return svg.document(said, right + _MARGIN, y + _MARGIN - 8, picture.palette, used, "".join(parts))
+
+
+def _measured(panel: Panel) -> _Shape:
+    lines = [line for cell in panel.all_cells() for line in cell.lines]
+    heights = max((len(cell.lines) for cell in panel.all_cells()), default=1)
+    widest = max(map(len, lines), default=1)
+    cell = max(26.0, 8 + svg.CHARACTER * widest, 6 + 6.1 * max(map(len, panel.columns), default=0)), 9 + 13.0 * heights
+    left = 14 + 6.1 * max(map(len, panel.rows), default=0)
+    top = 38.0 if panel.title else 26.0
+    room = 10.0 + 62.0 * bool(panel.arrows)
+    width = left + cell[0] * len(panel.columns) + room
+    return _Shape(cell, left, top, max(width, 7.4 * len(panel.title)), top + cell[1] * len(panel.rows))
+
+
+def _panel(panel: Panel, shape: _Shape, number: int, x: float, y: float) -> str:
+    wide, high = shape.cell
+    left, top = x + shape.left, y + shape.top
+    parts = [svg.text(x, y + 12, panel.title, "head")] if panel.title else []
+    parts += [svg.text(left + wide * (i + 0.5), top - 6, name, "axis mid") for i, name in enumerate(panel.columns)]
+    parts += [svg.text(left - 6, top + high * (i + 0.5) + 3.5, name, "axis end") for i, name in enumerate(panel.rows)]
+    for row, cells in enumerate(panel.cells):
+        for column, cell in enumerate(cells):
+            if cell is not None:
+                at = f"{number},{row},{column}"
+                parts.append(_cell(cell, left + wide * column, top + high * row, wide, high, at))
+    for i, one in enumerate(panel.arrows):
+        (row, column), (to_row, to_column) = one.start, one.end
+        side = left + wide * len(panel.columns) + 12 + 26 * i
+        if to_row == row:
+            start = left + wide * (column + 0.5), top + high * (row + 0.5)
+            parts.append(svg.arrow([start, (left + wide * to_column + 4, start[1])]))
+            parts.append(svg.text(left + wide * (column + to_column + 1) / 2, start[1] - 4, one.label, "said mid"))
+            continue
+        first, last = top + high * (row + 0.5), top + high * (to_row + 0.5)
+        edge = left + wide * (column + 1) - 3, left + wide * (to_column + 1) - 3
+        parts.append(svg.arrow([(edge[0], first), (side, first), (side, last), (edge[1], last)]))
+        parts.append(svg.text(side + 3, (first + last) / 2, one.label, "said"))
+    return "".join(parts)
+
+
+def _cell(cell: Cell, x: float, y: float, wide: float, high: float, at: str) -> str:
+    kind = ("plain" if cell.hue is None else f"h{cell.hue}") + (" bad" if cell.marked else "")
+    first = y + high / 2 + 4 - 6.5 * (len(cell.lines) - 1)
+    return svg.element(
+        "g",
+        svg.element("title", svg.escape(cell.says)),
+        svg.element("rect", x=x + 0.5, y=y + 0.5, width=wide - 1, height=high - 1, rx=2.5, class_=kind),
+        *(svg.text(x + wide / 2, first + 13 * i, line, "mid") for i, line in enumerate(cell.lines)),
+        class_="cell",
+        data_at=at,
+    )
+
+
+def _legend(picture: Picture, y: float, right: float) -> tuple[str, float, float]:
+    """The legend, as far as it reaches to the right, and where it ends below."""
+    x, reach = _MARGIN + 6.6 * len(picture.legend_name) + 10, 0.0
+    start = x
+    parts = [svg.text(_MARGIN, y + 12, picture.legend_name, "note")]
+    for hue, name in picture.legend:
+        wide = max(18.0, 8 + svg.CHARACTER * len(name))
+        if x + wide > right and x > start:
+            x, y = start, y + 20
+        parts.append(svg.element("rect", x=x, y=y, width=wide - 1, height=17, rx=2.5, class_=f"h{hue}"))
+        parts.append(svg.text(x + wide / 2, y + 12.5, name, "mid"))
+        x += wide
+        reach = max(reach, x)
+    return "".join(parts), reach, y + 20
+
+
+def to_text(picture: Picture) -> Iterator[Line]:
+    """The picture as lines for a terminal."""
+    yield (Span(picture.title, strong=True),)
+    for note in picture.notes:
+        yield (Span(note),)
+    for panel in picture.panels:
+        yield ()
+        if panel.title:
+            yield (Span(panel.title, strong=True),)
+        yield from _text_panel(panel)
+        for arrow in panel.arrows:
+            yield (Span(f"{arrow.label}: {_at(panel, arrow.start)} to {_at(panel, arrow.end)}"),)
+
+
+def _at(panel: Panel, where: tuple[int, int]) -> str:
+    return f"{panel.down} {panel.rows[where[0]]}, {panel.across} {panel.columns[where[1]]}"
+
+
+def _text_panel(panel: Panel) -> Iterator[Line]:
+    joined = [[None if cell is None else " ".join(cell.lines) for cell in row] for row in panel.cells]
+    said = [one for row in joined for one in row if one is not None]
+    wide = 1 + max(map(len, (*said, *panel.columns)), default=1)
+    left = max(map(len, panel.rows), default=0)
+    yield (Span(" " * left + "".join(name.rjust(wide) for name in panel.columns)),)
+    for name, row, cells in zip(panel.rows, joined, panel.cells, strict=True):
+        yield (Span(name.rjust(left)), *_text_row(row, cells, wide))
+
+
+def _text_row(said: Sequence[str | None], cells: Sequence[Cell | None], wide: int) -> Iterator[Span]:
+    for one, cell in zip(said, cells, strict=True):
+        if one is None or cell is None:
+            yield Span(" " * wide)
+        else:
+            yield Span(one.rjust(wide), cell.hue, cell.marked)
