@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -64,19 +65,62 @@ def layout(
 
     Modes after the second are panels; large layouts are cut, and a note says so.
     """
-    from tileproof.calculate.text import ExpressionError  # noqa: PLC0415
     from tileproof.drawing.layouts import picture_of  # noqa: PLC0415
+
+    def made() -> Picture:
+        value = _value(expression)
+        bits, banks = _element(element, folders) if element is not None else (None, None)
+        return picture_of(value, colour or ("bank" if bits else "offset"), bits, banks, _named(expression))
+
+    _write(_made(made), form, output)
+
+
+@draw.command()
+@click.argument("expression", metavar="EXPR")
+@click.option("--element", default="f16", show_default=True, metavar="TYPE", help="The type of an element.")
+@click.option(
+    "--vector", type=click.IntRange(1, 128), metavar="N", help="Elements that a lane moves. [default: 16 bytes]"
+)
+@_output
+@rule_options
+def swizzle(
+    expression: str,
+    element: str,
+    vector: int | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+) -> None:
+    """The banks of shared memory before and after a swizzle, and the bank conflicts of a warp.
+
+    EXPR is a swizzle of byte addresses, `S<3,4,3>`, or a layout with a swizzle of elements, `S<3,3,3> o 0 o
+    (8,64):(64,1)`, or any expression of `tileproof layout` with such a value.
+    """
+    from tileproof.drawing.swizzles import picture_of  # noqa: PLC0415
+
+    def made() -> Picture:
+        value = _value(expression)
+        bits, banks = _element(element, folders)
+        return picture_of(value, bits, banks, vector, _named(expression))
+
+    _write(_made(made), form, output)
+
+
+def _made(make: Callable[[], Picture]) -> Picture:
+    """A picture; exits with one line where there is none."""
+    from tileproof.calculate.text import ExpressionError  # noqa: PLC0415
     from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
     from tileproof.layout import LayoutError  # noqa: PLC0415
 
     try:
-        value = _value(expression)
-        bits, banks = _element(element, folders) if element is not None else (None, None)
-        name = expression if any(mark in expression for mark in "abcdefghijklmnpqrtuvwxyz") else ""
-        shown = picture_of(value, colour or ("bank" if bits else "offset"), bits, banks, name)
+        return make()
     except (ExpressionError, LayoutError, NoPicture) as error:
         fail(str(error))
-    _write(shown, form, output)
+
+
+def _named(expression: str) -> str:
+    """An expression that calls a function, for the title beside its value; nothing for a value itself."""
+    return expression if re.match(r"\s*[a-z]\w*\s*\(", expression) else ""
 
 
 def _value(expression: str) -> Any:
