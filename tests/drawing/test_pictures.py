@@ -65,6 +65,12 @@ def test_a_picture_is_well_formed_and_each_colour_is_declared(case: dict, monkey
         (("swizzle", "S<3,4,3>", "--element", "e2m1"), "elements of 4 bits are no whole bytes"),
         (("swizzle", "S<3,3,3> o 0 o (8,20):(20,1)", "--vector", "8"), "do not divide the 20 elements along mode 1"),
         (("swizzle", "S<3,3,3> o 0 o (8,(2,4)):(8,(1,?))"), "is not a static layout of rows and columns"),
+        (("tv", "nonsense"), "'nonsense' is not the type of an atom"),
+        (("tv", "!cute_nvgpu.sm999.mma<1x1x1>"), "who holds the operands of cute_nvgpu.sm999.mma is not known"),
+        (
+            ("tv", "!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32)>", "--operand", "Q"),
+            "known operands: A, B",
+        ),
         (("layout", "(4,8):(1,4)", "--format", "svg", "-o", "no/such/folder/a.svg"), "No such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -14,6 +14,7 @@ import click
 from tileproof.cli.options import fail, load_rules, rule_options
 
 if TYPE_CHECKING:
+    from tileproof.dialects.values import Atom
     from tileproof.drawing.grids import Line
     from tileproof.drawing.palette import Palette
     from tileproof.drawing.picture import Picture
@@ -104,6 +105,47 @@ def swizzle(
         return picture_of(value, bits, banks, vector, _named(expression))
 
     _write(_made(made), form, output)
+
+
+@draw.command()
+@click.argument("atom")
+@click.option("--operand", default="C", show_default=True, metavar="NAME", help="A, B, C of an MMA; S, D, R of a copy.")
+@_output
+@rule_options
+def tv(atom: str, operand: str, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+    """Who holds what of an atom's operand: element to thread and value.
+
+    ATOM is its type as the IR writes it, `!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32)>`.
+    """
+    from tileproof.dialects.fragments import fragments  # noqa: PLC0415
+    from tileproof.drawing.holders import picture_of  # noqa: PLC0415
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+
+    def made() -> Picture:
+        book, _ = load_rules(folders)
+        known = _atom(atom)
+        found = fragments(known.node, book)
+        if found is None:
+            raise NoPicture(f"who holds the operands of {known.node.text.lstrip('!')} is not known")
+        return picture_of(found, operand.upper(), known.text.removeprefix("!"))
+
+    _write(_made(made), form, output)
+
+
+def _atom(text: str) -> Atom:
+    """An atom by its type, or by the type of a tiled one.
+
+    Raises:
+        NoPicture: it is no atom.
+    """
+    from tileproof.dialects.values import Atom, read_type  # noqa: PLC0415
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+
+    found: Any = read_type(f"!{text.strip().removeprefix('!')}")
+    found = getattr(found, "atom", found)
+    if not isinstance(found, Atom):
+        raise NoPicture(f"'{text}' is not the type of an atom, such as !cute_nvgpu.sm80.mma<16x8x16, ...>")
+    return found
 
 
 def _made(make: Callable[[], Picture]) -> Picture:
