@@ -11,6 +11,7 @@ import pytest
 from conftest import command
 from drawing.drawn import SVG, cells, draw, says
 
+WGMMA = "!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, mn), elem_type = (f16, f16, f32), frag_kind = ss>"
 HERE = Path(__file__).parent
 CASES = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))["case"]
 
@@ -70,6 +71,17 @@ def test_a_picture_is_well_formed_and_each_colour_is_declared(case: dict, monkey
         (
             ("tv", "!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32)>", "--operand", "Q"),
             "known operands: A, B",
+        ),
+        (("descriptor", WGMMA), "missing element type: use --element, such as --element f16"),
+        (
+            ("descriptor", WGMMA, "--element", "f16", "--swizzle", "7"),
+            "no canonical layout of the operand has the swizzle",
+        ),
+        (("descriptor", WGMMA, "--element", "f16", "--layout", "(64,64):(63,1)"), "is not canonical"),
+        (("descriptor", WGMMA, "--element", "f16", "--layout", "(64"), "column 4: unexpected end"),
+        (
+            ("descriptor", "!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32)>", "--element", "f16"),
+            "descriptor",
         ),
         (("layout", "(4,8):(1,4)", "--format", "svg", "-o", "no/such/folder/a.svg"), "No such file or directory"),
     ],

@@ -132,6 +132,42 @@ def tv(atom: str, operand: str, form: str | None, output: Path | None, folders: 
     _write(_made(made), form, output)
 
 
+@draw.command()
+@click.argument("atom")
+@click.option("--operand", type=click.Choice(["A", "B"], case_sensitive=False), default="A", show_default=True)
+@click.option("--element", metavar="TYPE", help="The type in shared memory, such as f16. [default: that of a memref]")
+@click.option(
+    "--swizzle", metavar="S", help="128, 64, 32 or none; with --layout S<3,4,3> on bytes. [default: the widest]"
+)
+@click.option("--layout", "laid_out", metavar="LAYOUT", help="As the kernel lays the operand out. [default: canonical]")
+@_output
+@rule_options
+def descriptor(
+    atom: str,
+    operand: str,
+    element: str | None,
+    swizzle: str | None,
+    laid_out: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+) -> None:
+    """The memory that an MMA reads through a shared-memory descriptor, with LBO and SBO.
+
+    ATOM is an MMA's type as the IR writes it, `!cute_nvgpu.sm90.mma<64x128x16, ab_major = (k, k), ...>`.
+    """
+    from tileproof.drawing.banks import shared_banks  # noqa: PLC0415
+    from tileproof.drawing.descriptors import picture_of  # noqa: PLC0415
+    from tileproof.drawing.operands import read_operand  # noqa: PLC0415
+
+    def made() -> Picture:
+        book, _ = load_rules(folders)
+        found, bits, extents = read_operand(book, _atom(atom).text, operand, element, swizzle, laid_out)
+        return picture_of(book, found, bits, extents, shared_banks(book))
+
+    _write(_made(made), form, output)
+
+
 def _atom(text: str) -> Atom:
     """An atom by its type, or by the type of a tiled one.
 

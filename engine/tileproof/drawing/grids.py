@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from tileproof.base.records import dataclass
 from tileproof.drawing import svg
-from tileproof.drawing.picture import Cell, Panel, Picture
+from tileproof.drawing.picture import Arrow, Cell, Panel, Picture
 
 _MARGIN, _GAP, _LINE = 20.0, 28.0, 14.0
+_GUTTER = 84.0  # for an arrow and its label
 _WIDEST = 1600.0  # panels are put beside each other up to here
 
 
@@ -76,8 +77,8 @@ def _measured(panel: Panel) -> _Shape:
     cell = max(26.0, 8 + svg.CHARACTER * widest, 6 + 6.1 * max(map(len, panel.columns), default=0)), 9 + 13.0 * heights
     left = 14 + 6.1 * max(map(len, panel.rows), default=0)
     top = 38.0 if panel.title else 26.0
-    room = 10.0 + 62.0 * bool(panel.arrows)
-    width = left + cell[0] * len(panel.columns) + room
+    left += _GUTTER * len(panel.arrows)
+    width = left + cell[0] * len(panel.columns) + 10.0
     return _Shape(cell, left, top, max(width, 7.4 * len(panel.title)), top + cell[1] * len(panel.rows))
 
 
@@ -86,25 +87,32 @@ def _panel(panel: Panel, shape: _Shape, number: int, x: float, y: float) -> str:
     left, top = x + shape.left, y + shape.top
     parts = [svg.text(x, y + 12, panel.title, "head")] if panel.title else []
     parts += [svg.text(left + wide * (i + 0.5), top - 6, name, "axis mid") for i, name in enumerate(panel.columns)]
-    parts += [svg.text(left - 6, top + high * (i + 0.5) + 3.5, name, "axis end") for i, name in enumerate(panel.rows)]
+    parts += [
+        svg.text(left - 6 - _GUTTER * len(panel.arrows), top + high * (i + 0.5) + 3.5, name, "axis end")
+        for i, name in enumerate(panel.rows)
+    ]
     for row, cells in enumerate(panel.cells):
         for column, cell in enumerate(cells):
             if cell is not None:
                 at = f"{number},{row},{column}"
                 parts.append(_cell(cell, left + wide * column, top + high * row, wide, high, at))
     for i, one in enumerate(panel.arrows):
-        (row, column), (to_row, to_column) = one.start, one.end
-        side = left + wide * len(panel.columns) + 12 + 26 * i
-        if to_row == row:
-            start = left + wide * (column + 0.5), top + high * (row + 0.5)
-            parts.append(svg.arrow([start, (left + wide * to_column + 4, start[1])]))
-            parts.append(svg.text(left + wide * (column + to_column + 1) / 2, start[1] - 4, one.label, "said mid"))
-            continue
-        first, last = top + high * (row + 0.5), top + high * (to_row + 0.5)
-        edge = left + wide * (column + 1) - 3, left + wide * (to_column + 1) - 3
-        parts.append(svg.arrow([(edge[0], first), (side, first), (side, last), (edge[1], last)]))
-        parts.append(svg.text(side + 3, (first + last) / 2, one.label, "said"))
+        parts.append(_arrow(one, left, top, shape.cell, left - 12 - _GUTTER * i))
     return "".join(parts)
+
+
+def _arrow(one: Arrow, left: float, top: float, cell: tuple[float, float], gutter: float) -> str:
+    """An arrow between rows, by way of a gutter left of the cells, or along a row, below its text."""
+    wide, high = cell
+    (row, column), (to_row, to_column) = one.start, one.end
+    if row == to_row:
+        y = top + high * (row + 1) - 2
+        line = svg.arrow([(left + wide * (column + 0.5), y), (left + wide * to_column + 4, y)])
+        return line + svg.text(left + wide * (to_column + 0.5), y + 12, one.label, "said mid")
+    first, last = top + high * (row + 0.5), top + high * (to_row + 0.5)
+    ends = left + wide * column + 1, left + wide * to_column + 1
+    line = svg.arrow([(ends[0], first), (gutter, first), (gutter, last), (ends[1], last)])
+    return line + svg.text(gutter - 5, (first + last) / 2 + 4, one.label, "said end")
 
 
 def _cell(cell: Cell, x: float, y: float, wide: float, high: float, at: str) -> str:
