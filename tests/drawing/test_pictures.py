@@ -13,6 +13,7 @@ from drawing.drawn import SVG, cells, draw, says
 
 WGMMA = "!cute_nvgpu.sm90.mma<64x64x16, ab_major = (k, mn), elem_type = (f16, f16, f32), frag_kind = ss>"
 HERE = Path(__file__).parent
+BUGS = HERE.parent / "protocol" / "bugs"
 CASES = tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8"))["case"]
 
 
@@ -83,6 +84,14 @@ def test_a_picture_is_well_formed_and_each_colour_is_declared(case: dict, monkey
             ("descriptor", "!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32)>", "--element", "f16"),
             "descriptor",
         ),
+        (("protocol", "no/such/file.mlir"), "no/such/file.mlir: No such file or directory"),
+        (("protocol", str(BUGS / "23_ring_parity.mlir"), "--format", "svg"), "2 pictures, and an SVG file has one"),
+        (
+            ("protocol", str(BUGS / "23_ring_parity.mlir"), "--kernel", "other"),
+            "no kernel 'other' that uses a protocol",
+        ),
+        (("protocol", str(BUGS)), "files; draw one"),
+        (("protocol", str(BUGS.parents[1] / "report" / "data" / "unfollowed.ptx")), "is PTX; draw requires IR"),
         (("layout", "(4,8):(1,4)", "--format", "svg", "-o", "no/such/folder/a.svg"), "No such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

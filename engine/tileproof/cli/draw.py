@@ -7,18 +7,21 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tileproof.cli.options import fail, load_rules, rule_options
 
 if TYPE_CHECKING:
+    from tileproof.base.source import Source
     from tileproof.dialects.values import Atom
     from tileproof.drawing.grids import Line
     from tileproof.drawing.palette import Palette
     from tileproof.drawing.picture import Picture
+    from tileproof.mlir.ir import Module
 
+Made = TypeVar("Made")
 FORMATS = ("svg", "text", "html")
 
 
@@ -108,6 +111,58 @@ def swizzle(
 
 
 @draw.command()
+@click.argument("file")
+@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
+@_output
+@rule_options
+def protocol(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+    """What each role of a kernel does and what comes to its barriers, with what `tileproof check` finds in it.
+
+    FILE is IR, or - for standard input.
+    """
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+    from tileproof.drawing.protocols import pictures_of  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    source, module = _module(file)
+    found = pictures_of(book, source, module.operations, module.aliases, kernel)
+
+    def made() -> list[Picture]:
+        if not found:
+            named = f"kernel '{kernel}'" if kernel is not None else "kernel"
+            raise NoPicture(f"{source.name}: no {named} that uses a protocol and can be followed")
+        return found
+
+    _write_all(_made(made), form, output)
+
+
+def _module(file: str) -> tuple[Source, Module]:
+    """The text and the module of a file of IR; exits with one line where there is none."""
+    from tileproof import api  # noqa: PLC0415
+    from tileproof.cli.options import inputs  # noqa: PLC0415
+    from tileproof.mlir.scanner import scan  # noqa: PLC0415
+    from tileproof.ptx.module import is_ptx  # noqa: PLC0415
+    from tileproof.report.values import Unread  # noqa: PLC0415
+
+    items = inputs(file)
+    if len(items) != 1:
+        fail(f"{file}: {len(items)} files; draw one")
+    source = api.read(items[0])
+    if isinstance(source, Unread):
+        fail(f"{source.name}: {source.reason}")
+    if is_ptx(source):
+        fail(f"{source.name}: is PTX; draw requires IR")
+    read = scan(source)
+    if read.faults:
+        fault = read.faults[0]
+        line, column = source.position(fault.span.start)
+        fail(f"{source.name}:{line}:{column}: {fault.message}")
+    if not read.holds_ir:
+        fail(f"{source.name}: holds no IR")
+    return source, read.module
+
+
+@draw.command()
 @click.argument("atom")
 @click.option("--operand", default="C", show_default=True, metavar="NAME", help="A, B, C of an MMA; S, D, R of a copy.")
 @_output
@@ -184,8 +239,8 @@ def _atom(text: str) -> Atom:
     return found
 
 
-def _made(make: Callable[[], Picture]) -> Picture:
-    """A picture; exits with one line where there is none."""
+def _made(make: Callable[[], Made]) -> Made:
+    """What is drawn; exits with one line where there is none."""
     from tileproof.calculate.text import ExpressionError  # noqa: PLC0415
     from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
     from tileproof.layout import LayoutError  # noqa: PLC0415
@@ -227,21 +282,31 @@ def _element(name: str, folders: tuple[Path, ...]) -> Any:
 
 def _write(shown: Picture, form: str | None, output: Path | None) -> None:
     """Write a picture where it is wanted, in the form that is."""
+    _write_all([shown], form, output)
+
+
+def _write_all(pictures: list[Picture], form: str | None, output: Path | None) -> None:
+    """Write pictures; an SVG document has one only."""
     from tileproof.drawing.grids import to_svg, to_text  # noqa: PLC0415
     from tileproof.drawing.page import page  # noqa: PLC0415
 
     if form is None:
         named = "" if output is None else output.suffix.lower().removeprefix(".").replace("htm", "html")[:4]
         form = named if named in FORMATS else "text"
+    if form == "svg" and len(pictures) > 1:
+        fail(f"{len(pictures)} pictures, and an SVG file has one: use --kernel, or --format html")
     if form == "text":
-        lines = list(to_text(shown))
-        written = "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
+        drawn = [list(to_text(one)) for one in pictures]
         if output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-            _print_coloured(lines, shown.palette)
+            for lines, one in zip(drawn, pictures, strict=True):
+                _print_coloured(lines, one.palette)
             return
+        texts = ["".join("".join(span.text for span in line).rstrip() + "\n" for line in lines) for lines in drawn]
+        written = "\n".join(texts)
+    elif form == "html":
+        written = page(pictures[0].title, [to_svg(one, i) for i, one in enumerate(pictures)])
     else:
-        written = to_svg(shown)
-        written = page(shown.title, [written]) if form == "html" else written + "\n"
+        written = to_svg(pictures[0]) + "\n"
     if output is None:
         click.echo(written, nl=False)
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tileproof.base.records import dataclass
 from tileproof.drawing import svg
-from tileproof.drawing.picture import Arrow, Cell, Panel, Picture
+from tileproof.drawing.picture import PANELS, Arrow, Cell, Panel, Picture
 
 _MARGIN, _GAP, _LINE = 20.0, 28.0, 14.0
 _GUTTER = 84.0  # for an arrow and its label
@@ -41,8 +41,12 @@ class _Shape:
     height: float
 
 
-def to_svg(picture: Picture) -> str:
-    """The picture as an SVG document."""
+def to_svg(picture: Picture, number: int = 0) -> str:
+    """The picture as an SVG document.
+
+    Args:
+        number: of the picture among those of one page.
+    """
     parts: list[str] = []
     y = _MARGIN + 12
     parts.append(svg.text(_MARGIN, y, picture.title, "name"))
@@ -52,11 +56,11 @@ def to_svg(picture: Picture) -> str:
     y += 14
     wide = max((len(said) * w for said, w in [(picture.title, 8.6), *((n, 6.4) for n in picture.notes)]), default=0.0)
     x, right, below = _MARGIN, _MARGIN + wide, y
-    for number, panel in enumerate(picture.panels):
+    for place, panel in enumerate(picture.panels, PANELS * number):
         shape = _measured(panel)
         if x > _MARGIN and x + shape.width > _WIDEST:
             x, y = _MARGIN, below + _GAP
-        parts.append(_panel(panel, shape, number, x, y))
+        parts.append(_panel(panel, shape, place, x, y))
         right, below = max(right, x + shape.width), max(below, y + shape.height)
         x += shape.width + _GAP
     y = below + 22
@@ -91,6 +95,11 @@ def _panel(panel: Panel, shape: _Shape, number: int, x: float, y: float) -> str:
         svg.text(left - 6 - _GUTTER * len(panel.arrows), top + high * (i + 0.5) + 3.5, name, "axis end")
         for i, name in enumerate(panel.rows)
     ]
+    for i in range(len(panel.columns) if panel.guides else 0):
+        middle, foot = left + wide * (i + 0.5), top + high * len(panel.rows)
+        parts.append(
+            svg.element("path", d=f"M{svg.number(middle)} {svg.number(top)}V{svg.number(foot)}", class_="rule")
+        )
     for row, cells in enumerate(panel.cells):
         for column, cell in enumerate(cells):
             if cell is not None:

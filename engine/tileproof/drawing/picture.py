@@ -47,6 +47,7 @@ class Panel:
 
     Attributes:
         down, across: what the rows and the columns count.
+        guides: whether lines join the cells of a column, as those of a timeline.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Panel:
     down: str = "row"
     across: str = "column"
     arrows: tuple[Arrow, ...] = ()
+    guides: bool = False
 
     def all_cells(self) -> Iterator[Cell]:
         """Its cells, row by row."""
