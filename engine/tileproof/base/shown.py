@@ -13,3 +13,9 @@ def drawn(value: object, form: str) -> str | None:
     """The picture of a layout, as ``svg`` or ``html``; None where it has none."""
     found: str | None = getattr(import_module("tileproof.drawing.notebook"), form)(value)
     return found
+
+
+def described(value: object) -> str:
+    """A finding, or a report, as HTML."""
+    found: str = import_module("tileproof.report.html").fragment(value)
+    return found
