@@ -173,17 +173,20 @@ def _at(panel: Panel, where: tuple[int, int]) -> str:
 
 def _text_panel(panel: Panel) -> Iterator[Line]:
     joined = [[None if cell is None else " ".join(cell.lines) for cell in row] for row in panel.cells]
-    said = [one for row in joined for one in row if one is not None]
-    wide = 1 + max(map(len, (*said, *panel.columns)), default=1)
+    wide = [1 + max(len(name), *(len(row[i] or "") for row in joined), 0) for i, name in enumerate(panel.columns)]
+    if not panel.guides:
+        wide = [max(wide, default=1)] * len(wide)
     left = max(map(len, panel.rows), default=0)
-    yield (Span(" " * left + "".join(name.rjust(wide) for name in panel.columns)),)
+    heads = (name.rjust(one) for name, one in zip(panel.columns, wide, strict=True))
+    yield (Span(" " * left + "".join(heads)),)
     for name, row, cells in zip(panel.rows, joined, panel.cells, strict=True):
         yield (Span(name.rjust(left)), *_text_row(row, cells, wide))
 
 
-def _text_row(said: Sequence[str | None], cells: Sequence[Cell | None], wide: int) -> Iterator[Span]:
-    for one, cell in zip(said, cells, strict=True):
+def _text_row(said: Sequence[str | None], cells: Sequence[Cell | None], wide: Sequence[int]) -> Iterator[Span]:
+    for one, cell, width in zip(said, cells, wide, strict=True):
         if one is None or cell is None:
-            yield Span(" " * wide)
+            yield Span(" " * width)
         else:
-            yield Span(one.rjust(wide), cell.hue, cell.marked)
+            yield Span(" ")
+            yield Span(one.rjust(width - 1), cell.hue, cell.marked)

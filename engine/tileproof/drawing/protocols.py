@@ -194,7 +194,7 @@ class _Timeline:
 
     def barrier_name(self, key: BarrierKey) -> str:
         """A barrier as findings name it."""
-        name = self.names.get(key) or self.scene.name(key)
+        name = (self.names.get(key) or self.scene.name(key)).partition(" (")[0]  # without the stages of its ring
         return f"{name}, CTA {key[0]}" if any(cta for cta, _ in self.lanes) else name
 
     def at_lane(self, row: _Row, lane: Lane) -> Cell | None:
