@@ -91,6 +91,8 @@ def test_a_picture_is_well_formed_and_each_colour_is_declared(case: dict, monkey
             "no kernel 'other' that uses a protocol",
         ),
         (("protocol", str(BUGS)), "files; draw one"),
+        (("smem", "no/such/file.mlir"), "no/such/file.mlir: No such file or directory"),
+        (("tmem", str(BUGS / "23_ring_parity.mlir")), "no kernel of which the use of tensor memory can be followed"),
         (("protocol", str(BUGS.parents[1] / "report" / "data" / "unfollowed.ptx")), "is PTX; draw requires IR"),
         (("layout", "(4,8):(1,4)", "--format", "svg", "-o", "no/such/folder/a.svg"), "No such file or directory"),
     ],

@@ -136,6 +136,53 @@ def protocol(file: str, kernel: str | None, form: str | None, output: Path | Non
     _write_all(_made(made), form, output)
 
 
+@draw.command()
+@click.argument("file")
+@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
+@_output
+@rule_options
+def smem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+    """The shared memory of a kernel: what lies where, and from which line to which it is used.
+
+    FILE is IR, or - for standard input.
+    """
+    _memory("smem", file, kernel, form, output, folders)
+
+
+@draw.command()
+@click.argument("file")
+@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
+@_output
+@rule_options
+def tmem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+    """The columns of tensor memory that a kernel uses, over the steps of a run.
+
+    FILE is IR, or - for standard input.
+    """
+    _memory("tmem", file, kernel, form, output, folders)
+
+
+def _memory(
+    space: str, file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]
+) -> None:
+    """The memory of the kernels of a file."""
+    from tileproof.drawing.memory_maps import pictures_of  # noqa: PLC0415
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+
+    book, _ = load_rules(folders)
+    source, module = _module(file)
+    found = pictures_of(book, source, module.operations, module.aliases, kernel, space)
+
+    def made() -> list[Picture]:
+        if not found:
+            named = f"kernel '{kernel}'" if kernel is not None else "kernel"
+            what = "shared memory" if space == "smem" else "tensor memory"
+            raise NoPicture(f"{source.name}: no {named} of which the use of {what} can be followed")
+        return found
+
+    _write_all(_made(made), form, output)
+
+
 def _module(file: str) -> tuple[Source, Module]:
     """The text and the module of a file of IR; exits with one line where there is none."""
     from tileproof import api  # noqa: PLC0415

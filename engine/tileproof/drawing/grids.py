@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 
 from tileproof.base.records import dataclass
 from tileproof.drawing import svg
@@ -32,9 +33,15 @@ Line = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The measures of a panel, in units of the picture."""
+    """The measures of a panel, in units of the picture.
 
-    cell: tuple[float, float]
+    Attributes:
+        edges: where each column begins, and the last one ends, from the first.
+        cell: the height of one.
+    """
+
+    edges: tuple[float, ...]
+    cell: float
     left: float
     top: float
     width: float
@@ -75,51 +82,58 @@ def to_svg(picture: Picture, number: int = 0) -> str:
 
 
 def _measured(panel: Panel) -> _Shape:
-    lines = [line for cell in panel.all_cells() for line in cell.lines]
     heights = max((len(cell.lines) for cell in panel.all_cells()), default=1)
-    widest = max(map(len, lines), default=1)
-    cell = max(26.0, 8 + svg.CHARACTER * widest, 6 + 6.1 * max(map(len, panel.columns), default=0)), 9 + 13.0 * heights
-    left = 14 + 6.1 * max(map(len, panel.rows), default=0)
+    wide = [_width(panel, i) for i in range(len(panel.columns))]
+    if not panel.tabular:
+        wide = [max(wide, default=0.0)] * len(wide)
+    left = 14 + 6.1 * max(map(len, panel.rows), default=0) + _GUTTER * len(panel.arrows)
     top = 38.0 if panel.title else 26.0
-    left += _GUTTER * len(panel.arrows)
-    width = left + cell[0] * len(panel.columns) + 10.0
-    return _Shape(cell, left, top, max(width, 7.4 * len(panel.title)), top + cell[1] * len(panel.rows))
+    edges = tuple(accumulate(wide, initial=0.0))
+    high = 9 + 13.0 * heights
+    return _Shape(
+        edges, high, left, top, max(left + edges[-1] + 10, 7.4 * len(panel.title)), top + high * len(panel.rows)
+    )
+
+
+def _width(panel: Panel, column: int) -> float:
+    """The width of a column."""
+    lines = [len(line) for row in panel.cells if (cell := row[column]) is not None for line in cell.lines]
+    return max(26.0, 8 + svg.CHARACTER * max(lines, default=1), 6 + 6.1 * len(panel.columns[column]))
 
 
 def _panel(panel: Panel, shape: _Shape, number: int, x: float, y: float) -> str:
-    wide, high = shape.cell
+    edges, high = shape.edges, shape.cell
+    middles = [(a + b) / 2 for a, b in pairwise(edges)]
     left, top = x + shape.left, y + shape.top
     parts = [svg.text(x, y + 12, panel.title, "head")] if panel.title else []
-    parts += [svg.text(left + wide * (i + 0.5), top - 6, name, "axis mid") for i, name in enumerate(panel.columns)]
+    parts += [svg.text(left + at, top - 6, name, "axis mid") for at, name in zip(middles, panel.columns, strict=True)]
     parts += [
         svg.text(left - 6 - _GUTTER * len(panel.arrows), top + high * (i + 0.5) + 3.5, name, "axis end")
         for i, name in enumerate(panel.rows)
     ]
-    for i in range(len(panel.columns) if panel.guides else 0):
-        middle, foot = left + wide * (i + 0.5), top + high * len(panel.rows)
-        parts.append(
-            svg.element("path", d=f"M{svg.number(middle)} {svg.number(top)}V{svg.number(foot)}", class_="rule")
-        )
+    for at in middles if panel.guides else ():
+        line = f"M{svg.number(left + at)} {svg.number(top)}V{svg.number(top + high * len(panel.rows))}"
+        parts.append(svg.element("path", d=line, class_="rule"))
     for row, cells in enumerate(panel.cells):
         for column, cell in enumerate(cells):
             if cell is not None:
-                at = f"{number},{row},{column}"
-                parts.append(_cell(cell, left + wide * column, top + high * row, wide, high, at))
+                place, wide = f"{number},{row},{column}", edges[column + 1] - edges[column]
+                parts.append(_cell(cell, left + edges[column], top + high * row, wide, high, place))
     for i, one in enumerate(panel.arrows):
-        parts.append(_arrow(one, left, top, shape.cell, left - 12 - _GUTTER * i))
+        parts.append(_arrow(one, left, top, shape, left - 12 - _GUTTER * i))
     return "".join(parts)
 
 
-def _arrow(one: Arrow, left: float, top: float, cell: tuple[float, float], gutter: float) -> str:
+def _arrow(one: Arrow, left: float, top: float, shape: _Shape, gutter: float) -> str:
     """An arrow between rows, by way of a gutter left of the cells, or along a row, below its text."""
-    wide, high = cell
+    edges, high = shape.edges, shape.cell
     (row, column), (to_row, to_column) = one.start, one.end
     if row == to_row:
         y = top + high * (row + 1) - 2
-        line = svg.arrow([(left + wide * (column + 0.5), y), (left + wide * to_column + 4, y)])
-        return line + svg.text(left + wide * (to_column + 0.5), y + 12, one.label, "said mid")
+        line = svg.arrow([(left + edges[column] + 8, y), (left + edges[to_column] + 4, y)])
+        return line + svg.text(left + edges[to_column] + 4, y + 12, one.label, "said")
     first, last = top + high * (row + 0.5), top + high * (to_row + 0.5)
-    ends = left + wide * column + 1, left + wide * to_column + 1
+    ends = left + edges[column] + 1, left + edges[to_column] + 1
     line = svg.arrow([(ends[0], first), (gutter, first), (gutter, last), (ends[1], last)])
     return line + svg.text(gutter - 5, (first + last) / 2 + 4, one.label, "said end")
 
@@ -174,7 +188,7 @@ def _at(panel: Panel, where: tuple[int, int]) -> str:
 def _text_panel(panel: Panel) -> Iterator[Line]:
     joined = [[None if cell is None else " ".join(cell.lines) for cell in row] for row in panel.cells]
     wide = [1 + max(len(name), *(len(row[i] or "") for row in joined), 0) for i, name in enumerate(panel.columns)]
-    if not panel.guides:
+    if not (panel.guides or panel.tabular):
         wide = [max(wide, default=1)] * len(wide)
     left = max(map(len, panel.rows), default=0)
     heads = (name.rjust(one) for name, one in zip(panel.columns, wide, strict=True))

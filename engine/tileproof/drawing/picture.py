@@ -48,6 +48,7 @@ class Panel:
     Attributes:
         down, across: what the rows and the columns count.
         guides: whether lines join the cells of a column, as those of a timeline.
+        tabular: whether each column is as wide as it needs to be.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Panel:
     across: str = "column"
     arrows: tuple[Arrow, ...] = ()
     guides: bool = False
+    tabular: bool = False
 
     def all_cells(self) -> Iterator[Cell]:
         """Its cells, row by row."""
