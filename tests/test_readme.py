@@ -78,7 +78,9 @@ PROGRAMS = blocks("python")
 
 @pytest.mark.parametrize("program", [program for _, program in PROGRAMS], ids=[where for where, _ in PROGRAMS])
 def test_a_program_runs(program: str):
-    exec(compile(program, "example", "exec"), {})
+    made: dict[str, object] = {}
+    exec(compile(program, "example", "exec"), made)
+    assert made.keys() - {"__builtins__"}
 
 
 def test_the_readme_has_the_two_commands_that_ci_runs():

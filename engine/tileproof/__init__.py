@@ -15,20 +15,25 @@ The functions are imported on first use: ``tileproof --version`` pays for none o
 
 from __future__ import annotations
 
+from os import environ as _environment
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileproof import prove
+    from tileproof import cute_dsl, prove, triton
     from tileproof.api import check, descriptor, emit, legal, legal_many, load_rules, parse, repair, schedule, suggest
+    from tileproof.in_process import KernelError, KernelWarning
     from tileproof.layout import Layout
     from tileproof.report.values import Report
 
 __version__ = "0.1.0"
 __all__ = [
+    "KernelError",
+    "KernelWarning",
     "Layout",
     "Report",
     "__version__",
     "check",
+    "cute_dsl",
     "descriptor",
     "emit",
     "legal",
@@ -39,8 +44,10 @@ __all__ = [
     "repair",
     "schedule",
     "suggest",
+    "triton",
 ]
 
+_MODULES = ("cute_dsl", "prove", "triton")
 _HOMES = {
     "check": "tileproof.api",
     "descriptor": "tileproof.api",
@@ -52,6 +59,8 @@ _HOMES = {
     "suggest": "tileproof.api",
     "parse": "tileproof.api",
     "load_rules": "tileproof.api",
+    "KernelError": "tileproof.in_process",
+    "KernelWarning": "tileproof.in_process",
     "Layout": "tileproof.layout",
     "Report": "tileproof.report.values",
 }
@@ -60,8 +69,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     from importlib import import_module  # noqa: PLC0415
 
-    if name == "prove":
-        return import_module("tileproof.prove")
+    if name in _MODULES:
+        return import_module(f"tileproof.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tileproof' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)
@@ -69,3 +78,9 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if "TILEPROOF" in _environment and _environment["TILEPROOF"] not in ("", "0"):
+    from tileproof.import_hook import install as _install
+
+    _install(_environment["TILEPROOF"])

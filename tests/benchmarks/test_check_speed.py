@@ -40,7 +40,8 @@ def cold() -> None:
 @pytest.mark.benchmark(group="cold check of a 126 KB kernel")
 def test_tileproof_check(benchmark):
     command = [sys.executable, "-m", "tileproof.cli", "check", str(GEMM)]
-    benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=7)
+    done = benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=7)
+    assert b"1 kernel verified" in done.stdout
 
 
 @needs_corpus
@@ -48,7 +49,8 @@ def test_tileproof_check(benchmark):
 @pytest.mark.benchmark(group="cold check of a 126 KB kernel")
 def test_native_parse_and_verify(benchmark):
     command = [sys.executable, "-c", NATIVE.format(path=str(GEMM))]
-    benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=5)
+    done = benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=5)
+    assert done.stderr == b""
 
 
 @pytest.mark.benchmark(group="start")
@@ -56,7 +58,9 @@ def test_native_parse_and_verify(benchmark):
     "arguments", [["-c", "pass"], ["-m", "tileproof.cli", "--version"]], ids=["python", "tileproof"]
 )
 def test_start(benchmark, arguments: list[str]):
-    benchmark.pedantic(lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True), rounds=9)
+    command = [sys.executable, *arguments]
+    done = benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=9)
+    assert (b"tileproof" in done.stdout) is ("--version" in arguments)
 
 
 @needs_corpus
@@ -64,14 +68,16 @@ def test_start(benchmark, arguments: list[str]):
 def test_check_of_a_megabyte(benchmark):
     text = FMHA.read_text(encoding="utf-8")
     benchmark.extra_info["MB"] = len(text) / 1e6
-    benchmark.pedantic(tileproof.check, (text,), setup=cold, rounds=5)
+    report = benchmark.pedantic(tileproof.check, (text,), setup=cold, rounds=5)
+    assert report.files[0].kernels
 
 
 @needs_corpus
 @pytest.mark.benchmark(group="1 MB of IR in one process")
 def test_twice_the_text_takes_twice_the_time(benchmark):
     text = FMHA.read_text(encoding="utf-8")
-    benchmark.pedantic(tileproof.check, (text + text,), setup=cold, rounds=3)
+    report = benchmark.pedantic(tileproof.check, (text + text,), setup=cold, rounds=3)
+    assert report.files[0].kernels
 
 
 @needs_corpus
@@ -79,4 +85,4 @@ def test_twice_the_text_takes_twice_the_time(benchmark):
 @pytest.mark.parametrize("reader", [lambda text: scan(Source("x", text)), outlines], ids=["scanner", "lark"])
 def test_reading_the_shape(benchmark, reader):
     text = Path(GEMM).read_text(encoding="utf-8")
-    benchmark.pedantic(reader, (text,), rounds=5)
+    assert benchmark.pedantic(reader, (text,), rounds=5)

@@ -1,68 +1,21 @@
-"""The rules at work: cases are data (cases/*.toml), this is their one runner.
-
-A case fills the placeholders of its file's ``atom_type`` (an atom, wrapped into a file), ``op`` (the body of a file) or
-``instr`` (a PTX instruction) and lists the codes that must be reported, in textual order, nothing more.
-"""
+"""The rules at work: cases are data (cases/*.toml, ``common/rule_cases.py``), this is their one runner."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
+from rule_cases import as_expected, cases, diagnostics, text_of
 
 import tileproof
-from tileproof.base.source import Source
-from tileproof.checking.file import check_source
-from tileproof.checking.instruction import context, report, version
-from tileproof.judge.outcome import Options
 from tileproof.rulebase.declarations import Rule
 
-CASES = sorted((Path(__file__).parent / "cases").glob("*.toml"))
-PROTOCOL = ("PR",)  # a case is no kernel: what it leaves unfinished is not its fault; tests/protocol
-SETTINGS = {"expect", "under", "hint", "message", "contract", "target", "ptx", "name"}
 
-
-def load() -> list[Any]:
-    found = []
-    for path in CASES:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        for number, case in enumerate(data["case"]):
-            merged = {**data["defaults"], **case}
-            label = merged.get("name") or "+".join(merged["expect"]) or "legal"
-            found.append(pytest.param(merged, id=f"{path.stem}-{number}-{label}"))
-    return found
-
-
-def text_of(case: dict[str, Any]) -> str:
-    holes = {name: value for name, value in case.items() if name not in SETTINGS and isinstance(value, str)}
-    instruction = holes.pop("instr", None)
-    template = instruction or holes.pop("op", None)
-    atom = holes.pop("atom_type", None)
-    if template is None:
-        template = f'%0 = "test.use"() : () -> !{atom}'
-    for _ in range(2):  # a value may itself hold a placeholder
-        for name, value in holes.items():
-            template = template.replace("{" + name + "}", value)
-    if instruction is not None:
-        return template
-    return f"func.func @case() {{\n  {template.strip()}\n  return\n}}\n"
-
-
-@pytest.mark.parametrize("case", load())
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in cases()])
 def test_case(case: dict[str, Any]):
     text = text_of(case)
-    contract, target = case.get("contract", "ptx"), case.get("target")
-    book = tileproof.load_rules()
-    if "instr" in case:
-        where = context(book, target, version(case["ptx"]) if "ptx" in case else None)
-        found = report(book.under(contract), [text], where).diagnostics
-    else:
-        # The nearest legal form, for which Z3 is asked, is in the hint only.
-        options = Options(contract, target, ignore=PROTOCOL, mend="hint" in case)
-        found = check_source(book, Source("<text>", text), options).diagnostics
-    assert sorted(d.code for d in found) == sorted(case["expect"]), text
+    found = diagnostics(tileproof.load_rules(), case)
+    assert as_expected(found, case), (text, [d.code for d in found])
     if "under" in case:
         assert text[found[0].span.start : found[0].span.end] == case["under"]
     if "hint" in case:
@@ -76,7 +29,7 @@ def test_case(case: dict[str, Any]):
 
 
 def test_every_rule_has_a_case_that_violates_it():
-    reported = {code for case in load() for code in case.values[0]["expect"]}
+    reported = {code for _, case in cases() for code in case["expect"]}
     later = {"PT100", "PT102"}  # instructions come with their chapters
     later |= {"UM105", "UM106", "UM107"}  # weight-stationary shapes stand in instruction descriptors only; test_umma.py
     later |= {

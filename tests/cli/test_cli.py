@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -572,3 +573,27 @@ def test_a_file_is_reported_under_the_name_it_was_given_by(tmp_path: Path, monke
     for given, reported in names.items():
         result = CliRunner().invoke(main, ["check", "--format", "json", given])
         assert [d["file"] for d in json.loads(result.stdout)["diagnostics"]] == [reported]
+
+
+def test_what_it_runs_on_is_told_for_reports_of_faults(monkeypatch: pytest.MonkeyPatch):
+    short = tileproof("--version").stdout
+    said = tileproof("--version", "--verbose").stdout
+    assert said.startswith(short)
+    assert re.search(r"(?m)^python 3\.\d+", said)
+    assert re.search(r"(?m)^z3-solver \d", said)
+    assert tileproof("--verbose", "--version").stdout == said
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colour_and_links_are_for_terminals_or_forced(variables: dict[str, str], coloured: bool):
+    said = tileproof("check", str(EXAMPLES / "hopper_gemm_broken.mlir"), **variables).stdout
+    assert ("\x1b[1;31m" in said) is coloured
+    assert ("\x1b]8;;https://docs.nvidia.com/" in said) is coloured

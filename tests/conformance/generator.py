@@ -76,7 +76,7 @@ class Pool:
         self.order = ordered(self.checks, self.domains | {name: (value,) for name, value in declaration.sets})
         self.of_opcode = {"target", *(fact for clause in declaration.modifiers for fact in clause.facts)}
         self.optional = {f for clause in declaration.modifiers if clause.default is not None for f in clause.facts}
-        self.configurations = list(islice(self.find(rng, 4 * size), size))
+        self.configurations = list(islice(self.find(rng, 4 * size + 400), size))
 
     def find(self, rng: random.Random, attempts: int) -> Iterator[Configuration]:
         """The schema's instance, and what is found for goals: one or two facts with random values.
@@ -165,6 +165,7 @@ def samples(
 
     Args:
         places: targets and PTX versions; each sample is for one of them, so that ptxas can be asked in batches.
+        pool: legal configurations of a declaration from which samples are made; more of one with more facts.
         share: which of the declarations, where several tests divide them.
     """
     rng = random.Random(seed)
@@ -172,7 +173,7 @@ def samples(
     declarations = [(one, len(same)) for same in book.instructions.values() for one in same]
     for declaration, alike in declarations[share]:
         richness = len(book.schemas[declaration.schema].fields) ** 2
-        pools.append(Pool(book, declaration, rng, pool + richness // alike // 8))
+        pools.append(Pool(book, declaration, rng, pool + pool * richness // alike // 240))
         chances.append(richness / alike**0.5)
     words = Words(book, [configuration.facts for pool in pools for configuration in pool.configurations])
     where = Places(places)

@@ -65,8 +65,8 @@ def disagreements(found: list[Sample]) -> list[str]:
     return differing
 
 
-def compare(seed: int, count: int, share: slice = slice(None)) -> None:
-    found = list(samples(BOOK, seed, count, places(), share=share))
+def compare(seed: int, count: int, share: slice = slice(None), pool: int = 30) -> None:
+    found = list(samples(BOOK, seed, count, places(), pool, share))
     assert len(found) > 0.8 * count, "declarations without a legal instance"
     origins = Counter(sample.origin for sample in found)
     assert min(origins.values()) > count / 10, origins
@@ -79,7 +79,7 @@ def compare(seed: int, count: int, share: slice = slice(None)) -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_conformance_20_000(half: int):
     """Half of the declarations each, for two workers: most of the time goes into legal configurations of them."""
-    compare(seed=int(os.environ.get("TILEPROOF_SEED", "1")), count=12_000, share=slice(half, None, 2))
+    compare(seed=int(os.environ.get("TILEPROOF_SEED", "1")), count=12_000, share=slice(half, None, 2), pool=20)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import tileproof
 from tileproof.audit.bitfields import check_word, differing
 from tileproof.base.source import Source
 from tileproof.evaluate.bitfields import PackError, pack, show, unpack
-from tileproof.rulebase.load import RuleError, default_files, load
+from tileproof.rulebase.load import RuleError, load
 
 BOOK = tileproof.load_rules()
 SWIZZLES = list(BOOK.enums["smem_swizzle"].members)
@@ -57,11 +57,12 @@ def test_z3_proves_the_round_trip_DSC02(contract, name):
 
 def broken(fields: str) -> list[str]:
     text = (
-        'schema toy "a toy" { x : 0..100 = 0; y : 0..100 = 0; t : truth = .no; } reference "here" {}\n'
+        'enum truth { .no; .yes; } reference "here" {}\n'
+        'schema toy "a toy" { x : 0..100 = 0; y : 0..100 = 0; t : truth = .no; }\n'
         'table toy_bit (t: truth) -> code source "here" { .no 0; .yes 0; }\n'
         f'bits toy 16 on toy {{ source "here" {fields} }}\n'
     )
-    book = load((*default_files(), Source("toy.rule", text)))
+    book = load((Source("toy.rule", text),))
     return [fault.claim for fault in check_word(book.under("ptx"), book.words["toy", "ptx"][0], 10)]
 
 

@@ -36,7 +36,7 @@ def test_equivalence_is_equality_of_functions_LAY05(a, b, verdict):
     [("(4,8):(1,4)", "32:1"), ("((2,2),8):((1,2),4)", "(4,8):(1,4)"), ("(1,16,1):(7,2,3)", "16:2")],
 )
 def test_an_operand_layout_is_normalised_first_LAY05(layout, expected):
-    cute.verify_operand_layout(read(layout), read(expected))
+    assert cute.verify_operand_layout(read(layout), read(expected)) is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_an_operand_layout_is_normalised_first_LAY05(layout, expected):
 )
 def test_an_operand_layout_is_equivalent_static_and_without_basis_LAY05(layout, expected, complaint):
     with pytest.raises(LayoutError, match=complaint):
-        cute.verify_operand_layout(read(layout), read(expected))
+        assert cute.verify_operand_layout(read(layout), read(expected)) is None
 
 
 @pytest.mark.parametrize(

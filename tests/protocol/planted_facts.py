@@ -128,6 +128,26 @@ def _last(pattern: str) -> Callable[[list[str], int], list[str] | None]:
     return rewrite
 
 
+def _at_the_end(lines: list[str], at: int) -> list[str] | None:
+    """An operation comes behind all others of its kernel."""
+    end = next((i for i in range(at, len(lines)) if lines[i].strip() == "return"), None)
+    return None if end is None else [*lines[:at], *lines[at + 1 : end], lines[at], *lines[end:]]
+
+
+def _behind_barrier(lines: list[str], at: int) -> list[str] | None:
+    """Registers are given back behind a barrier of all threads, and the others ask for theirs before it.
+
+    A fault only where they ask for more than a CTA of so many threads can have had from the beginning.
+    """
+    asks = next((i for i, line in enumerate(lines) if "setmaxregister increase" in line), None)
+    threads = re.search(r"reqntid = array<i32: (\d+), 1, 1>", "\n".join(lines))
+    if asks is None or threads is None or int(lines[asks].split()[-1]) <= 65536 // int(threads[1]):
+        return None
+    barrier = [f"{_indent(lines[i])}nvvm.barrier" for i in (at, asks)]
+    changed = {at: [barrier[0], lines[at]], asks: [lines[asks], barrier[1]]}
+    return [one for i, line in enumerate(lines) for one in changed.get(i, [line])]
+
+
 def _other_group(line: str) -> str:
     for one, other in (("cta_1", "cta_2"), ("cta_2", "cta_1")):
         if one in line:
@@ -166,7 +186,10 @@ FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
     ),
     Rewrite(
         "lanes-of-the-next-warp",
-        lambda line: re.search(r"tiled\.copy\.partition_[SD]\(.*\(!copy_(ldtm|sttm)", line) is not None,
+        lambda line: (
+            re.search(r"tiled\.copy\.partition_[SD]\(.*\(!copy_(ldtm|sttm)", line) is not None
+            and "coord_tensor" not in line  # coordinates in global memory
+        ),
         _next_thread_coordinate,
     ),
     Operator(
@@ -200,6 +223,8 @@ FACTS: tuple[Operator | Reorder | Rewrite, ...] = (
         lambda line: re.search(r"griddepcontrol[ .]wait", line) is not None,
         lambda line: None,
     ),
+    Rewrite("grid-wait-at-the-end", lambda line: re.search(r"griddepcontrol[ .]wait", line) is not None, _at_the_end),
+    Rewrite("registers-given-back-late", lambda line: "setmaxregister decrease" in line, _behind_barrier),
     Operator("bulk-commit-dropped", lambda line: "nvvm.cp.async.bulk.commit.group" in line, lambda line: None),
     Operator("tmem-store-wait-dropped", lambda line: "nvvm.tcgen05.wait <store>" in line, lambda line: None),
 )

@@ -215,7 +215,8 @@ def test_operands_and_results_by_name(operation, expected):
         ("mbarrier.complete_tx.shared::cta.b64", "llvm.inline_asm"),
         ("cp.async.bulk.prefetch.tensor.2d.L2.global", None),
         ("fence.proxy.tensormap::generic.acquire.gpu", None),
-        ("griddepcontrol.wait", None),
+        ("griddepcontrol.wait", "nvvm.griddepcontrol wait"),
+        ("griddepcontrol.launch_dependents", None),
         ("fma.rn.f32", None),
     ],
 )
@@ -260,7 +261,7 @@ FLAG = """
                 "MORE",
                 'llvm.inline_asm has_side_effects asm_dialect = att "st.shared.v2.b32 [$0], {$1, $1};", "r,r" %word_int, %c32 : (i32, i32) -> ()',
             ),
-            {"PR190"},
+            {"PR136"},
         ),
         (
             FLAG.replace("MORE", "").replace(

@@ -129,14 +129,10 @@ def around(text: str, mutant: Mutant) -> range:
     return range(first + 1 - _NEAR, max(len(new) - last, first + 1) + _NEAR + 1)
 
 
-def measure(kernels: list[str], seed: int, share: float) -> dict[str, float]:
-    """Of the faults that are found: those with the change as the place, among all places; those with one error."""
-    place = named = one = two = count = 0
-    for name, mutant in planted(kernels, seed, share):
-        found = errors(mutant.text)
-        if not found:
-            continue
-        count += 1
+def measure(faults: list[tuple[str, Mutant, list[Diagnostic]]]) -> dict[str, float]:
+    """Of faults that are found: those with the change as the place, among all places; those with one error."""
+    place = named = one = two = 0
+    for name, mutant, found in faults:
         changed = around((SHARED / "corpus" / f"{name}.mlir").read_text(), mutant)
         places = [line(error, error.span.start) for error in found]
         others = [line(error, other.span.start) for error in found for other in error.related]
@@ -144,7 +140,7 @@ def measure(kernels: list[str], seed: int, share: float) -> dict[str, float]:
         named += any(at in changed for at in (*places, *others))
         one += len(found) == 1
         two += len(found) <= 2
-    return {"place": place / count, "named": named / count, "one": one / count, "two": two / count}
+    return {name: n / len(faults) for name, n in (("place", place), ("named", named), ("one", one), ("two", two))}
 
 
 @needs_corpus
@@ -171,18 +167,6 @@ def test_a_mask_of_too_few_ctas_is_found_at_the_copy(mask):
     assert "let it reach CTAs 0, 1, by its multicast mask" in found.hint
 
 
-@needs_corpus
-@pytest.mark.parametrize(
-    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
-)
-def test_most_faults_are_one_finding_at_the_operation_that_was_changed(kernels):
-    share = measure(kernels, seed=3, share=0.3)
-    assert share["place"] >= 0.6, share
-    assert share["named"] >= 0.8, share
-    assert share["one"] >= 0.7, share
-    assert share["two"] >= 0.9, share
-
-
 _INSERT = re.compile(r"insert (nvvm\.[^%]*?) (after|before) line (\d+)")
 _DELETE = re.compile(r"delete line (\d+)")
 
@@ -202,13 +186,16 @@ def applied(text: str, hint: str) -> str | None:
 
 
 @needs_corpus
-@pytest.mark.parametrize(
-    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
-)
-def test_what_a_hint_says_repairs_the_kernel(kernels):
+@few_or_more
+def test_most_faults_are_one_finding_at_the_operation_that_was_changed_and_hints_repair_them(kernels):
+    faults = [(name, mutant, errors(mutant.text)) for name, mutant in planted(kernels, seed=3, share=0.3)]
+    share = measure([fault for fault in faults if fault[2]])
+    assert share["place"] >= 0.6, share
+    assert share["named"] >= 0.8, share
+    assert share["one"] >= 0.7, share
+    assert share["two"] >= 0.9, share
     tried = 0
-    for name, mutant in planted(kernels, seed=4, share=0.3):
-        found = errors(mutant.text)
+    for name, mutant, found in faults:
         for error in found:
             repaired = applied(mutant.text, error.hint)
             if repaired is not None:

@@ -35,18 +35,22 @@ CODES = {
     "address_read_early": "PR153",
     "allocation_by_another_group": "PR158",
     "answer_overwritten": "PR112",
+    "answer_read_unfenced": "PR110",
     "exit_before_access": "PR171",
     "exit_before_arrival": "PR171",
     "earlier_kernel_not_waited_for": "PR176",
+    "earlier_kernel_waited_for_elsewhere": "PR176",
     "grid_not_waited_for": "PR178",
     "half_a_pair": "PR172",
     "lanes_of_another_warp": "PR175",
     "letter_overwritten": "PR112",
     "load_unwritten": "PR170",
+    "mask_without_a_waiting_cta": "PR124",
     "operand_unwritten": "PR170",
     "peer_never_waited_for": "PR111",
     "registers_decreased_to_more": "PR173",
     "registers_differ": "PR174",
+    "registers_given_back_late": "PR160",
     "registers_increased_to_fewer": "PR173",
     "registers_never_given_back": "PR160",
     "registers_of_one_warp": "PR174",
@@ -78,7 +82,8 @@ def test_the_fault_is_found_and_nothing_else(name):
     assert expectations(source)
     diagnostics = tileproof.check(source.text).diagnostics
     assert list(unmet(source, diagnostics)) == []
-    assert {one.code for one in diagnostics} == {CODES[name]}
+    # What comes behind a wait for ever is not verified, which is a note.
+    assert {one.code for one in diagnostics if one.severity is not Severity.NOTE} == {CODES[name]}
 
 
 @pytest.mark.parametrize("name", CODES)

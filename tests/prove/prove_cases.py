@@ -380,6 +380,7 @@ CONFLICT_FREE = [
 F16, ROWS = ["--element", "f16", "--access", "ldmatrix.x4"], "(?m{div=8},64):(?ld{div=8},1)"
 E4M3 = ["--element", "f8E4M3FN", "--access", "ldmatrix.x4"]
 BOTH = "(?m{div=8},?k{div=32}):(?ld{div=8},1)"
+EITHER = "(?m{div=8},?k{div=8}):(?ld{div=8},1)"
 ACCUMULATORS = ["((4,8),2):((2,?ld{div=2}),1)", "--element", "f32", "--access", "st.shared.v2.f32", "--assume"]
 COLUMNS = ["((4,8),1):((?ld,1),1)", "--element", "f32", "--access", "ld.shared.b32", "--assume"]
 VECTORS = ["(32,4):(?d{div=4},1)", "--element", "f32", "--access", "ld.shared.v4.f32", "--assume"]
@@ -406,6 +407,19 @@ CONFLICT_FREE += [
         [BOTH, *F16, "--assume", "pad = ld - k", "--assume", "pad == 16"],
         {"degree": 2, "pad": 16},
     ),
+    # Two remainders that are related: what the other leaf cannot be is no address, and counts all the same.
+    *(
+        (verdict, "enumeration", [EITHER, *F16, "--assume", "ld % 16 == (k + 8) % 16", "--assume", other], found)
+        for verdict, other, found in (
+            (PROVED, "k % 16 == 0", {}),
+            (PROVED, "k % 16 != 8", {}),
+            (PROVED, "k % 32 == 16", {}),
+            (REFUTED, "k % 16 != 0", {"?ld": 16}),
+            (REFUTED, "k % 32 != 16", {"?ld": 16}),
+        )
+    ),
+    (PROVED, "enumeration", [EITHER, *F16, "--assume", "ld % 16 != k % 16", "--assume", "k % 16 == 0"], {}),
+    (REFUTED, "enumeration", [EITHER, *F16, "--assume", "ld % 32 == k % 32"], {"?ld": 16}),
     (PROVED, "enumeration", ["(?m{div=8},?k{div=32}):(?ld{div=16},1)", *E4M3, "--assume", "ld % 32 == 16"], {}),
     (REFUTED, "enumeration", ["(?m{div=8},?k{div=32}):(?ld{div=16},1)", *E4M3, "--assume", "ld % 64 == 32"], {}),
     (

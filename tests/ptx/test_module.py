@@ -101,16 +101,19 @@ def test_a_kernel_has_one_cta_group(group: str, codes: list[str]):
 
 @corpus("corpus/*/*.ptx")
 def test_the_corpus_is_clean(path: Path):
-    """Nothing but that the protocol of PTX is not followed, one note a kernel, and stores that nothing waits for."""
+    """Nothing but what is not verified, a note for each such kernel, and stores that nothing waits for."""
     report = tileproof.check(path)
     assert {d.code for d in report.diagnostics} <= {"PR190", "PR106", "PR107"}
-    assert sum(d.code == "PR190" for d in report.diagnostics) == len(report.files[0].kernels)
+    unverified = [one for one in report.files[0].kernels if one.status != "followed"]
+    assert sum(d.code == "PR190" for d in report.diagnostics) == len(unverified)
 
 
 @pytest.mark.parametrize("damage", ["{", "}", "/*", '"', "\\", "@", ".reg", ".entry", ";;", ":", "\0"])
 def test_a_damaged_module_ends_without_a_traceback(damage: str):
     for at in range(0, len(MODULE), 17):
-        tileproof.check(MODULE[:at] + damage + MODULE[at:])
+        text = MODULE[:at] + damage + MODULE[at:]
+        found = tileproof.check(text).diagnostics
+        assert all(0 <= one.span.start <= one.span.end <= len(text) for one in found)
 
 
 def test_an_instruction_of_another_family_is_no_misspelling():

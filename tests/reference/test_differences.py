@@ -61,6 +61,20 @@ def test_a_witness_can_be_pasted(extra):
     assert status == {"tileiras": 0, "ptx": 1}
 
 
+def test_each_difference_has_a_command_and_a_reason_where_it_is_no_instruction():
+    without = [one for one in found() if one.witness is None or one.witness.text is None]
+    assert {one.unsaid for one in without}.isdisjoint({""})
+    assert all(one.unsaid == "" for one in found() if one not in without)
+    assert all(one.command.startswith("tileproof legal ") for one in found() if one not in without)
+    kinds = {one.command.rpartition(" ")[0] for one in without}
+    assert kinds == {"tileproof rules contradictions", "tileproof rules show"}
+    for kind in kinds:
+        one = next(one for one in without if one.command.startswith(kind))
+        done = CliRunner().invoke(main, shlex.split(one.command)[1:])
+        assert done.exit_code == 0
+        assert (one.code or one.rules[0]) in done.output
+
+
 def test_every_contradiction_is_there_with_both_sides_and_a_witness():
     codes = {one.code: one for one in found() if one.code}
     assert set(codes) == set(BOOK.contradictions)

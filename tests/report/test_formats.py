@@ -127,7 +127,7 @@ def test_json_and_sarif_name_the_same_places():
 
 def report_of(source: Source, span: Span, message: str = "wrong", hint: str = "") -> Report:
     diagnostic = Diagnostic(source, span, "XX1", "some-fault", Severity.WARNING, message, hint)
-    return Report((FileReport(source, (diagnostic,), None),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
+    return Report((FileReport(source, (diagnostic,), None),), (), Options("ptx"), BOOK)
 
 
 def test_github_commands_are_escaped():
@@ -204,7 +204,7 @@ def test_the_summary_counts():
         for severity, count in ((Severity.ERROR, 2), (Severity.WARNING, 1), (Severity.NOTE, 3))
         for _ in range(count)
     ]
-    report = Report((FileReport(source, tuple(found), None),), (), Options("ptx"), book=None)  # type: ignore[arg-type]
+    report = Report((FileReport(source, tuple(found), None),), (), Options("ptx"), BOOK)
     assert list(text.render(report))[-1] == (
         "2 errors, 1 warning, 3 notes in 1 file; target none (no target has all features used); contract ptx"
     )

@@ -157,4 +157,4 @@ def test_what_the_engine_cannot_do_is_a_fault(text: str, fault: str) -> None:
 
 
 def test_all_that_our_rules_name_is_implemented() -> None:
-    load_implemented(default_files())
+    assert load_implemented(default_files()) is load(default_files())

@@ -186,8 +186,10 @@ SIZES = "table sizes (type: kind, side: side) -> bits {total} {{ .f16 .left | .r
 
 
 def test_a_total_table_with_every_row_loads() -> None:
-    book_of(SIZES.format(total="total", more=".s8 .right 8; .b1 .left | .right 1;"))
-    book_of(SIZES.format(total="", more=""))
+    whole = book_of(SIZES.format(total="total", more=".s8 .right 8; .b1 .left | .right 1;"))
+    assert whole.tables["sizes", "ptx"].rows[".b1", ".right"] == (1,)
+    partial = book_of(SIZES.format(total="", more=""))
+    assert (".b1", ".right") not in partial.tables["sizes", "ptx"].rows
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,21 @@ def folder() -> Path | None:
     chosen = os.environ.get("TILEPROOF_CACHE_DIR")
     if chosen == "":
         return None
-    base = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     try:
-        path = Path(chosen) if chosen else Path(base or Path.home() / ".cache") / "tileproof"
+        path = Path(chosen) if chosen else _usual()
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return None
     return path if _ours(path) else None
+
+
+def _usual() -> Path:
+    """Where programs of this system keep such files."""
+    if sys.platform == "linux":  # as platformdirs has it, which takes longer to import than a small file to check
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tileproof"
+    from platformdirs import user_cache_path  # noqa: PLC0415
+
+    return user_cache_path("tileproof", appauthor=False)
 
 
 def _ours(path: Path) -> bool:

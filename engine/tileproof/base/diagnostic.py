@@ -49,6 +49,28 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A text in place of that of a span; of an empty span, before it."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits of the text that repair a finding.
+
+    Attributes:
+        what: they do, in a few words.
+        safe: whether the author can only have meant this.
+    """
+
+    what: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding at one place.
 
@@ -61,6 +83,7 @@ class Diagnostic:
         related: the other places that it is about, in the order in which things happen.
         origins: its places in the sources that the text was compiled from, where it says them: the user's own first,
             then those of inlined code and of its callers, from the innermost outwards.
+        fix: what repairs it, where that is known to the letter.
     """
 
     source: Source
@@ -75,6 +98,7 @@ class Diagnostic:
     echoes: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     origins: tuple[Origin, ...] = ()
+    fix: Fix | None = None
 
     def __repr__(self) -> str:
         line, column = self.source.position(self.span.start)

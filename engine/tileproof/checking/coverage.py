@@ -20,8 +20,14 @@ _MULTIPLIES = {"mma", "raw_mma", "raw_wgmma"}
 _JUDGED = ("cute.", "cute_nvgpu.", "nvvm.")  # dialects whose operations the rules are about
 
 
-def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage | None:
-    """What the abstract machine did with a kernel; None for one that uses no protocol."""
+def covered(
+    book: Rulebook, source: Source, outcome: Outcome, name: str | None = None, span: Span | None = None
+) -> KernelCoverage | None:
+    """What the abstract machine did with a kernel; None for one that uses no protocol.
+
+    Args:
+        name, span: of the kernel, where it is no operation of the text.
+    """
     if not outcome.steps and not outcome.doubts:
         return None
     known = Operations.of(book)
@@ -39,8 +45,8 @@ def covered(book: Rulebook, source: Source, outcome: Outcome) -> KernelCoverage 
     if any(id(step) not in executed for step in steps):
         reasons.insert(0, _unreached(book, source, steps, executed))
     return KernelCoverage(
-        kernel_name(outcome.kernel) or "",
-        name_span(source, outcome.kernel),
+        kernel_name(outcome.kernel) or "" if name is None else name,
+        name_span(source, outcome.kernel) if span is None else span,
         len(steps),
         sum(id(step) in executed for step in steps),
         sum(known.step(step.name) in _MULTIPLIES for step in steps),

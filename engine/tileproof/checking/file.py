@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
 from tileproof.checking.expectations import split, verify
+from tileproof.checking.results import kept
 from tileproof.checking.user_sources import comments
 from tileproof.judge.outcome import FileReport, Options, finding
 from tileproof.judge.suppressions import Suppression, apply
@@ -23,14 +24,7 @@ from tileproof.rulebase.findings import state
 def check_source(book: Rulebook, source: Source, options: Options) -> FileReport:
     """Check one file, in parts where it is split, and against what it expects where that is verified."""
     options = options.current(book)
-    if is_ptx(source):
-        from tileproof.checking.ptx import check_ptx  # noqa: PLC0415  what IR alone does not need
-
-        one = check_ptx
-    else:
-        from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what PTX does not need
-
-        one = check_ir
+    one = _ptx if is_ptx(source) else _ir
     parts = [(part, one(book, part, options)) for part in (split(source) if options.split else [source])]
     held = [report for _, report in parts if not report.empty]
     if options.verify:
@@ -40,8 +34,8 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
     heard: tuple[tuple[Suppression, bool], ...] = ()
     if not options.verify:
         said = comments(source)
-        kept, idle = apply(book, filter(options.allows, found), said)
-        found = tuple(map(options.weighed, kept))
+        left, idle = apply(book, filter(options.allows, found), said)
+        found = tuple(map(options.weighed, left))
         heard = tuple((one, one not in idle) for one in said)
     return FileReport(
         source,
@@ -52,6 +46,24 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         unjudged=sum(report.unjudged for report in held),
         comments=heard,
     )
+
+
+def _ir(book: Rulebook, source: Source, options: Options) -> FileReport:
+    def make() -> FileReport:
+        from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what neither PTX nor a result in the cache needs
+
+        return check_ir(book, source, options)
+
+    return kept(source, options, ptx=False, make=make)
+
+
+def _ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
+    def make() -> FileReport:
+        from tileproof.checking.ptx import check_ptx  # noqa: PLC0415  what neither IR nor a result in the cache needs
+
+        return check_ptx(book, source, options)
+
+    return kept(source, options, ptx=True, make=make)
 
 
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:

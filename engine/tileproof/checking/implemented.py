@@ -39,7 +39,7 @@ class ActedOn:
 def acted_on() -> tuple[ActedOn, ...]:
     """The enums that Python acts on, with what it has for each member."""
     from tileproof.protocol.actions import ACTIONS, copies  # noqa: PLC0415  not to list rules
-    from tileproof.scheduling.synthesis import ROLES  # noqa: PLC0415
+    from tileproof.scheduling.plan import ROLES  # noqa: PLC0415
 
     return (
         ActedOn("protocol_step", "step", "action", frozenset(f".{name}" for name in ACTIONS), "protocol", "step"),

@@ -11,18 +11,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 
-from tileproof.base.diagnostic import Diagnostic, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.checking.assembly_multiplies import multiplies
+from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
+from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
+from tileproof.dialects.operations import Operations
 from tileproof.dialects.type_flow import conflicts
 from tileproof.dialects.values import ALGEBRA, LAYOUTS, Other, read_type
 from tileproof.dialects.versions import is_published
@@ -36,6 +40,7 @@ from tileproof.judge.spans import span_of
 from tileproof.judge.target import Target
 from tileproof.memory.built_descriptors import assembled
 from tileproof.memory.descriptors import made, operand_facts
+from tileproof.memory.fills import Fills
 from tileproof.memory.overlaps import sharing
 from tileproof.memory.tensor_maps import kernel_arguments, map_facts
 from tileproof.mlir.ir import Alias, Operation
@@ -67,7 +72,7 @@ _GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
 
 
 _ASSEMBLES = re.compile(
-    r"nvvm\.tcgen05\.mma|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
+    r"nvvm\.tcgen05\.mma|wgmma\.mma_async|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
 )  # else there is nothing to follow
 
 
@@ -137,6 +142,8 @@ class _Check:
         self.judge_types()
         self.judge_protocol()
         self.judge_four_ops()
+        if len(self.diagnostics) > 1:
+            self.diagnostics = merged(self.book, self.options, self.diagnostics)
         found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
         return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
@@ -291,7 +298,10 @@ class _Check:
         repair = repair_atom(self.ruleset, declaration, type_tree(text), text, where=where)
         if repair.text:
             nearest = f"the nearest legal atom is {repair.text}"
-            self.diagnostics[at] = replace(found, hint=f"{found.hint}; {nearest}" if found.hint else nearest)
+            places = re.finditer(re.escape(text) + r"(?![\w.<$])", self.source.text)
+            edits = tuple(Edit(Span(one.start(), one.end()), repair.text) for one in places)
+            hint = f"{found.hint}; {nearest}" if found.hint else nearest
+            self.diagnostics[at] = replace(found, hint=hint, fix=Fix(f"use {repair.text}", edits, safe=False))
 
     @cached_property
     def operation_kinds(self) -> list[tuple[str, str]]:
@@ -350,7 +360,9 @@ class _Check:
         arguments = kernel_arguments(self.book, operations, self.aliases) if _ASSEMBLES.search(text) else {}
         parts = [sharing(self.book, operations, self.aliases, arguments)]
         if _ASSEMBLES.search(text):
-            parts += [map_facts(self.book, arguments), assembled(self.ruleset, operations, self.aliases, arguments)]
+            inside, fills = partial(multiplies, self.book), Fills(Operations.of(self.book), arguments)
+            parts.append(assembled(self.ruleset, operations, self.aliases, fills, inside))
+            parts.append(map_facts(self.book, arguments, fills.copies))
         seen: set[object] = set()
         for facts in chain.from_iterable(parts):
             key = (facts.schema, tuple(sorted(facts.values.items())), tuple(sorted(facts.spelled.items())))
@@ -443,7 +455,9 @@ class _Check:
                 continue  # which atom the operation needs is said already
             found = finding(self.book, self.source, conflict.span, conflict.stated)
             echo = f"'{operation.name}' op failed to infer returned types"
-            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,)))
+            edits = (Edit(conflict.span, conflict.instead),)
+            fix = Fix(f"declare {conflict.instead}", edits, safe=True) if conflict.instead else None
+            self.diagnostics.append(replace(found, anchor=operation.name_span.start, echoes=(echo,), fix=fix))
 
     def judge_protocol(self) -> None:
         """The asynchronous protocol of each kernel; that of a malformed text is not followed."""
@@ -458,13 +472,7 @@ class _Check:
             self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough, line=self.line
         ):
             for fault in outcome.faults:
-                said = fault.trace[:_SAID]
-                traced = "".join(f"; {what}: line {self.line(operation)}" for what, operation in said)
-                span = fault.operation.name_span
-                found = finding(self.book, self.source, span, Stated(fault.code, fault.message + traced, fault.hint))
-                places = [Related(operation.name_span, what) for what, operation in fault.trace]
-                places += [Related(step.operation.name_span, str(step)) for step in fault.path]
-                self.diagnostics.append(replace(found, related=tuple(places)))
+                self.diagnostics.append(diagnostic(self.book, self.source, fault))
             kernel = covered(self.book, self.source, outcome)
             if kernel is not None:
                 self.kernels.append(kernel)
@@ -501,9 +509,6 @@ class _Check:
             if (use := self.atoms.get(text[node.start : node.end])) is not None:
                 return text[node.start : node.end], use
         return None
-
-
-_SAID = 2  # other places of a finding that its message names; all are `related`
 
 
 def _short(text: str) -> str:

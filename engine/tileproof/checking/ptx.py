@@ -51,14 +51,18 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
         if not malformed:
             ruleset = book.under(options.contract)
             found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
-    kernels = _coverage(book, graphs)
-    found += filter(None, (note(book, source, kernel) for kernel in kernels))
+    kernels = []
+    for kernel, wrong in _protocols(book, source, graphs, options, bool(malformed)):
+        kernels.append(kernel)
+        places = {(one.code, one.span) for one in found}  # what the checks of single threads found as well
+        found += (one for one in wrong if (one.code, one.span) not in places)
+        found += filter(None, [note(book, source, kernel)])
     unknown = _unknown(book, module)
     found += _unjudged(book, source, unknown)
     found = [_placed(module, one) for one in found] if module.frames else found
     comments = module.comments if "tileproof" in source.text else []
     diagnostics = finish(book, source, options, found, comments)
-    return FileReport(source, diagnostics, target, kernels=kernels, unjudged=sum(map(len, unknown.values())))
+    return FileReport(source, diagnostics, target, kernels=tuple(kernels), unjudged=sum(map(len, unknown.values())))
 
 
 def _placed(module: Module, diagnostic: Diagnostic) -> Diagnostic:
@@ -129,35 +133,73 @@ def _unjudged(book: Rulebook, source: Source, unknown: dict[str, list[Statement]
         yield finding(book, source, Span(first.opcode_start, first.opcode_start + len(opcode)), stated)
 
 
-def _coverage(book: Rulebook, graphs: Graphs) -> tuple[KernelCoverage, ...]:
-    """The functions that use a protocol, none of which is followed yet."""
-    reason = Reason("ptx", state(book, "PR190", "ptx").message, None)
-    kernels = []
-    module = graphs.module
-    for function in module.functions:
+def _protocols(
+    book: Rulebook, source: Source, graphs: Graphs, options: Options, malformed: bool
+) -> Iterator[tuple[KernelCoverage, list[Diagnostic]]]:
+    """The functions that use a protocol: what was verified of each, and what is wrong."""
+    for function in graphs.module.functions:
         steps = asynchronous = multiplies = 0
-        for statement in module.instructions[function.first : function.last]:
+        for statement in graphs.module.instructions[function.first : function.last]:
             kind = _kind(book, statement.opcode)
             steps += kind.step
             asynchronous += kind.asynchronous
             multiplies += kind.multiplies
-        if asynchronous:
-            reasons = (reason, *_unfollowed(book, graphs, function))
-            kernels.append(KernelCoverage(function.name, function.span, steps, 0, multiplies, None, reasons))
-    return tuple(kernels)
+        if not asynchronous or function.body is None:
+            continue
+
+        reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
+        if not reasons:
+            found = _followed(book, source, graphs, function, options)
+            if not isinstance(found[0], str):
+                yield found
+                continue
+            reasons = (found,)
+        said = tuple(Reason(case, state(book, "PR190", case).message, span) for case, span in reasons)
+        yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), []
 
 
-def _unfollowed(book: Rulebook, graphs: Graphs, function: Function) -> Iterator[Reason]:
-    """What of the control flow of a kernel no graph shows."""
-    if function.body is None:
+def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | None]]:
+    """Why a function is not followed: cases of finding PR190, and where."""
+    if function.kind != "entry":
+        yield "device_function", None
         return
     graph = graphs.of(function)
-    if graph.irreducible is not None:
-        at = graph.irreducible
-        yield Reason("irreducible", state(book, "PR190", "irreducible").message, Span(at.start, at.end))
-    if graph.indirect is not None:
-        at = graph.indirect
-        yield Reason("indirect", state(book, "PR190", "indirect").message, Span(at.start, at.end))
+    for case, at in (("irreducible", graph.irreducible), ("indirect", graph.indirect)):
+        if at is not None:
+            yield case, Span(at.start, at.end)
+
+
+def _followed(
+    book: Rulebook,
+    source: Source,
+    graphs: Graphs,
+    function: Function,
+    options: Options,
+) -> tuple[KernelCoverage, list[Diagnostic]] | tuple[str, Span | None]:
+    """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where."""
+    # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
+    from tileproof.checking.coverage import covered  # noqa: PLC0415
+    from tileproof.checking.protocol import confirmed, diagnostic  # noqa: PLC0415
+    from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
+    from tileproof.protocol.verify import verify_function  # noqa: PLC0415
+
+    try:
+        outcome = verify_function(book, graphs.of(function), thorough=options.thorough)
+    except Unstructured as reason:
+        return reason.case, reason.operation.name_span
+    if outcome is None:
+        return "ptx", None
+    sure = confirmed(book, outcome)
+    kernel = covered(book, source, outcome, function.name, function.span)
+    if kernel is None:
+        return "ptx", None
+    open_ = [fault for fault in outcome.faults if fault not in sure]
+    if open_:
+        said = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
+        spans = (fault.operation.name_span for fault in open_)
+        more = tuple(Reason("unconfirmed", text, span) for text, span in zip(said, spans, strict=True))
+        kernel = replace(kernel, reasons=(*kernel.reasons, *more))
+    return kernel, [diagnostic(book, source, fault) for fault in sure]
 
 
 @dataclass(frozen=True, slots=True)

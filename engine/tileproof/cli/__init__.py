@@ -1,12 +1,13 @@
 """The command line: one module a command, loaded when it is named, because start-up time is a feature.
 
-What commands share is in ``options``, a project's own settings in ``config``.
+What commands share is in ``options`` and ``checking``.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from importlib import import_module
 
 import click
@@ -25,6 +26,7 @@ COMMANDS = (
     "explain",
     "layout",
     "legal",
+    "lsp",
     "prove",
     "rules",
     "run",
@@ -48,7 +50,30 @@ class _Commands(click.Group):
         return command
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked or context.resilient_parsing:
+        return
+    click.echo(f"tileproof {__version__}")
+    if "--verbose" in sys.argv:
+        from tileproof.cli.about import about  # noqa: PLC0415
+
+        for line in about():
+            click.echo(line)
+    context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "-V", "--version", message="tileproof %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
+@click.option(
+    "--verbose", is_flag=True, is_eager=True, expose_value=False, help="With --version: also what it runs on."
+)
 def main() -> None:
     """Verify NVIDIA tensor-core code: CuTe DSL IR and PTX against rules that are data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,13 @@ _OPTIONS = (
     click.option(
         "--jobs", "-j", type=click.IntRange(0), help="Number of processes; 0: one per core. Default: by input size."
     ),
+    click.option(
+        "--no-cache",
+        "anew",
+        is_flag=True,
+        envvar="TILEPROOF_NO_CACHE",
+        help="Check again what did not change since it was checked.",
+    ),
     click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal."),
     rule_options,
 )
@@ -143,29 +151,31 @@ class Wanted:
         verify: bool,
         explain_path: bool,
         jobs: int | None,
+        anew: bool,
         colourless: bool,
         folders: tuple[Path, ...],
     ) -> Wanted:
         """Read the rules and the settings; a line and exit status 2 where they cannot be used."""
         from tileproof import api  # noqa: PLC0415
-        from tileproof.cli import settings  # noqa: PLC0415
-        from tileproof.judge.outcome import Options  # noqa: PLC0415
+        from tileproof.checking import settings  # noqa: PLC0415
+        from tileproof.checking.results import state_of  # noqa: PLC0415
 
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
-        options = Options(
-            contract or project.contract or "ptx",
-            target or project.target,
-            listed(select) or project.select,
-            listed(ignore) or project.ignore,
-            split,
-            verify,
-            explain_path,
+        here = project.options()
+        options = replace(
+            here,
+            contract=contract or here.contract,
+            target=target or here.target,
+            select=listed(select) or here.select,
+            ignore=listed(ignore) or here.ignore,
+            split=split,
+            verify=verify,
+            explain_path=explain_path,
             statistics=statistics,
             thorough=thorough,
-            root=str(project.folder),
-            per_file_ignores=project.per_file_ignores,
-            severities=tuple(map(_severity, (*project.severity, *(_pair(one) for one in severities)))),
+            state="" if anew else state_of(rules),
+            severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"
         if threshold not in ("error", "warning", "note"):
@@ -183,6 +193,7 @@ class Wanted:
     def check(self, items: list[str | Source | Unread]) -> Report:
         """Check what is not excluded, with progress on a terminal."""
         from tileproof import api  # noqa: PLC0415
+        from tileproof.checking.results import prune  # noqa: PLC0415
         from tileproof.judge.outcome import matches  # noqa: PLC0415
 
         def excluded(item: str | Source | Unread) -> bool:
@@ -195,7 +206,10 @@ class Wanted:
                 click.echo(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded", err=True)
             items = kept
         with progress(len(items)) as step, no_garbage_collection():
-            return api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+            report = api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+        if self.options.state:
+            prune()
+        return report
 
     def report(self, report: Report) -> int:
         """Write a report; the exit status that it asks for."""
@@ -251,17 +265,12 @@ class Wanted:
         return self.check([file.source.name for file in report.files]) if written else report
 
 
-def _pair(text: str) -> tuple[str, str]:
-    rule, equals, level = text.partition("=")
-    if not equals:
-        fail(f"--severity must be RULE=LEVEL, not '{text}'")
-    return rule.strip(), level.strip()
-
-
-def _severity(pair: tuple[str, str]) -> tuple[str, Severity]:
+def _severity(text: str) -> tuple[str, Severity]:
     from tileproof.base.diagnostic import Severity  # noqa: PLC0415
 
-    rule, level = pair
+    rule, equals, level = (part.strip() for part in text.partition("="))
+    if not equals:
+        fail(f"--severity must be RULE=LEVEL, not '{text}'")
     try:
         return rule, Severity(level)
     except ValueError:

@@ -47,8 +47,8 @@ def load_rules(
         more: rule files, which may be among those of the folders.
         whole: with the chapters that no kernel is judged by.
     """
+    from tileproof.checking import settings  # noqa: PLC0415
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-    from tileproof.cli import settings  # noqa: PLC0415
     from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
     files = shipped_files() if whole else default_files()
@@ -146,13 +146,15 @@ def write(report: Report, form: str, colourless: bool, file: TextIO | None = Non
     from importlib import import_module  # noqa: PLC0415
 
     module = import_module(f"tileproof.report.{form}")
+    colour = False
     if form == "text":
-        colour = file is None and sys.stdout.isatty() and not colourless and "NO_COLOR" not in os.environ
+        wanted = sys.stdout.isatty() or os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+        colour = file is None and wanted and not colourless and not os.environ.get("NO_COLOR")
         lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
     else:
         rendered = module.render(report)
         lines = [rendered] if isinstance(rendered, str) else rendered
     for line in lines:
-        click.echo(line, file)
+        click.echo(line, file, color=colour or None)
     for unread in report.unread:
         click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)

@@ -22,7 +22,8 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
 
     What is inserted is listed on standard error, with the lines of the result.
 
-    Exit status: 0 the result verifies, 1 an error is left that no insertion repairs, 2 bad arguments or no IR.
+    Exit status: 0 the result verifies, 1 an error is left that no insertion repairs, and the text stays as it is, 2 bad
+    arguments or no IR.
     """
     from tileproof import api  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415
@@ -44,6 +45,8 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         click.echo(f"{source.name}:{line}: inserted {text}", err=True)
     if found.inserted and found.minimal:
         click.echo(f"{source.name}: the insertions are minimal (Z3)", err=True)
+    if found.inserted and not found.complete:
+        click.echo(f"{source.name}: the search ended at its budget; what it inserted verifies", err=True)
     for text in verb.remaining(book, found):
         click.echo(text, err=True)
     try:
@@ -59,4 +62,6 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
             Path(drawing).write_text(form(drawn), encoding="utf-8")
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
+    if not found.verified:
+        click.echo(f"{source.name}: left as it is: no insertion repairs what is named above", err=True)
     sys.exit(int(not found.verified))

@@ -15,6 +15,7 @@ from tileproof.ptx.graph import Graph
 from tileproof.ptx.text import cut
 from tileproof.ptx.values import Values
 from tileproof.ptx.vocabulary import word_of
+from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
@@ -131,19 +132,12 @@ def _scale_vector(ruleset: Ruleset, opcode: str) -> int | None:
 
 
 def _wgmma(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
-    operands = values.operands(number)
-    if len(operands) < 4:
+    found = read_wgmma(ruleset.book, graph.module.instructions[number].opcode, values.operands(number))
+    if found is None:
         return
-    opcode = graph.module.instructions[number].opcode
-    sources = operands[1].parts[0].registers == 0 if operands[1].parts else True
-    flags = [operand.parts[0].value if operand.parts else None for operand in operands[4:]]
-    transposed = opcode.endswith((".f16", ".bf16")) and len(flags) >= (4 if sources else 3)  # other types are K-major
-    majors = {".a": flags[-2], ".b": flags[-1]} if transposed else {".a": 0, ".b": 0}
-    for index, role in ((1, "a"), (2, "b")):
-        if operands[index].parts and operands[index].parts[0].registers:
+    for index, role, major in ((1, "a", found.a_major), (2, "b", found.b_major)):
+        if role == "a" and not found.in_memory:
             continue
-        flag = majors[f".{role}"]
-        major = None if flag is None else (".mn" if flag else ".k")
         yield from _matrix(ruleset, _WGMMA_WORD, values.operand(number, index, 64), number, index, role, major)
 
 

@@ -39,11 +39,13 @@ class TypeConflict:
         stated: the finding of rules/ir.rule.
         span: the type that is wrong.
         operation: where a verifier would report it.
+        instead: the text that the span should have; empty where that is not known.
     """
 
     stated: Stated
     span: Span
     operation: Operation
+    instead: str = ""
 
 
 def conflicts(module: Module, illegal: Collection[str] = (), book: Rulebook | None = None) -> Iterator[TypeConflict]:
@@ -271,7 +273,8 @@ def _mismatch(
         stated = state(book, "IR020", "same_function", operation=name, inferred=given, declared=wanted)
     else:
         stated = state(book, "IR020", "here", operation=name, inferred=given, declared=wanted)
-    return TypeConflict(stated, _span(written.results, operation), operation)
+    instead = ", ".join(inferred) if written.results and len(written.results) == len(inferred) else ""
+    return TypeConflict(stated, _span(written.results, operation), operation, instead)
 
 
 def _misuse(book: Rulebook, operation: Operation, span: Span, value: str, written: str, defined: str) -> TypeConflict:

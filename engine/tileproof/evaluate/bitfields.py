@@ -180,11 +180,16 @@ def word_for(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> Word:
         if word.when is None:
             return word
         try:
-            if function(ruleset, word.when)(facts):
+            if _condition(ruleset, word.when)(facts):
                 return word
         except KeyError:
             continue
     raise PackError(f"unknown word '{name}'" if not same else f"no '{name}' is declared for these facts")
+
+
+@lru_cache(maxsize=256)
+def _condition(ruleset: Ruleset, when: Expression) -> Callable[[Mapping[str, Scalar]], Value]:
+    return function(ruleset, when)
 
 
 @lru_cache(maxsize=64)

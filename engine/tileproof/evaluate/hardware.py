@@ -63,6 +63,11 @@ def descriptor_unit(book: Rulebook) -> int:
     return field(book, "tcgen05.descriptor", "start").unit
 
 
+def descriptor_reach(book: Rulebook) -> int:
+    """The bytes that a shared-memory descriptor can address, from the first one on."""
+    return field(book, "tcgen05.descriptor", "start").reach
+
+
 def swizzle_period(book: Rulebook) -> int:
     """The bytes after which the longest swizzle of shared memory repeats: operands that begin there may have any."""
     return _largest_of_swizzles(book, "pattern")

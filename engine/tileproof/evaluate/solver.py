@@ -15,9 +15,9 @@ __all__ = [
     "Answer",
     "Question",
     "Solved",
-    "cheapest",
     "collision",
     "differ",
+    "minimal",
     "overlap",
     "solve",
     "unequal",
@@ -94,44 +94,49 @@ def unequal(left: z3.ExprRef, right: z3.ExprRef | bool) -> Formula:
     return left != right
 
 
-def cheapest(
-    strongest: Sequence[int], heavy: Sequence[bool], enough: Callable[[tuple[int, ...]], bool], seconds: float
-) -> tuple[int, ...] | None:
-    """How strong each of some operations has to be: the fewest of them first, then the weakest.
+_PROPOSALS = 400
 
-    An implicit hitting set. Which choices are enough only ``enough`` knows, and it is queried one at a time. What
-    it says of one that is not enough holds for all that are as weak everywhere. Z3 keeps these clauses and proposes
-    the cheapest choice that none of them rules out; so the first one that is enough is as cheap as any can be.
+
+def minimal(
+    strongest: Sequence[int], enough: Callable[[tuple[int, ...]], bool], most: int
+) -> list[tuple[int, ...]] | None:
+    """All choices of how strong some operations are of which nothing can be made weaker.
+
+    Z3 proposes choices that are not as strong everywhere as one that was found, nor as weak everywhere as one that is
+    not enough, until there is none. One that is enough is weakened until it is minimal.
 
     Args:
         strongest: the strength that each may have at most; 0 is that it is not there.
-        heavy: whether its strength counts beyond its being there.
         enough: whether a choice is enough; of a choice that is, every stronger one is too.
-        seconds: for each proposal.
+        most: how many of them.
 
     Returns:
-        None where the budget did not suffice, or no choice is enough.
+        None where there are more, or too many choices had to be asked about.
     """
-    optimiser = z3.Optimize()
-    optimiser.set("timeout", max(1, int(seconds * 1000)))
+    solver = z3.Solver()
     strengths = [z3.Int(f"strength{i}") for i in range(len(strongest))]
-    for one, most in zip(strengths, strongest, strict=True):
-        optimiser.add(one >= 0, one <= most)
-    zero = z3.IntVal(0)
-    optimiser.minimize(z3.Sum([zero, *(z3.If(one > 0, 1, 0) for one in strengths)]))
-    optimiser.minimize(z3.Sum([zero, *(one for one, counts in zip(strengths, heavy, strict=True) if counts)]))
+    for one, top in zip(strengths, strongest, strict=True):
+        solver.add(one >= 0, one <= top)
+    found: list[tuple[int, ...]] = []
     for _ in range(_PROPOSALS):
-        if optimiser.check() != z3.sat:
+        if solver.check() != z3.sat:
+            return found
+        model = solver.model()
+        held = [model.eval(one, model_completion=True).as_long() for one in strengths]
+        if not enough(tuple(held)):
+            for i, top in enumerate(strongest):  # the strongest that is not enough says most
+                while held[i] < top and not enough((*held[:i], held[i] + 1, *held[i + 1 :])):
+                    held[i] += 1
+            solver.add(z3.Or([one > power for one, power in zip(strengths, held, strict=True)]))
+            continue
+        for i in range(len(held)):
+            while held[i] > 0 and enough((*held[:i], held[i] - 1, *held[i + 1 :])):
+                held[i] -= 1
+        if len(found) == most:
             return None
-        model = optimiser.model()
-        proposal = tuple(model.eval(one, model_completion=True).as_long() for one in strengths)
-        if enough(proposal):
-            return proposal
-        optimiser.add(z3.Or([one > held for one, held in zip(strengths, proposal, strict=True)]))
+        found.append(tuple(held))
+        solver.add(z3.Or([one < power for one, power in zip(strengths, held, strict=True)]))
     return None
-
-
-_PROPOSALS = 400
 
 
 def solve(script: str, names: Iterable[str], seconds: float) -> tuple[Answer, dict[str, int], str]:

@@ -37,6 +37,7 @@ class Options:
         per_file_ignores: patterns of file names (``*`` also matches ``/``), each with what is not reported for files
             whose name or path from ``root`` is such, be it the file that is checked or the one it was compiled from.
         severities: codes, prefixes or names with the severity that their diagnostics have here, the last one counts.
+        state: of rules and code, by which results are kept in the cache; empty where none are.
     """
 
     contract: str
@@ -52,6 +53,7 @@ class Options:
     root: str = ""
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severities: tuple[tuple[str, Severity], ...] = ()
+    state: str = ""
 
     def current(self, book: Rulebook) -> Options:
         """The same with the codes of rules that are chosen by a name that they had before."""

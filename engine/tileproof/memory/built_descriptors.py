@@ -5,8 +5,9 @@ the tensor map that filled it, instruction descriptors against the shapes that t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import chain
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import Facts
@@ -21,32 +22,46 @@ from tileproof.memory.instruction_words import known_fields, plain_shape, scaled
 from tileproof.memory.joined_operands import Joins, Reader, mode_name
 from tileproof.memory.known_bits import computes, fold
 from tileproof.memory.pointers import Places, size_of
-from tileproof.memory.tensor_maps import Arguments, mode_of
+from tileproof.memory.tensor_maps import mode_of
+from tileproof.memory.wgmma_operands import Multiply, multiply
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
+_WGMMA_WORD = "wgmma.descriptor"
 _BLOCK = re.compile(r"block_scale<(?:block)?(\w+)>")
 _KIND = re.compile(r"tcgen05_mma_kind<(\w+)>")
 _GROUP = re.compile(r"cta_group<cta_(\d)>")
+_SHAPE = {"M", "N", "K", "a.type", "b.type", "a.major", "b.major"}  # what a join asks of a wgmma
 
 
 def assembled(
-    ruleset: Ruleset, operations: Sequence[Operation], aliases: dict[str, Alias], arguments: Arguments
+    ruleset: Ruleset,
+    operations: Sequence[Operation],
+    aliases: dict[str, Alias],
+    fills: Fills,
+    multiplies: Callable[[Operation], Iterable[Multiply]],
 ) -> Iterator[Facts]:
     """The configurations that the rules judge, in textual order.
 
     Args:
-        arguments: the tensor maps that the kernels get.
+        fills: what bulk tensor copies write, to be filled.
+        multiplies: the wgmma that an operation with inline assembly executes.
     """
     known = Operations.of(ruleset.book)
-    run = _Run(ruleset, aliases, Places(known, aliases), Fills(known, arguments))
+    run = _Run(ruleset, aliases, Places(known, aliases), fills)
     for operation, scope in walk(operations):
         match known.step(operation.name):
             case "raw_mma":
                 yield from run.mma(operation, scope)
+            case "raw_wgmma":
+                one = multiply(operation)
+                yield from run.wgmma(operation, scope, one) if one is not None else ()
+            case "opaque":
+                for one in multiplies(operation):
+                    yield from run.wgmma(operation, scope, one)
             case "bulk_load":
                 yield from run.written(operation, scope)
             case "bulk_store" | "raw_copy":
@@ -169,28 +184,50 @@ class _Run:
             if shape is not None:
                 shape["ws"] = ".yes" if ".ws" in operation.name else ".no"
                 yield Facts("umma", shape, {}, {}, operation.name_span)
+        operands = {"B": operation.operands[2]}
+        if in_memory:
+            operands = {"A": operation.operands[1], **operands}
+        yield from self.reads(operation, scope, operands, shape, ctas, _WORD)
+
+    def wgmma(self, operation: Operation, scope: Scope, one: Multiply) -> Iterator[Facts]:
+        """A wgmma on descriptors."""
+        operands = {"B": one.b} if one.a is None else {"A": one.a, "B": one.b}
+        shape = one.facts if one.facts.keys() >= _SHAPE else None
+        yield from self.reads(operation, scope, operands, shape, 1, _WGMMA_WORD)
+
+    def reads(
+        self,
+        operation: Operation,
+        scope: Scope,
+        operands: Mapping[str, str],
+        shape: Mapping[str, Scalar] | None,
+        ctas: int,
+        word: str,
+    ) -> Iterator[Facts]:
+        """The descriptors of an MMA, by role the values that they are: each by itself, and noted to be joined."""
         readers = []
-        for role, index in (("A", 1), ("B", 2)):
-            if role == "A" and not in_memory:
-                continue
-            descriptor = fold(self.ruleset.book, operation.operands[index], scope, self.places)
+        for role, name in operands.items():
+            descriptor = fold(self.ruleset.book, name, scope, self.places)
             if descriptor.width != 64:
                 continue
             fields: dict[str, Scalar] = {}
             judged: dict[str, Scalar] = {"operand": f".{role.lower()}", "meaningful": ".yes"}
             spell: dict[str, str] = {}
             try:
-                fields = known_fields(self.ruleset, _WORD, descriptor.ones, descriptor.unknown)
+                fields = known_fields(self.ruleset, word, descriptor.ones, descriptor.unknown)
             except bitfields.PackError as error:
                 judged["meaningful"], spell["meaningful"] = ".no", str(error)
-            reader = Reader(operation, role, descriptor, fields, shape, ctas)
+            reader = Reader(operation, role, descriptor, fields, shape, ctas, word)
             yield Facts("assembled_descriptor", judged, spell, {}, reader.made)
             readers.append(reader)
         self.read.append(readers)
 
     def joined(self, operations: Sequence[Operation]) -> Iterator[Facts]:
         """The operands that MMAs read against the boxes that fill their memory."""
-        joins = Joins(self.ruleset)
+        alike: dict[tuple[int, str], list[Reader]] = {}
+        for reader in chain.from_iterable(self.read):
+            alike.setdefault((id(reader.descriptor.memory), reader.role), []).append(reader)
+        joins = Joins(self.ruleset, alike)
         others: list[_Use] | None = None
         for readers in self.read:
             pair = []
@@ -219,9 +256,12 @@ class _Run:
         known = self.places.operations
         book = self.ruleset.book
         reading = book.enums["memory_reader"].by_spelling
+        joined = {id(reader.operation) for readers in self.read for reader in readers}
         for operation, scope in walk(operations):
             step = known.step(operation.name)
-            if known.moves(operation) or step in ("bulk_load", "raw_mma", "allocate") or computes(book, operation):
+            if step in ("bulk_load", "raw_mma", "raw_wgmma", "allocate") or id(operation) in joined:
+                continue
+            if known.moves(operation) or computes(book, operation):
                 continue
             for name in operation.operands:
                 place = self.places.of(name, scope)

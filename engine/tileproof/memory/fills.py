@@ -81,6 +81,11 @@ class Fills:
         found = argument_of(name, scope, self.operations)
         return None if found is None else self.arguments.get((kernel_name(found[0]) or "", found[1]))
 
+    def copies(self, made: Operation) -> list[Operation]:
+        """The copies through a tensor map, by what makes it, so far."""
+        every = (box for boxes in self.boxes.values() for box in boxes)
+        return [box.copy for box in every if box.tensor_map is not None and box.tensor_map.made is made]
+
     def add(self, place: Place, operation: Operation, scope: Scope) -> Box:
         """Note a bulk tensor copy into shared memory at a place."""
         tensor_map = self.tensor_map(operation.operands[1], scope)

@@ -12,7 +12,7 @@ are compared modulo the greatest common divisor of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from math import gcd, prod
@@ -31,7 +31,6 @@ from tileproof.mlir.ir import Operation
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
-_WORD = "tcgen05.descriptor"
 _MAJORS = {".k": ".mn", ".mn": ".k"}
 
 
@@ -44,6 +43,7 @@ class Reader:
         fields: of its descriptor, those that are known.
         shape: the facts of the MMA; None where its instruction descriptor is not known.
         ctas: that execute it together.
+        word: the packed word that its descriptor is.
     """
 
     operation: Operation
@@ -52,6 +52,7 @@ class Reader:
     fields: Mapping[str, Scalar]
     shape: Mapping[str, Scalar] | None
     ctas: int
+    word: str
 
     @property
     def member(self) -> str:
@@ -141,7 +142,7 @@ def join(ruleset: Ruleset, reader: Reader, filled: Filled, major: str) -> Joined
     assert isinstance(bits, int) and isinstance(base, int) and isinstance(shift, int)
     try:
         whole = operand(ruleset.book, laid.layout, tensor_map.stored, (rows, columns), Swizzle(bits, base, shift))
-        needed = describe(ruleset, _WORD, whole.tile, major)
+        needed = describe(ruleset, reader.word, whole.tile, major)
     except (NoDescriptor, Undecided):
         return nothing  # the operand is cut out of the boxes in another way
     if short and "sbo" in needed.unread:
@@ -264,6 +265,7 @@ class Joins:
     """The operands of one module and what filled their memory."""
 
     ruleset: Ruleset
+    readers: Mapping[tuple[int, str], Sequence[Reader]]  # those of each allocation, by role
     parts: dict[tuple[int, int, str], list[Joined]] = field(default_factory=dict)
     unclear: set[int] = field(default_factory=set)  # allocations that some MMA reads at an unknown place
     said: set[tuple[str, int]] = field(default_factory=set)  # what was reported of a descriptor, by who makes it
@@ -338,12 +340,11 @@ class Joins:
         reader, laid = one.reader, one.laid
         rows, major = reader.extents[0], reader.major
         short = laid is not None and laid.rows is not None and rows > laid.rows and one.column is not None
-        if one.reason or (laid is not None and laid.rows is not None and rows > laid.rows):
-            other = join(self.ruleset, reader, one.filled, _MAJORS[major])
-            whole = other.laid is not None and (other.laid.rows is None or other.laid.rows >= rows)
-            if whole and not other.reason and other.column is not None:
-                values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
-                return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
+        small = laid is not None and laid.rows is not None and rows > laid.rows
+        wrong = bool(one.reason or one.astray or small)
+        if wrong and all(self.transposed(other, one.filled) for other in self.alike(reader)):
+            values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
+            return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
         if short:
             assert laid is not None and laid.rows is not None
             values = {"operand": reader.member, "rows": rows, "filled": laid.rows}
@@ -359,6 +360,17 @@ class Joins:
         values = {"operand": reader.member, "agrees": ".no"}
         place = reader.made if one.reason else reader.advanced
         return Facts("assembled_descriptor", values, {"agrees": one.reason or one.astray}, {}, place, ends)
+
+    def alike(self, reader: Reader) -> list[Reader]:
+        """The MMAs that read the same operand by the same major, the reader among them."""
+        key = (id(reader.descriptor.memory), reader.role)
+        return [one for one in self.readers.get(key, ()) if one.shape is not None and one.major == reader.major]
+
+    def transposed(self, reader: Reader, filled: Filled) -> bool:
+        """Whether an MMA would find a tile of the boxes if it read them by the other major."""
+        other = join(self.ruleset, reader, filled, _MAJORS[reader.major])
+        whole = other.laid is not None and (other.laid.rows is None or other.laid.rows >= reader.extents[0])
+        return whole and not other.reason and other.column is not None
 
     def width(self, filled: Filled) -> tuple[int, int] | None:
         """The bytes of the innermost extent of a box and of a row of its swizzle, where they differ."""

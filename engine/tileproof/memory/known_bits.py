@@ -22,6 +22,8 @@ from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook
 
 _SUMS = frozenset({"arith.addi", "llvm.add"})
+_UNIONS = frozenset({"arith.ori", "llvm.or"})
+_DESCRIPTOR_BITS = 64
 _DEEPEST = 64  # operations of arithmetic that a value is computed through
 _WORD, _DESCRIPTOR = "tcgen05.descriptor", "nvvm.tcgen05_mma_smem_desc_v2"  # which makes such a word
 
@@ -38,7 +40,8 @@ class Known:
         start: how far into it that address is, in bytes, as far as that is static; None where nothing is known of it.
         step: run-time multiples of so many bytes come on top; 0 where there are none.
         shift: by how many bits the address was shifted to the right.
-        maker: the operation that put an address into a descriptor; None where it was assembled by arithmetic.
+        maker: the operation that put an address into a descriptor, or the last that set fields around it; None where
+            there is none.
         mover: the last operation that added to it.
     """
 
@@ -109,7 +112,16 @@ def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, 
     width = _width(operation) or max(part.width for part in parts)
     if name in _OF_ADDRESSES:
         return _OF_ADDRESSES[name](width, parts, field_of(book, _WORD, "start").reach)
-    return _ARITHMETIC[name](width, parts)
+    found = _ARITHMETIC[name](width, parts)
+    return replace(found, maker=operation) if name in _UNIONS and _fields_set(found, parts) else found
+
+
+def _fields_set(found: Known, parts: list[Known]) -> bool:
+    """Whether constant fields were put around an address that is in a descriptor and was not moved yet."""
+    address = next((part for part in parts if part.memory is not None), None)
+    constant = any(part.value for part in parts)
+    unmade = address is not None and (address.maker is None or address.maker.name in _UNIONS) and address.mover is None
+    return unmade and constant and found.width == _DESCRIPTOR_BITS and found.shift > 0
 
 
 def _constant(operation: Operation) -> Known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import prod
 
@@ -58,6 +58,7 @@ class TensorMap:
 Arguments = Mapping[tuple[str, int], TensorMap]
 
 _TILED = "cute_nvgpu.atom.make_non_exec_tiled_tma"
+_GLOBAL = 2  # the operand of an encoding that is the address in global memory
 _CALLEE = re.compile(r"@[\w$.-]+::@([\w$.-]+)")
 _KERNEL = re.compile(r"@([\w$.-]+)\s*\(")
 
@@ -137,6 +138,16 @@ def _tensor_map(
     return None
 
 
+def mapped(origin: Origin) -> str | None:
+    """The value whose global memory a tensor map, as the host makes it, is of; None for any other value."""
+    operation = origin.operation
+    if origin.argument:
+        return None
+    if operation.name == "cuda.tensor_map_encode_tiled" and origin.index == 1 and len(operation.operands) > _GLOBAL:
+        return operation.operands[_GLOBAL]
+    return operation.operands[0] if operation.name.startswith(_TILED) and operation.operands else None
+
+
 def _encoded(
     book: Rulebook, operation: Operation, scope: Scope, stores: dict[int, dict[int, _Stored]]
 ) -> TensorMap | None:
@@ -165,7 +176,8 @@ def _of_atom(book: Rulebook, operation: Operation, aliases: dict[str, Alias]) ->
                 mode = mode or mode_of(book, inner)
             case Algebraic(value=ComposedLayout(inner=None)) | Algebraic(value=Layout()):
                 mode = mode or ".none"
-    atom = next((resolve(use.text, aliases) for use in operation.outputs if "non_exec" in use.text), "")
+    types = (resolve(use.text, aliases) for use in operation.outputs)
+    atom = next((text for text in types if "non_exec" in text), "")
     found = read_type(atom)
     if not isinstance(found, Atom):
         return None if mode is None else TensorMap(mode, None, None, None, None, None, operation)
@@ -201,8 +213,14 @@ def element_widths(book: Rulebook, element: str | None) -> tuple[int | None, int
     return bits, stored
 
 
-def map_facts(book: Rulebook, arguments: Arguments) -> Iterator[Facts]:
-    """The tensor maps that kernels get, each by itself: the facts of the schema ``tensor_map``."""
+def map_facts(
+    book: Rulebook, arguments: Arguments, copies: Callable[[Operation], Sequence[Operation]]
+) -> Iterator[Facts]:
+    """The tensor maps that kernels get, each by itself: the facts of the schema ``tensor_map``.
+
+    Args:
+        copies: those through the map that an operation makes.
+    """
     seen: set[int] = set()
     unit = hardware.limit(book, "bulk_bytes")
     for one in arguments.values():
@@ -228,7 +246,8 @@ def map_facts(book: Rulebook, arguments: Arguments) -> Iterator[Facts]:
         if one.sized and "largest" in values:
             assert one.box is not None, "sized"
             spans["largest"] = one.sized[one.box.index(max(one.box))].name_span
-        ends = ((".map", one.made.name_span), *((".box", size.name_span) for size in one.sized[:2]))
+        boxes, through = ((".box", size.name_span) for size in one.sized[:2]), copies(one.made)
+        ends = ((".map", one.made.name_span), *boxes, *((".copy", copy.name_span) for copy in through))
         yield Facts("tensor_map", values, {}, spans, one.made.name_span, ends)
 
 

@@ -11,6 +11,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.mlir.signature import signature
+from tileproof.protocol.actions.origins import constant_flag
 from tileproof.protocol.machine import Machine
 
 _SOURCE = 1  # the operand of a copy that it reads
@@ -45,7 +46,13 @@ def unfilled(machine: Machine, fills: Fills | None) -> Fills | None:
     for operation in {one.span.start: one for one in first}.values():  # operations of one text are equal
         root = fills.used.get(id(operation))
         if root is not None and id(root) not in fills.filled:
-            machine.report("PR170", "registers", operation, registers=root.results[0].name)
+            flag = constant_flag(machine, operation)
+            name = root.results[0].name
+            if flag is None:
+                machine.report("PR170", "registers", operation, at=(("registers", root),), registers=name)
+            else:
+                at = (("mma", operation), ("registers", root))
+                machine.report("PR170", "registers", flag, at=at, registers=name)
     return fills
 
 

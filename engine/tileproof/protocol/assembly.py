@@ -17,10 +17,9 @@ from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.steps import words
-from tileproof.ptx.module import read_module
-from tileproof.ptx.text import Operand, cut
+from tileproof.ptx.module import Module, Scope, read_module
+from tileproof.ptx.text import Operand, operands_of
 from tileproof.rulebase.book import Rulebook
-from tileproof.syntax import SyntaxFault
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
@@ -28,7 +27,6 @@ _UNIQUE = re.compile(r"\$\{:uid\}")
 _BRACED = re.compile(r"\{\$(r?w?\d+)\}|\$\{(\d+)(?::\w+)?\}")
 _GROUP = re.compile(r"\b(ro|rw)\s*\(([^:)]*)")
 _PAIR = re.compile(r"\|\s*([%$_a-zA-Z][\w$]*)")
-_OPCODE = re.compile(r"(?:@\s*!?\s*[\w$%]+\s+)?([a-z][\w.:]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,10 @@ class Statement:
         guard: the predicate that it is executed under, empty for none; ``negated``: where that is false.
         second: the second destination of ``d|p``, empty for none.
         labels: the labels before it.
-        same: what it is the same as; None where it takes no part in the protocol and nothing of it is computed.
+        same: what it is the same as; None where it takes no part in the protocol.
         waits: whether it is the test of a loop that only waits.
+        number: of the instruction in its module.
+        scope: of its names.
     """
 
     opcode: str
@@ -53,6 +53,8 @@ class Statement:
     labels: tuple[str, ...]
     same: Counterpart | None
     waits: bool = False
+    number: int = -1
+    scope: Scope | None = None
 
     @property
     def jumps_to(self) -> str:
@@ -147,34 +149,31 @@ def statements(book: Rulebook, text: str) -> tuple[Statement, ...]:
     module = read_module(book, Source("inline assembly", source))
     labels = list(module.labels)
     found = []
-    for one in module.instructions:
+    for number, one in enumerate(module.instructions):
         mine = [name for at, name in labels if at <= one.start]
         del labels[: len(mine)]
-        found.append(_statement(book, source[one.start : one.end], tuple(mine)))
+        found.append(statement(book, module, number, tuple(mine)))
     if labels:
         found.append(Statement("", "", (), "", False, "", tuple(name for _, name in labels), None))
     return _waits(found)
 
 
-def _statement(book: Rulebook, text: str, labels: tuple[str, ...]) -> Statement:
-    pair = _PAIR.search(text)
-    try:
-        one = cut(text)
-    except SyntaxFault:
-        begins = _OPCODE.match(text.strip())
-        opcode = begins[1] if begins is not None else ""
-        return Statement(opcode, text, None, "", False, "", labels, counterpart(book, opcode))
-    guard = one.guard or ""
-    negated = bool(guard) and "!" in text[: one.opcode_start]
+def statement(book: Rulebook, module: Module, number: int, labels: tuple[str, ...] = ()) -> Statement:
+    """An instruction of a module."""
+    one = module.instructions[number]
+    body = module.operands(one).strip()
+    pair = _PAIR.search(body)
     return Statement(
         one.opcode,
-        text,
-        one.operands,
-        guard.lstrip("! "),
-        negated,
+        module.text[one.start : one.end],
+        operands_of(body),
+        one.guard,
+        one.negated,
         pair[1] if pair is not None else "",
         labels,
         counterpart(book, one.opcode),
+        number=number,
+        scope=one.scope,
     )
 
 
@@ -213,4 +212,4 @@ def said(book: Rulebook, opcode: str) -> str:
     return " ".join((*written, opcode))
 
 
-__all__ = ["Names", "Statement", "names", "said", "statements"]
+__all__ = ["Names", "Statement", "names", "said", "statement", "statements"]

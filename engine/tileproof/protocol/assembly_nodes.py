@@ -7,7 +7,6 @@ is no wait, and a step that is not modelled, become one step that cannot be foll
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -17,8 +16,8 @@ from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation, TypeUse
 from tileproof.protocol.assembly import Names, Statement, names, said, statements
 from tileproof.protocol.folding import Extents, Function, function_of
+from tileproof.protocol.ptx_arithmetic import computation, lane_of_warp, pack, unpack
 from tileproof.protocol.steps import Step
-from tileproof.protocol.terms import lift
 from tileproof.protocol.tree import Branch, Leaf, Node, pinned
 from tileproof.protocol.values import Lanes, Value
 from tileproof.ptx.text import Operand, Part
@@ -32,7 +31,7 @@ _VECTOR = "xyzw"
 _INTEGER = re.compile(r"\.[usb](8|16|32|64)$")
 
 
-def _operation(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:
+def operation_like(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:
     """An operation at the place of another one."""
     outputs = (TypeUse(result),) if result else ()
     name = text.partition(" ")[0]
@@ -47,36 +46,6 @@ def _computation(book: Rulebook, text: str, count: int) -> Function | None:
     name = text.partition(" ")[0]
     one = Operation(name, (), ("%a",) * count, (), (), (), (), (), False, (text,))
     return function_of(book, one, (None,) * count, (None,), _NO_EXTENTS)
-
-
-def _selected_bytes(a: int, b: int, selector: int) -> int | None:
-    """``prmt``: four bytes of two words, without the replication of signs."""
-    if selector & 0x8888:
-        return None
-    whole = (b & 0xFFFFFFFF) << 32 | a & 0xFFFFFFFF
-    return sum((whole >> 8 * (selector >> 4 * i & 7) & 0xFF) << 8 * i for i in range(4))
-
-
-def _looked_up(a: int, b: int, c: int, table: int) -> int:
-    """``lop3``: each bit by a table of three bits."""
-    rows = [i for i in range(8) if table >> i & 1]
-    chosen = [(a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c) for i in rows]
-    found = 0
-    for one in chosen:
-        found |= one
-    return found & 0xFFFFFFFF
-
-
-# What no operation of the IR computes: of integers alone.
-_COMPUTED: dict[str, tuple[int, Callable[..., int | None]]] = {
-    "mul.hi.u32": (2, lambda a, b: a * b >> 32 if a >= 0 and b >= 0 else None),
-    "mad.lo": (3, lambda a, b, c: a * b + c),
-    "not.pred": (1, operator.not_),
-    "not.b32": (1, lambda a: ~a & 0xFFFFFFFF),
-    "bfe.u32": (3, lambda a, at, width: a >> at & (1 << width) - 1 if 0 <= at < 32 and 0 <= width <= 32 else None),
-    "prmt.b32": (3, _selected_bytes),
-    "lop3.b32": (4, _looked_up),
-}
 
 
 def expand(
@@ -97,7 +66,7 @@ def expand(
         rebind: gives an operand of the operation, which the text writes to, another slot.
     """
     called = names(operation)
-    writer = _Writer(book, operation, new, effects, outputs, new())
+    writer = Writer(book, operation, new, effects, outputs, new())
     for slot, mine in zip(inputs, called.operands, strict=False):
         writer.slots.update(dict.fromkeys(mine, slot))
     writer.write(statements(book, called.text), called)
@@ -120,8 +89,8 @@ def _leaf(value: Value) -> int | Lanes | None:
 
 
 @dataclass(slots=True)
-class _Writer:
-    """Writes the nodes of one text.
+class Writer:
+    """Writes the nodes of instructions, one after the other.
 
     Attributes:
         unknown: the slot of what is not known.
@@ -169,7 +138,7 @@ class _Writer:
         """The slot that says whether a statement is executed; 0 where it always is."""
         parts = [self.computed("arith.cmpi eq", (slot, self.constant(0))) for _, slot in self.pending]
         if one.guard:
-            held = self.slots.get(one.guard, self.unknown)
+            held = self.slots.get(self.key(one.guard), self.unknown)
             parts.append(self.computed("arith.cmpi eq", (held, self.constant(0))) if one.negated else held)
         if called.predicate:
             parts.append(self.slots.get(called.predicate, self.unknown))
@@ -178,21 +147,29 @@ class _Writer:
         return parts[0] if parts else 0
 
     def statement(self, one: Statement, guard: int, single: bool) -> None:
-        if one.same is not None and one.same.computes:
+        if one.same is None or one.same.computes:
             self.compute(one, guard)
-        elif one.same is not None:
+        else:
             for text in one.same.operations:
                 self.step(one, guard, text, single)
-        else:
-            self.own(one, guard)
 
     # -- values
 
-    def give(self, outputs: tuple[int, ...], inputs: tuple[int, ...], function: Function | None) -> None:
-        """A computation; it stays before the guarded steps that it does not depend on."""
+    def give(
+        self, outputs: tuple[int, ...], inputs: tuple[int, ...], function: Function | None, name: str = ""
+    ) -> None:
+        """A computation; it stays before the guarded steps that it does not depend on.
+
+        Args:
+            name: of the operation that computes likewise, where there is one.
+        """
         if self.guarded is not None and not self.guarded[2].keys().isdisjoint(inputs):
             self.close()
-        self.nodes.append(Leaf(self.operation, inputs, outputs, function))
+        self.nodes.append(Leaf(self.computing(name), inputs, outputs, function))
+
+    def computing(self, name: str) -> Operation:
+        """The operation of a computation."""
+        return self.operation
 
     def constant(self, value: int) -> int:
         if value not in self.constants:
@@ -204,16 +181,25 @@ class _Writer:
         key = (text, inputs)
         if key not in self.results:
             self.results[key] = self.new()
-            self.give((self.results[key],), inputs, _computation(self.book, text, len(inputs)))
+            self.give((self.results[key],), inputs, _computation(self.book, text, len(inputs)), text)
         return self.results[key]
 
     def assign(self, name: str, slot: int, guard: int) -> None:
         """A register has another value, where the guard holds."""
         if name.startswith(".") or name == "_":
             return
+        key = self.key(name)
         if guard:
-            slot = self.computed("arith.select", (guard, slot, self.slots.get(name, self.unknown)))
-        self.slots[name] = slot
+            slot = self.computed("arith.select", (guard, slot, self.slots.get(key, self.unknown)))
+        self.slots[key] = slot
+
+    def key(self, name: str) -> str:
+        """What a register is called in ``slots``."""
+        return name
+
+    def symbol(self, name: str) -> int:
+        """The slot of a name that is no register: of a special register, or unknown."""
+        return self.special(name) if name.startswith("%") else self.unknown
 
     def part(self, part: Part) -> list[int]:
         """The slots of a register, a constant or each member of a tuple."""
@@ -222,13 +208,10 @@ class _Writer:
         name = part.names[0] if part.names else ""
         if part.value is not None:
             return [self.constant(part.value)]
-        if name not in self.slots and f"{name}.x" in self.slots:
-            return [self.slots[f"{name}.{one}"] for one in _VECTOR if f"{name}.{one}" in self.slots]
-        slot = (
-            self.special(name)
-            if name.startswith("%") and name not in self.slots
-            else self.slots.get(name, self.unknown)
-        )
+        key = self.key(name)
+        if key not in self.slots and f"{key}.x" in self.slots:
+            return [self.slots[f"{key}.{one}"] for one in _VECTOR if f"{key}.{one}" in self.slots]
+        slot = self.slots[key] if key in self.slots else self.symbol(name)
         if part.offset:
             slot = self.computed("arith.addi", (slot, self.constant(part.offset)))
         if part.negated:
@@ -238,7 +221,7 @@ class _Writer:
     def special(self, name: str) -> int:
         """A special register."""
         slot = self.new()
-        known = _operation(self.operation, _REGISTER + name[1:].replace("cluster_", "cluster."))
+        known = operation_like(self.operation, _REGISTER + name[1:].replace("cluster_", "cluster."))
         self.nodes.append(Leaf(known, (), (slot,), None, self.effects(known, ())))
         return slot
 
@@ -251,56 +234,59 @@ class _Writer:
         return first.parts[0].names if first is not None and first.parts and not first.address else ()
 
     def compute(self, one: Statement, guard: int) -> None:
-        """An instruction that is the same as an operation of the dialect ``arith``."""
-        assert one.same is not None
-        to, places = self.destination(one), one.same.operands
-        held = list(one.operands or ())
-        sources = [self.operand(held[place]) for place in places if place < len(held)]
-        exact = len(held) == max(places) + 1 and len(sources) == len(places)
-        if exact and len(to) == 1 and all(len(source) == 1 for source in sources):
-            function = _computation(self.book, one.same.operations[0], len(places))
-            slot = self.new()
-            self.give((slot,), tuple(source[0] for source in sources), function)
-            self.assign(to[0], slot, guard)
-        elif exact and len(sources) == 1 and _INTEGER.search(one.opcode):
+        """An instruction that takes no part in the protocol: what it computes, where that is known."""
+        to, found = self.destination(one), computation(self.book, one.opcode)
+        sources = [self.operand(operand) for operand in (one.operands or ())[1:]]
+        single = len(to) == 1 and all(len(source) == 1 for source in sources)
+        shuffles = one.opcode.startswith("shfl.sync.") and len(sources) > 1
+        function: Function | None = None
+        if shuffles and single:
+            function = lambda value, lane: (lane_of_warp(one.opcode, value, lane),)  # noqa: E731
+            sources = sources[:2]
+        elif found is not None and single and found.count == len(sources):
+            function = found.function
+        elif found is not None and one.opcode.startswith("mov.") and len(sources) == 1:
             self.packed(one, to, sources[0], guard)
-        else:
+            return
+        if function is None:
             self.forget(one, to, guard)
+            return
+        slot = self.new()
+        name = found.name if found is not None else one.opcode
+        self.give((slot,), tuple(source[0] for source in sources), function, name)
+        if one.second:
+            self.beside(one, slot, guard)
+        self.assign(to[0], slot, guard)
+
+    def beside(self, one: Statement, slot: int, guard: int) -> None:
+        """The second destination: of a comparison the contrary."""
+        if one.opcode.startswith("setp.") and one.opcode.count(".") == 2:
+            other = self.computed("arith.cmpi eq", (slot, self.constant(0)))
+            self.assign(one.second, other, guard)
+        else:
+            self.assign(one.second, self.unknown, guard)
 
     def packed(self, one: Statement, to: tuple[str, ...], source: list[int], guard: int) -> None:
         """``mov`` between a register and a tuple of its parts."""
-        bits = int(_INTEGER.search(one.opcode)[1]) // max(len(to), len(source))  # type: ignore[index]
+        written = _INTEGER.search(one.opcode)
+        if written is None or (len(to) > 1 and len(source) > 1):
+            self.forget(one, to, guard)
+            return
+        bits = int(written[1]) // max(len(to), len(source))
         if len(to) == 1:
             slot = self.new()
-            joined = lift(
-                lambda *parts: sum((part & (1 << bits) - 1) << i * bits for i, part in enumerate(parts)), f"join {bits}"
-            )
-            self.give((slot,), tuple(source), lambda *parts: (joined(*parts),))
+            self.give((slot,), tuple(source), lambda *parts: (pack(parts, bits),))
             self.assign(to[0], slot, guard)
             return
         for i, name in enumerate(to):
             slot = self.new()
-            cut_out = lift(lambda whole, low=i * bits: whole >> low & (1 << bits) - 1, f"part {i} of {bits}")
-            self.give((slot,), tuple(source[:1]), lambda whole, cut_out=cut_out: (cut_out(whole),))
+            self.give((slot,), tuple(source[:1]), lambda whole, i=i: (unpack(whole, i, bits),))
             self.assign(name, slot, guard)
-
-    def own(self, one: Statement, guard: int) -> None:
-        """An instruction that no operation of the IR is the same as."""
-        to = self.destination(one)
-        begins = next((name for name in _COMPUTED if one.opcode.startswith(name)), None)
-        sources = [self.operand(operand) for operand in (one.operands or ())[1:]]
-        if begins is None or len(to) != 1 or [len(source) for source in sources] != [1] * _COMPUTED[begins][0]:
-            self.forget(one, to, guard)
-            return
-        slot = self.new()
-        function = lift(_COMPUTED[begins][1], begins)
-        self.give((slot,), tuple(source[0] for source in sources), lambda *values: (function(*values),))
-        self.assign(to[0], slot, guard)
 
     def forget(self, one: Statement, to: Sequence[str], guard: int) -> None:
         """What the registers hold that an instruction may write is not known."""
         for name in (*to, one.second):
-            if name in self.slots:
+            if self.key(name) in self.slots:
                 self.assign(name, self.unknown, guard)
 
     # -- steps
@@ -315,13 +301,16 @@ class _Writer:
         memory = _CLUSTER if "shared::cluster" in one.opcode else _SHARED
         inputs: list[int] = []
         types: list[str] = []
+        moved = kind
         for place in places:
             slots = self.operand(held[place]) if place < len(held) else []
             word = memory if slots and held[place].address else kind
             if len(slots) > 1 and text == _STORE:
-                word, slots = f"vector<{len(slots)}x{kind}>", [self.unknown]
+                word = moved = f"vector<{len(slots)}x{kind}>"
             inputs += slots
             types += [word] * len(slots)
+        if moved != kind:  # behind the first value the address, as of a store of one value
+            inputs, types = [inputs[0], inputs[-1], *inputs[1:-1]], [types[0], types[-1], *types[1:-1]]
         named = []
         for name, place in one.same.named if one.same is not None else ():
             offsets = place < len(held) and not held[place].address and bool(held[place].parts[0].registers)
@@ -334,7 +323,9 @@ class _Writer:
             to = (one.second,)
         called = [f"%{i}" for i in range(len(inputs))]
         written = " ".join((text, ", ".join(called), *named, said(self.book, one.opcode)))
-        operation = _operation(self.operation, written, called, kind)
+        if len(to) > 1:
+            moved = f"vector<{len(to)}x{kind}>"
+        operation = self.stepping(one, written, called, moved)
         types += [""] * (len(inputs) - len(types))
         effect = self.effects(operation, types)
         if effect is None or (effect.name == "read" and len(to) > 1):
@@ -350,6 +341,10 @@ class _Writer:
         else:
             outputs = tuple(self.new() for _ in to)
         self.put(Leaf(operation, tuple(inputs), outputs, None, effect, tuple(types)), to, outputs, guard)
+
+    def stepping(self, one: Statement, written: str, called: Sequence[str], kind: str) -> Operation:
+        """The operation that an instruction is the same as."""
+        return operation_like(self.operation, written, called, kind)
 
     def put(self, leaf: Leaf, to: Sequence[str], outputs: Sequence[int], guard: int) -> None:
         """A step, together with others under the same guard."""
@@ -370,8 +365,8 @@ class _Writer:
         for name, slot in zip(to, outputs, strict=False):
             after = self.new()
             results[after] = slot
-            self.before[after] = self.slots.get(name, self.unknown)
-            self.slots[name] = after
+            self.before[after] = self.slots.get(self.key(name), self.unknown)
+            self.slots[self.key(name)] = after
 
     def close(self) -> None:
         """Write the guarded steps."""
@@ -383,4 +378,4 @@ class _Writer:
         self.nodes.append(Branch(self.operation, guard, (body, []), yields, tuple(results)))
 
 
-__all__ = ["expand"]
+__all__ = ["Writer", "expand", "operation_like"]

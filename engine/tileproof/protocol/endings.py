@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
+from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.warps import OnMbarrier
+from tileproof.protocol.warps import OnMbarrier, OnRegisters
 
 
 def deadlocks(machine: Machine) -> None:
@@ -13,6 +14,10 @@ def deadlocks(machine: Machine) -> None:
     if not waiting:
         return
     code = machine.program.code
+    hungry = next((one for one in waiting if isinstance(one.blocked, OnRegisters)), None)
+    if hungry is not None:
+        starved(machine, hungry)
+        return
     held = [
         (
             code[thread_set.place].operation,

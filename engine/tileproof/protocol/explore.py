@@ -50,9 +50,11 @@ class Exploration:
         leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
         sizes: of that run, how often loops went around.
         terms: the terms of the conditions there.
+        uneven: the branches that threads take each in its own way, or may take so.
     """
 
     executed: set[int] = field(default_factory=set)
+    uneven: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class Exploration:
         """Take in what a run reached."""
         coverage = machine.coverage
         self.executed |= coverage.executed
+        self.uneven |= coverage.uneven
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
         for place in coverage.doubtful - self.leading.keys():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from inspect import CO_VARARGS
@@ -25,7 +25,7 @@ from tileproof.dialects.values import (
     Type,
     element_bits,
 )
-from tileproof.evaluate.hardware import descriptor_unit, limit
+from tileproof.evaluate.hardware import descriptor_reach, descriptor_unit, limit
 from tileproof.layout import LayoutError, tuples
 from tileproof.layout import coordinates as crd
 from tileproof.layout.basics import flat_modes, get_shape, modes, outer, size
@@ -140,7 +140,7 @@ def _function(
     if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
         held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
-        return _loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
+        return loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents)
     if name == "llvm.extractvalue":
@@ -148,7 +148,7 @@ def _function(
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
 
 
-def _loaded(extent: int) -> Function:
+def loaded(extent: int) -> Function:
     """An integer in global memory: a run supposes that later elements are larger, as offsets of sequences are."""
 
     def function(*operands: Value) -> Sequence[Value]:
@@ -303,10 +303,12 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
     if (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary, name)
         if name in ("andi", "and", "muli", "mul"):
-            same_pair = ~(1 << limit(book, "pair_bit"))
-            return lambda a, b: (_with_zeros(lifted, same_pair, a, b),)
+            same_pair, reach, unit = ~(1 << limit(book, "pair_bit")), descriptor_reach(book), descriptor_unit(book)
+            masks = {8 * unit: reach // unit - 1}
+            return lambda a, b: (_with_zeros(lifted, same_pair, masks, reach - 1, a, b),)
         if name in _SUMS:
-            return lambda a, b: (_with_address(lifted, a, b),)
+            around = descriptor_reach(book) // descriptor_unit(book) if name in _UNIONS else 0
+            return lambda a, b: (with_address(lifted, a, b, around),)
         if name in _SHIFTS:
             unit = descriptor_unit(book)
             return lambda a, b: (_shifted_right(lifted, unit, a, b),)
@@ -329,19 +331,24 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
         lifted = lift(lambda a, b: int(compare(a, b)), _NAMES[index])
         return lambda a, b: (lifted(a, b),)
     if name == "select":
-        return lambda c, a, b: (_select(c, a, b),)
+        return lambda c, a, b: (select(c, a, b),)
     return None
 
 
-def _with_zeros(lifted: Callable[..., Value], same_pair: int, a: Value, b: Value) -> Value:
+def _with_zeros(
+    lifted: Callable[..., Value], same_pair: int, masks: Mapping[int, int], mask: int, a: Value, b: Value
+) -> Value:
     """A product or conjunction, which is zero where one of the two is, whatever the other may be.
 
     Args:
         same_pair: clears the bit of a shared-memory address that tells the two CTAs of a pair apart.
+        masks: what keeps all bits of an address, by the unit that it counts in; ``mask``: of one that counts bytes.
     """
     if a == 0 or b == 0:
         return 0
     if isinstance(a, Address):
+        if a.memory.space == "smem" and b == masks.get(a.unit, mask):
+            return a
         if _in_tensor_memory(a) and b == a.memory.columns:
             return a
         return replace(a, leader=True) if b == same_pair else None
@@ -360,7 +367,8 @@ def _shifted_right(lifted: Callable[..., Value], unit: int, a: Value, b: Value) 
     return lifted(a, b)
 
 
-_SUMS = {"addi", "add", "ori", "or"}
+_UNIONS = {"ori", "or"}
+_SUMS = {"addi", "add", *_UNIONS}
 _SHIFTS = {"shrsi", "shrui", "lshr", "ashr"}
 
 
@@ -368,27 +376,34 @@ def _in_tensor_memory(value: Value) -> bool:
     return isinstance(value, Address) and value.memory.space == "tmem"
 
 
-def _with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+def with_address(lifted: Callable[..., Value], a: Value, b: Value, around: int = 0) -> Value:
     """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
 
-    Lanes and columns are put together by a bitwise or as well.
+    Lanes and columns are put together by a bitwise or as well, and so are the fields of a descriptor.
+
+    Args:
+        around: of a bitwise or, what an address in a descriptor is less than; else 0.
     """
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
+    if around and base.memory.space == "smem" and isinstance(distance, int) and distance % around == 0:
+        return base
     tensor = base.memory.space == "tmem"
     first: int | Lanes | None = None
     shared = isinstance(distance, Lanes) and tensor
     if isinstance(distance, Lanes) and tensor:
         first = _lanes_of(base, distance)
         known = [one for one in distance.each if one is not None]
-        columns = {one & base.memory.columns for one in known}
+        apart = [base.memory.steps(one) for one in known]
+        columns = {column for _, column in apart}
         quarter = base.memory.quarter or 1
-        lanes = {(one >> base.memory.lane) % quarter for one in known}
+        lanes = {lane % quarter for lane, _ in apart}
         base = base if len(lanes) == 1 else replace(base, lane=None)
         lane = lanes.pop() if len(lanes) == 1 else 0
         alike = len(columns) == 1 and len(known) == len(distance.each)
-        distance = columns.pop() + (lane << base.memory.lane) if alike else None
+        column = columns.pop() if alike else 0
+        distance = (column + (lane << base.memory.lane) if column >= 0 or not lane else None) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
     moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
@@ -399,11 +414,11 @@ def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
     """The lane of tensor memory at which the part of each thread begins, a distance from an address of lane 0."""
     if base.first_lane != 0:
         return None
-    lanes = tuple(None if one is None else one >> base.memory.lane for one in distance.each)
+    lanes = tuple(None if one is None else base.memory.steps(one)[0] for one in distance.each)
     return Lanes(lanes) if any(lanes) else 0
 
 
-def _select(condition: Value, yes: Value, no: Value) -> Value:
+def select(condition: Value, yes: Value, no: Value) -> Value:
     if isinstance(condition, Supposed) and isinstance(yes, int) and isinstance(no, int):
         return _PICK(condition, yes, no)
     if isinstance(condition, int):

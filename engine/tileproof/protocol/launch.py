@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from math import prod
 from typing import TypeAlias
 
@@ -15,7 +16,8 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.memory.known_bits import fold
-from tileproof.memory.tensor_maps import kernel_name
+from tileproof.memory.origins import origin_of
+from tileproof.memory.tensor_maps import kernel_name, mapped
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scopes import Scope, walk
 from tileproof.protocol.asked import constant_of, threads_asked
@@ -26,6 +28,9 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 
 Three: TypeAlias = "tuple[int, int, int]"
+Global: TypeAlias = (
+    "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
+)
 
 _DIMENSIONS = re.compile(r"\d+")
 _CALLEE = re.compile(r"@[\w$.-]+(?:::@([\w$.-]+))?")
@@ -113,6 +118,8 @@ def launch(
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
+        if kernel.attribute("ptx.kernel") is not None:
+            clusters = clusters[:1]  # no finding rests on an assumed cluster
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known)
@@ -210,20 +217,24 @@ class Overlap:
 
     Attributes:
         allowance: what the launch says so by.
-        earlier, later: whether the same host function launches something before it, and behind it.
+        later: whether the same host function launches something behind it.
+        earlier: the kernel that it launches before; None where it launches none.
+        shared: by argument of the kernel, the arguments of that one that are of the same global memory.
     """
 
     allowance: Operation
-    earlier: bool
     later: bool
+    earlier: str | None = None
+    shared: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
 
 def overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) -> Overlap | None:
     """The first launch of a kernel that may overlap with the grid before it; None where there is none."""
-    name = kernel_name(kernel)
+    name, known = kernel_name(kernel), Operations.of(book)
     for function in _host_code(operations):
         allowed: dict[int, Operation] = {}  # by the operation that creates a configuration
         found, launches = None, 0
+        before: tuple[str | None, list[Global | None]] = (None, [])
         for operation, scope in walk((function,)):
             if operation.name == _OVERLAP and len(operation.operands) > 1:
                 made = scope.get(operation.operands[0])
@@ -231,12 +242,28 @@ def overlap(book: Rulebook, kernel: Operation, operations: Sequence[Operation]) 
                     allowed[id(made.operation)] = operation
             elif operation.name in _LAUNCHES and operation.operands:
                 made = scope.get(operation.operands[0])
+                given = [_global(one, scope, known) for one in operation.operands[1:]]
                 if found is None and made is not None and id(made.operation) in allowed and _callee(operation) == name:
-                    found = Overlap(allowed[id(made.operation)], launches > 0, later=False)
+                    earlier, theirs = before
+                    shared = {
+                        place: frozenset(at for at, other in enumerate(theirs) if other is not None and other == one)
+                        for place, one in enumerate(given)
+                        if one is not None
+                    }
+                    found = Overlap(allowed[id(made.operation)], False, earlier, shared)
+                before = (_callee(operation) or "", given)
                 launches += 1
         if found is not None:
-            return Overlap(found.allowance, found.earlier, launches > 1)
+            return replace(found, later=launches > 1 and found.earlier is None)
     return None
+
+
+def _global(name: str, scope: Scope, known: Operations) -> Global | None:
+    """The global memory that an argument of a launch is of, or that its tensor map is of."""
+    origin = origin_of(name, scope, known)
+    source = mapped(origin) if origin is not None else None
+    origin = origin if source is None else origin_of(source, scope, known)
+    return None if origin is None else (id(origin.operation), origin.index, origin.argument)
 
 
 def _callee(operation: Operation) -> str | None:
@@ -316,6 +343,8 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
+    if bound is not None and kernel.attribute("ptx.kernel") is not None:
+        return (bound,)  # of __launch_bounds__: what compilers of C++ are told is how the kernel is launched
     asked = threads_asked(kernel, Operations.of(book), warp) or warp
     least = min(-(-asked // warp) * warp, most)
     first = min(max(least, group), most)

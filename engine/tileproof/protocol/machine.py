@@ -34,6 +34,7 @@ from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
 
+GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
@@ -60,7 +61,7 @@ class Machine:
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
-        requests: all that a warp asked for, in order.
+        requests: all that a warp asked for, in order; ``granted``: what it has of them.
         accumulators: the first MMA on registers, by CTA and allocation, where it adds to what they hold; else None.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
@@ -69,6 +70,9 @@ class Machine:
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
         allowed: the findings, by code and place, that do not end a run in which a repair is tried.
+        ends: whether a finding, by code and place, ends the run.
+        missed: told of accesses by asynchronous operations that are not ordered before what a thread set does: their
+            agents, moment, and which warps surely need to know of their own only.
         names: what barriers are called, where that is known better than by the memory that they lie in.
         tallies: what steps that the text does not have count, where a repair is tried.
         forced: which way to go at branches and loops, by place, whatever is supposed there.
@@ -95,6 +99,7 @@ class Machine:
     mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
+    granted: dict[tuple[int, int], int] = field(default_factory=dict)
     accumulators: dict[tuple[int, int], Operation | None] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
@@ -108,6 +113,8 @@ class Machine:
     history: list[TraceStep] | None = None
     events: list[Event] | None = None
     allowed: Set[tuple[str, int]] | None = None
+    ends: Callable[[str, int], bool] | None = None
+    missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None
     names: Mapping[BarrierKey, str] = field(default_factory=dict)
     tallies: dict[tuple[int, ...], int] = field(default_factory=dict)
     watch: Callable[[Machine], None] | None = None
@@ -145,7 +152,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not moved and not self.release_parked() and not self.excuse():
+            if not moved and not self.release_parked() and not self.deliver() and not self.excuse():
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -223,6 +230,8 @@ class Machine:
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
             where = (thread_set.cta, thread_set.warps)
+            if self.module.early:
+                self.waited(thread_set, instruction.operation)
             try:
                 target = self.actions[instruction.effect.name](self, thread_set, instruction)
             except Unfollowed as reason:
@@ -286,7 +295,10 @@ class Machine:
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
-        chosen = self.choice(thread_set.place, value)
+        parts = isinstance(value, Lanes) and isinstance(value.on(thread_set.threads), Lanes)
+        if value is None or isinstance(value, Lanes):
+            self.coverage.uneven.add(thread_set.place)
+        chosen = None if parts else self.choice(thread_set.place, value)
         if chosen is not None:
             value = int(chosen)
         if isinstance(value, Lanes):
@@ -517,6 +529,7 @@ class Machine:
             for access in log.accesses:
                 for agent in access.agents:
                     thread_set.clock.learn(agent, access.moment)
+        thread_set.clock.learn(GRID, 0)
         thread_set.clock.fence()
         thread_set.queues.clear()
         thread_set.touched.clear()
@@ -524,6 +537,18 @@ class Machine:
         thread_set.version += 1
         for event in ("passed", "met", "before", "after"):
             self.mark(event, thread_set)
+
+    def deliver(self) -> bool:
+        """Let copies of unknown length deliver what was announced after them; whether a barrier waited for that."""
+        moved = False
+        for barrier in self.barriers.values():
+            if barrier.early and barrier.bytes > 0:
+                barrier.early -= 1
+                barrier.unsized = barrier.phase
+                barrier.bytes = 0
+                barrier.settle()
+                moved = True
+        return moved
 
     def excuse(self) -> bool:
         """Let a thread set go on that waits for what is in doubt; whether there was one."""
@@ -539,6 +564,13 @@ class Machine:
                 thread_set.excused = True
                 return True
         return False
+
+    def waited(self, thread_set: ThreadSet, operation: Operation) -> None:
+        """Report a read of what the grid before writes, by threads that are not ordered after its end."""
+        read = self.module.early.get(id(operation))
+        if read is not None and GRID not in thread_set.clock.known:
+            at = (("write", read.write), ("launch", read.allowance))
+            self.report("PR176", "early", operation, at=at)
 
     # -- time and memory
 
@@ -571,6 +603,8 @@ class Machine:
         self.faults.append(stated(self.book, code, case, operation, at=at, path=path, **facts))
         if self.allowed is not None and {(one.code, one.operation.span.start) for one in self.faults} >= self.allowed:
             self.most = 0  # nothing is repaired
+        if self.ends is not None and self.ends(code, operation.span.start):
+            self.most = 0
 
     def came(
         self,

@@ -93,11 +93,20 @@ def compile_kernel(
         arguments.append((builder.slot(argument.name, scope, text), text))
     nodes = builder.region(kernel.regions[0], scope)
     mark(nodes, builder.types)
-    live = _live(nodes)
-    layout = _Layout(live, kernel)
+    return laid_out(nodes, builder.count, tuple(arguments), kernel)
+
+
+def laid_out(nodes: list[Node], slots: int, arguments: tuple[tuple[int, str], ...], kernel: Operation) -> Program:
+    """A tree as a list of instructions, without what nothing depends on.
+
+    Args:
+        slots: how many values there are.
+        arguments: the slots of the kernel's arguments with their types.
+    """
+    layout = _Layout(_live(nodes), kernel)
     layout.sequence(nodes)
     layout.code.append(Instruction("end", kernel))
-    return Program(layout.code, builder.count, tuple(arguments), kernel)
+    return Program(layout.code, slots, arguments, kernel)
 
 
 def with_extents(program: Program, extents: Extents) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
@@ -17,16 +17,32 @@ Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, alloc
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyRead:
+    """A read of what the grid before may still write: that write, and what lets the kernel begin so early."""
+
+    write: Operation
+    allowance: Operation
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the module says of a kernel.
 
     Attributes:
         resolve: a type without aliases.
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
+        early: the operations that read what the grid before may still write, by ``id``.
+        unfenced: what whoever made the text leaves out on purpose: a fence of the ``init`` of an mbarrier that its own
+            CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
+            of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
+        clusters: of the grid, along x.
     """
 
     resolve: Callable[[str], str]
     boxes: dict[int, int]
+    early: Mapping[int, EarlyRead] = field(default_factory=dict)
+    unfenced: frozenset[str] = frozenset()
+    clusters: int = 1
 
 
 @dataclass(slots=True)
@@ -70,6 +86,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
+        early: copies of unknown size that came before what announces their bytes.
         unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
@@ -92,10 +109,20 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    early: int = 0
     unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
     overrun: bool = False
+
+    def settle(self) -> None:
+        """Complete the phase if the pending count and the tx-count are zero."""
+        if self.pending == 0 and self.bytes == 0:
+            self.phase += 1
+            self.pending = self.count
+            self.done.join(self.gathered)
+            self.gathered = Clock()
+            self.expected = self.copied = 0
 
 
 @dataclass(slots=True)
@@ -275,6 +302,7 @@ class Coverage:
     """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
 
     Attributes:
+        uneven: places of branches that threads of a thread set take each in its own way, or may take so.
         executed: the steps that were executed, by ``id`` of their operations.
         guessed: the steps in loops that were left where they may not end, likewise.
         skipped: whether a counted loop that takes part in the protocol had no turn.
@@ -288,6 +316,7 @@ class Coverage:
     """
 
     executed: set[int] = field(default_factory=set)
+    uneven: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
     passed_by: bool = False
@@ -304,6 +333,7 @@ __all__ = [
     "Barrier",
     "ClusterBarrier",
     "Coverage",
+    "EarlyRead",
     "Exits",
     "NamedBarriers",
     "Place",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
@@ -48,12 +48,13 @@ _ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
 
 
 def effects(
-    book: Rulebook, aliases: dict[str, Alias], registers: bool = True
+    book: Rulebook, aliases: dict[str, Alias], registers: bool = True, early: Collection[int] = ()
 ) -> Callable[[Operation, Sequence[str]], Step | None]:
     """The step of each operation of a module.
 
     Args:
         registers: whether accesses to all registers matter, which they do beside wgmma: else to integers alone.
+        early: reads of what the grid before may still write, by ``id``: beside them waits for that grid matter.
     """
     operations, copies = Operations.of(book), _copies(book)
     atoms: dict[str, str] = {}
@@ -67,6 +68,10 @@ def effects(
 
     def step(operation: Operation, types: Sequence[str]) -> Step | None:
         known = operations.step_of(operation)
+        if known is not None and known.step == "grid_wait":
+            return Step("grid_wait", 0, 0, 0) if early and "wait" in words(operation) else None
+        if id(operation) in early and known is not None and known.step == "read":
+            return Step("global_read", 0, 0, 0)
         if known is None:
             return _UNKNOWN if may_synchronise(book, operation.name, types) else None
         if known.step in ("read", "write"):

@@ -45,6 +45,9 @@ Scope: TypeAlias = dict[str, int]
 Stops: TypeAlias = Mapping[int, Callable[[Slots, Scope], Slots]]  # blocks where a walk ends, and what it hands on there
 
 
+Rotated: TypeAlias = "Callable[[NaturalLoop, int, bool, Scope, list[Node], Region], int | None]"
+
+
 class Unstructured(Exception):
     """The blocks of a region cannot be followed; ``case`` is one of finding PR190."""
 
@@ -85,6 +88,9 @@ class Structuring:
         types: of the slots.
         type_of: the type of a block's argument, free of aliases.
         loop_made: called with the nodes of a loop with a condition: one that only tests a barrier is a wait.
+        rotated: gives the slot of how often a loop goes round that is left at its end: of the loop, the block that it
+            is left from, whether it goes on where the condition there holds, the scope before it, and the nodes before
+            it, to which it may add; None where that is not known. Without it such a loop is one with a condition.
     """
 
     region: Region
@@ -93,6 +99,7 @@ class Structuring:
     types: Sequence[str]
     type_of: Callable[[Block, int], str]
     loop_made: Callable[[list[Node]], None]
+    rotated: Rotated | None = None
     edges: list[list[Edge]] = field(default_factory=list)
     loops: dict[int, NaturalLoop] = field(default_factory=dict)
     defined: list[dict[str, Operation | None]] = field(default_factory=list)
@@ -263,8 +270,13 @@ class Structuring:
                 node = loop.header
                 while node not in (at, EXIT):
                     node = inner.ends.get(node, EXIT)
-                if node == at:
+                stay = next(one for one in self.edges[at] if one.target in loop.body)
+                if node == at and (self.rotated is None or stay.target != loop.header):
                     return self.tested(loop, at, edge, carried, given, inner, scope, nodes)
+                if node == at:
+                    found = self.repeated(loop, at, stay, edge, carried, given, inner, scope, nodes)
+                    if found is not None:
+                        return found
         return self.left_anywhere(loop, leaving, carried, given, inner, level, stops, scope, nodes)
 
     def arguments(self, header: int, given: Slots, scope: Scope) -> Slots:
@@ -315,6 +327,52 @@ class Structuring:
         nodes.append(While(last, given, arguments, before, condition, passed, (), body, yields, outputs))
         scope.update(zip(carried, outputs[len(handed) :], strict=True))
         return leave.target, outputs[: len(handed)]
+
+    def repeated(
+        self,
+        loop: NaturalLoop,
+        at: int,
+        stay: Edge,
+        leave: Edge,
+        carried: Sequence[str],
+        given: Slots,
+        inner: _Level,
+        scope: Scope,
+        nodes: list[Node],
+    ) -> tuple[int, Slots] | None:
+        """A loop that is left at its end, after so many turns; None where it is not known how many.
+
+        A loop that only tests a barrier goes round until it succeeds.
+        """
+        before = dict(scope)
+        self.bind(loop.header, given, before)
+        assert self.rotated is not None
+        turns = self.rotated(loop, at, self.edges[at][0] is stay, before, nodes, self.region)
+        if turns is None:
+            return None
+        last = _last(self.region.blocks[at])
+        inside = dict(scope)
+        arguments = self.arguments(loop.header, given, inside)
+        body = self.leaves(self.region.blocks[loop.header], inside)
+        if at != loop.header:
+            to, values = self.jump(loop.header, inner, {at: _as_given}, inside, body)
+            if to != _ENDED:
+                more, values = self.walk(Edge(to, ()), values, inner, {at: _as_given}, inside)
+                body += more
+            self.bind(at, values, inside)
+            body += self.leaves(self.region.blocks[at], inside)
+        handed = self.given(leave, inside)
+        passed = (*handed, *(inside.get(name, 0) for name in carried))
+        nothing = (0,) * len(passed)
+        kept = tuple(self.slot(self.types[slot]) for slot in passed)
+        yields = (*self.given(stay, inside), *passed)
+        outputs = tuple(self.slot(self.types[slot]) for slot in (*arguments, *passed))
+        limits = (self.constant(last, 0, nodes), turns, self.constant(last, 1, nodes))
+        index = self.slot("i32")
+        nodes.append(Loop(last, limits, index, (*given, *nothing), (*arguments, *kept), body, yields, outputs))
+        mine = outputs[len(arguments) :]
+        scope.update(zip(carried, mine[len(handed) :], strict=True))
+        return leave.target, mine[: len(handed)]
 
     def counter(
         self, loop: NaturalLoop, at: int, stay: Edge, leave: Edge, carried: Sequence[str]

@@ -36,7 +36,8 @@ from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.warps import OnMbarrier
+from tileproof.protocol.vector_clock import Agent
+from tileproof.protocol.warps import OnBarrier, OnMbarrier, ThreadSet
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -72,17 +73,43 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that is not verified: a case of finding PR190, where, and its words."""
+    """Something that is not verified: a case of finding PR190, where, and its words.
+
+    Attributes:
+        fault: the finding that is in doubt, where there is one.
+    """
 
     case: str
     operation: Operation
     message: str
     hint: str = ""
+    fault: ProtocolFault | None = None
 
     @property
     def assumed(self) -> bool:
         """Whether it is an assumption about the launch, under which all may be verified."""
         return self.case.startswith("assumed_")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a run was told: it is run again so, of this program or of one with the same control flow."""
+
+    extents: Extents
+    turns: int
+    tiles: int
+    forced: Decisions
+    agreed: Decisions
+    budget: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that there was: what it was told, how many instructions it took, and its findings by code and place."""
+
+    recipe: Recipe
+    steps: int
+    places: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +141,15 @@ class Run:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
 
+    def awaited(self) -> frozenset[object]:
+        """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""
+        blocked = [one.blocked for one in self.machine.thread_sets]
+        return frozenset(
+            one.key if isinstance(one, OnMbarrier) else one.name if isinstance(one, OnBarrier) else "cluster"
+            for one in blocked
+            if one is not None
+        )
+
     def waits(self) -> frozenset[tuple[int, int, int, int]]:
         """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
         found = set()
@@ -136,15 +172,17 @@ class Study:
     actions: dict[str, Action]
     explain: bool
     thorough: bool
+    ptx: bool = False
     judged: Run | None = None
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
     fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
+    ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
-        return limit(self.book, name, self.thorough)
+        return limit(self.book, name, self.thorough, self.ptx)
 
     # -- one run
 
@@ -160,6 +198,8 @@ class Study:
         program: Program | None = None,
         recorded: Recorded | None = None,
         allowed: Set[tuple[str, int]] | None = None,
+        ends: Callable[[str, int], bool] | None = None,
+        missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
     ) -> Run:
         """One run.
 
@@ -172,6 +212,8 @@ class Study:
             program: a changed one, whose doubts are none of the kernel's.
             recorded: to be filled with what happens.
             allowed: the only findings, by code and place, after which the run goes on.
+            ends: whether a finding, by code and place, ends the run.
+            missed: told of orders that are missing.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -188,6 +230,8 @@ class Study:
             events=recorded.events if recorded else None,
             names=recorded.names if recorded else {},
             allowed=allowed,
+            ends=ends,
+            missed=missed,
             watch=watch,
             most=min(budget or most, most),
         )
@@ -204,16 +248,37 @@ class Study:
             self.fills = unfilled(machine, self.fills)
         for case, operation in machine.taint.reasons if program is None else ():
             self.doubt(case, operation)
-        return Run(machine, tuple(each_once(machine.faults)))
+        done = Run(machine, tuple(each_once(machine.faults)))
+        if program is None and ends is None:
+            self.ran.append(Ran(Recipe(extents, turns, tiles, forced, agreed, budget), machine.steps, done.places()))
+        return done
+
+    def again(
+        self,
+        recipe: Recipe,
+        ends: Callable[[str, int], bool] | None = None,
+        missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+    ) -> Run:
+        """A run as one before, which a finding may end."""
+        return self.run(
+            recipe.extents,
+            recipe.turns,
+            recipe.tiles,
+            recipe.forced,
+            recipe.agreed,
+            recipe.budget,
+            ends=ends or (lambda code, place: False),
+            missed=missed,
+        )
 
     def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:
         """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
         return self.run(Extents(turns, turns), turns, tiles, watch=watch)
 
-    def doubt(self, case: str, operation: Operation, **facts: object) -> None:
-        """Something is not verified."""
+    def doubt(self, case: str, operation: Operation, /, fault: ProtocolFault | None = None, **facts: object) -> None:
+        """Something is not verified, perhaps a finding."""
         said = state(self.book, "PR190", case, **facts)
-        self.doubts.setdefault((case, operation.span.start), Doubt(case, operation, said.message, said.hint))
+        self.doubts.setdefault((case, operation.span.start), Doubt(case, operation, said.message, said.hint, fault))
 
     # -- all runs
 
@@ -364,6 +429,9 @@ class Study:
                 yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
             return
         coverage = first.machine.coverage
+        if self.ptx and first.hangs and not self.hangs_anyhow(first):
+            self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+            return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
             further = self.counted(self.shape.extent, self.shape.extent + 1)
@@ -379,12 +447,26 @@ class Study:
                 further = further or self.counted(self.shape.extent, self.shape.extent + 1)
                 self.reached.add(further.machine)
                 if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
-                    self.doubt("loop_turns", fault.operation)
+                    self.doubt("loop_turns", fault.operation, fault)
                     continue
             elif (coverage.skipped or coverage.cut) and fault.code in HAZARDS:
-                self.doubt("loop_turns", fault.operation)
+                self.doubt("loop_turns", fault.operation, fault)
                 continue
             yield fault
+
+    def hangs_anyhow(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
+
+        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
+        """
+        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
+        turns = self.shape.extent  # fewer than a ring has stages may show nothing
+        for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
+            one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            awaited &= one.awaited()
+            if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
+                return False
+        return True
 
     def everywhere(self) -> Run | None:
         """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
@@ -480,8 +562,10 @@ class Study:
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
-            if long.hangs:
-                continue  # what comes after it is new in every run that is let go on, and says nothing
+            if long.hangs or self.ptx:
+                # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
+                # of one decision are spread over predicates, of which such a run is told only some.
+                continue
             disagreed = bool(trial.machine.taint.released)
             before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):

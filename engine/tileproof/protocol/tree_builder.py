@@ -62,7 +62,7 @@ class Builder:
         def inside(block: Block, scope: dict[str, int]) -> list[Node]:
             return self.block(block, scope)[0]
 
-        return Structuring(region, inside, place, self.types, text, _spin).nodes(scope)
+        return Structuring(region, inside, place, self.types, text, spin).nodes(scope)
 
     def block(self, block: Block, scope: dict[str, int]) -> tuple[list[Node], Operation | None]:
         """The nodes of a block, and its terminator where that is written."""
@@ -195,17 +195,18 @@ class Builder:
         yields = self.operands(last, deep)
         outputs = self.results(operation, scope, [self.types[slot] for slot in passed])
         chosen = tested[0] if tested else 0
-        _spin([*before, *body])
+        spin([*before, *body])
         return While(operation, initial, arguments, before, chosen, passed, received, body, yields, outputs)
 
 
 _LOOKS = ("peek", "block")
+_SILENT = ("read", "slot")  # a slot is where an operation may be inserted
 
 
-def _spin(nodes: list[Node]) -> None:
+def spin(nodes: list[Node]) -> None:
     """A loop that only tests a barrier is a wait; it may read the parity from memory."""
     steps = [leaf for leaf in leaves(nodes) if pinned(leaf)]
-    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name != "read"]
+    looks = [leaf for leaf in steps if leaf.effect is not None and leaf.effect.name not in _SILENT]
     if all(leaf.effect is not None and leaf.effect.name in _LOOKS for leaf in looks):
         for leaf in looks:
             assert leaf.effect is not None

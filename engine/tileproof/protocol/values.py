@@ -95,6 +95,12 @@ class Allocation:
     column: int = 0
     quarter: int = 0
 
+    def steps(self, distance: int) -> tuple[int, int]:
+        """A distance in tensor memory as lanes and columns; a small negative one goes back by columns."""
+        if -self.columns <= distance < 0:
+            return 0, distance
+        return distance >> self.lane, distance & self.columns
+
     @property
     def columns(self) -> int:
         """The bits of the column in an address of tensor memory."""
@@ -199,9 +205,10 @@ class Address:
     def _in_columns(self, steps: int) -> Address:
         """``moved`` in tensor memory; of an element that is narrower than a column the lane is not followed."""
         memory = self.memory
-        columns = (steps & memory.columns) * min(self.unit, memory.column) // memory.column
+        down, beside = memory.steps(steps)
+        columns = beside * min(self.unit, memory.column) // memory.column
         moved = self.at(None if self.offset is None else self.offset + columns, self.unit)
-        if (down := steps >> memory.lane) and memory.quarter:
+        if down and memory.quarter:
             known = self.lane is not None and self.unit == memory.column
             lane = (self.lane + down) % memory.quarter if known else None  # type: ignore[operator]
             first = _lower(self.first_lane, down, self.unit == memory.column)

@@ -13,15 +13,18 @@ from tileproof.dialects.operands import resolve
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
-from tileproof.protocol.dependents import overlapping
+from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
+from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.steps import effects, of_wgmma
+from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
+from tileproof.ptx.graph import Graph
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -48,13 +51,15 @@ def verify(
         seen: is shown each kernel that was run, with its outcome and the study whose findings these are.
     """
     maps = kernel_arguments(book, operations, aliases)
-    for kernel in kernels(operations):
+    every = list(kernels(operations))
+    for kernel in every:
         inside = list(_inside(kernel))
         if foreign := [one for one in inside if one is not kernel and dialect_unfollowed(book, one.name)]:
             first = min(foreign, key=lambda one: one.span.start)
             yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
             continue
-        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside))
+        early = early_reads(book, kernel, inside, operations, every, aliases)
+        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside), early)
         try:
             compiled = compile_kernel(kernel, aliases, step, book)
         except Unstructured as reason:
@@ -62,20 +67,83 @@ def verify(
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps))
-
-            def judged(
-                shape: Shape, kernel: Operation = kernel, compiled: Program = compiled, module: Surroundings = module
-            ) -> Judged:
-                study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
-                return study.outcome(), study
-
+            module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
+            judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
             if seen is not None:
                 seen(outcome, study)
-            early = tuple(overlapping(book, kernel, inside, operations))
-            yield replace(outcome, faults=(*outcome.faults, *early)) if early else outcome
+            alone = tuple(overlapping(book, kernel, inside, operations))
+            yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
+
+
+def verify_function(
+    book: Rulebook, graph: Graph, thorough: bool = False, line: Callable[[Operation], int] | None = None
+) -> Outcome | None:
+    """The outcome of a kernel in PTX; None where it uses no protocol.
+
+    Args:
+        thorough, line: as of ``verify``.
+
+    Raises:
+        Unstructured: its blocks jump to each other in a way that is not followed.
+    """
+    compiled = compile_function(book, graph)
+    if not any(instruction.kind == "effect" for instruction in compiled.program.code):
+        return None
+    opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
+    fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
+    module = Surroundings(
+        lambda text: text,
+        {},
+        unfenced=frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
+        clusters=limit(book, "clusters"),
+    )
+
+    def judged(shape: Shape) -> Judged:
+        study = Study(book, compiled.kernel, compiled.program, shape, module, dict(ACTIONS), False, thorough, ptx=True)
+        return study.outcome(), study
+
+    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
+    return outcome if line is None else study.causes(outcome, line)
+
+
+def studies(
+    book: Rulebook,
+    operations: Sequence[Operation],
+    aliases: dict[str, Alias],
+    actions: Mapping[str, Action],
+    concerned: Callable[[Operation], bool],
+    own: Mapping[str, Step],
+    registers: bool,
+) -> Iterator[Study]:
+    """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
+    or that of the launch which speaks best for the kernel.
+
+    Args:
+        concerned: whether a kernel is wanted.
+        own: steps of operations that no kernel has, by name.
+        registers: whether operations of wgmma are inserted, so that accesses to registers matter.
+    """
+    maps = kernel_arguments(book, operations, aliases)
+    every = list(kernels(operations))
+    for kernel in filter(concerned, every):
+        inside = list(_inside(kernel))
+        early = early_reads(book, kernel, inside, operations, every, aliases)
+        usual = effects(book, aliases, registers or any(of_wgmma(book, one) for one in inside), early)
+
+        def step(
+            operation: Operation, types: Sequence[str], usual: Callable[[Operation, Sequence[str]], Step | None] = usual
+        ) -> Step | None:
+            return own.get(operation.name) or usual(operation, types)
+
+        compiled = compile_kernel(kernel, aliases, step, book)
+        module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
+        done: list[Study] = []
+        judged = _judge(book, kernel, compiled, module, actions, False, False, done)
+        launched = launch(book, kernel, inside, operations, aliases)
+        _, chosen = _launched(book, launched, judged)
+        yield from done if launched.known else [chosen]
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:
@@ -102,6 +170,27 @@ def _unfollowed(
 
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
+
+
+def _judge(
+    book: Rulebook,
+    kernel: Operation,
+    compiled: Program,
+    module: Surroundings,
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    done: list[Study] | None = None,
+) -> Callable[[Shape], Judged]:
+    """What is known of a kernel if it is launched in one way."""
+
+    def judged(shape: Shape) -> Judged:
+        study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
+        if done is not None:
+            done.append(study)
+        return study.outcome(), study
+
+    return judged
 
 
 def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged]) -> Judged:
@@ -142,7 +231,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
 
 
-def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
+def boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
     """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
     found = {}
     for index, (slot, _) in enumerate(program.arguments):

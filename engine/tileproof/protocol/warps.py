@@ -41,7 +41,14 @@ class OnCluster:
     """Threads wait at the barrier of the cluster."""
 
 
-Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster"
+@dataclass(frozen=True, slots=True)
+class OnRegisters:
+    """Threads wait for registers of the pool of their CTA."""
+
+    cta: int
+
+
+Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster | OnRegisters"
 
 
 @dataclass(slots=True)

@@ -184,7 +184,7 @@ class Accesses:
             return None
         numbers = [*self.what.start, *(step for leaf in (*lanes, *others) for step in leaf.steps)]
         numbers += [stage.start for stage in self.what.stages if isinstance(stage, Scale)]
-        periods = self.facts.periods(numbers, period)
+        periods = self.facts.periods(numbers, period, RESIDUES)
         classes = prod(periods.values())
         if classes > RESIDUES or not all(isinstance(leaf.extent, int) for leaf in lanes):
             return None

@@ -48,6 +48,14 @@ def read_assumptions(texts: Iterable[str], symbols: Mapping[str, Symbol]) -> Lea
     )
 
 
+def _one_remainder(found: Relation) -> Relation:
+    """``a % n == b % n`` as ``(a - b) % n == 0``: one quotient instead of two, and none where both are multiples."""
+    match found:
+        case Relation("==" | "!=", Operation("%", left, int(n)), Operation("%", right, int(m))) if n == m:
+            return Relation(found.operator, Operation("%", Operation("-", left, right), n), 0)
+    return found
+
+
 class _Reader:
     """Reads assumptions one by one; what a definition names is known to those after it."""
 
@@ -69,6 +77,7 @@ class _Reader:
                 f" such as 'pad = ld - k', not '{text}': {fault}"
             ) from None
         if isinstance(found, Relation):
+            found = _one_remainder(found)
             self._relate(found.operator, self._number(found.left), self._number(found.right))
         else:
             self._define(found)

@@ -432,10 +432,11 @@ class LeafFacts:
                 return True
         return False
 
-    def periods(self, numbers: Iterable[Number], period: int) -> dict[str, int]:
+    def periods(self, numbers: Iterable[Number], period: int, most: int) -> dict[str, int]:
         """For each symbol in some numbers how far its quotient moves until all of them are the same modulo a period.
 
-        Symbols that divisions of the assumptions relate to them move as far as the remainders stay the same.
+        Symbols that divisions of the assumptions relate to them move as far as the remainders stay the same; those that
+        are in no number are left out where there would be more than ``most`` classes.
         """
         found: dict[str, int] = {}
         for number in numbers:
@@ -448,7 +449,21 @@ class LeafFacts:
                 for name in names_in(number):
                     step = division.divisor // gcd(division.divisor, _factor_of(number, name))
                     found[name] = lcm(found[name], step)
+        found = self._related(found, most)
         return {name: found[name] for name in sorted(found)}
+
+    def _related(self, found: dict[str, int], most: int) -> dict[str, int]:
+        """Periods with those of the symbols that divisions relate to them, as long as there are few classes."""
+        numbers = [(self.reduced(division.number), division.divisor) for division in self.divisions]
+        for _ in numbers:
+            for number, divisor in numbers:
+                if not names_in(number) & found.keys():
+                    continue
+                steps = {name: divisor // gcd(divisor, _factor_of(number, name)) for name in names_in(number)}
+                wider = found | {name: lcm(found.get(name, 1), step) for name, step in steps.items()}
+                if prod(wider.values()) <= most:
+                    found = wider
+        return found
 
     def nonnegative(self, number: Number) -> bool:
         """Is it certainly not negative? Every quotient is written as its least value and something not negative: a

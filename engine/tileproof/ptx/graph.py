@@ -204,7 +204,7 @@ def _blocks(book: Rulebook, module: Module, function: Function) -> list[Block]:
     ]
     before: list[list[int]] = [[] for _ in blocks]
     for block in blocks:
-        after = _targets(module, statements[block.last - 1], jumps.get(block.last - 1, ""))
+        after = targets(module, statements[block.last - 1], jumps.get(block.last - 1, ""))
         falls = (block.last - 1) not in jumps or bool(statements[block.last - 1].guard)
         reached = [block.last, *after] if falls else after
         found = dict.fromkeys(numbers[one] for one in reached if one in numbers)  # the end of the function is none
@@ -216,7 +216,7 @@ def _blocks(book: Rulebook, module: Module, function: Function) -> list[Block]:
     return blocks
 
 
-def _targets(module: Module, statement: Statement, jump: str) -> list[int]:
+def targets(module: Module, statement: Statement, jump: str) -> list[int]:
     """The statements that a jump goes to."""
     if jump not in ("branch", "indexed"):
         return []

@@ -24,7 +24,7 @@ from tileproof.evaluate.python import Check, Judge, judge_for
 from tileproof.evaluate.solver import Answer
 from tileproof.ptx.spell import said_by_forms
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.contradiction import Accepts, Contradiction, Differ, Notes
+from tileproof.rulebase.contradiction import Accepts, Contradiction, Differ, Notes, Overlap
 from tileproof.rulebase.declarations import HARDWARE, PAGES, Bounded, Rule
 from tileproof.rulebase.expression import Scalar, facts_of
 
@@ -97,6 +97,7 @@ class Difference:
         accepting, rejecting: the contracts; None where no configuration is accepted by one only.
         rules: the codes of the rules that reject.
         sources: for each contract what it rests on.
+        unsaid: why no instruction and no type of an atom shows it; empty where one does.
     """
 
     kind: Kind
@@ -109,6 +110,14 @@ class Difference:
     rules: tuple[str, ...]
     witness: Witness | None
     sources: Mapping[str, tuple[str, ...]]
+    unsaid: str
+
+    @property
+    def command(self) -> str:
+        """The command that shows it: the witness, else the proof of the contradiction, else the rules."""
+        said = self.witness.command if self.witness is not None else None
+        shown = f"contradictions {self.code}" if self.code is not None else f"show {self.rules[0]}"
+        return said or f"tileproof rules {shown}"
 
 
 def differences(
@@ -136,7 +145,7 @@ def differences(
             if witness is not None:
                 operands = all(fact.endswith(_OPERANDS) for fact in _about(rule))
                 groups.setdefault((rule.schema, accepting, operands), []).append((rule, witness))
-    found += [_group(book, *key, members) for key, members in groups.items()]
+    found += [_group(search, *key, members) for key, members in groups.items()]
     sides = {left: 0, right: 1}
     return sorted(
         found, key=lambda one: (one.kind, sides.get(one.accepting or left, 0), one.code or "~", one.schema or "")
@@ -178,8 +187,12 @@ def _contradiction(search: _Search, item: Contradiction) -> Difference:
     sources: dict[str, tuple[str, ...]] = {"both sides": item.sources}
     for code in codes:
         sources[book.rules[code].contract or HARDWARE] = book.rules[code].sources
+    schema = item.schema or (book.rules[codes[0]].schema if codes else None)
+    unsaid = search.unsaid(schema, witness)
+    if isinstance(item.proof, Differ | Overlap):
+        unsaid = "it is about the bits of a packed word: `tileproof encode` and `decode` have them in both contracts"
     return Difference(
-        kind, item.code, item.schema, item.claim, item.against, accepting, rejecting, codes, witness, sources
+        kind, item.code, item.schema, item.claim, item.against, accepting, rejecting, codes, witness, sources, unsaid
     )
 
 
@@ -192,9 +205,9 @@ def _proved(proof: Proved) -> Witness:
 
 
 def _group(
-    book: Rulebook, schema: str, accepting: str, operands: bool, members: list[tuple[Rule, Witness]]
+    search: _Search, schema: str, accepting: str, operands: bool, members: list[tuple[Rule, Witness]]
 ) -> Difference:
-    rejecting = _other(accepting)
+    book, rejecting = search.book, _other(accepting)
     rules = [rule for rule, _ in members]
     facts = tuple(dict.fromkeys(fact for rule in rules for fact in _about(rule)))
     witness = next((one for _, one in members if one.text is not None), members[0][1])
@@ -208,7 +221,8 @@ def _group(
     claim = f"{accepting} does not limit {', '.join(facts)} so" if not operands else f"{accepting} takes other operands"
     against = f"{rejecting} has {'; '.join(f'{rule.code} {rule.name}' for rule in rules)} (the witness: {shown.code})"
     codes = tuple(rule.code for rule in rules)
-    return Difference(kind, None, schema, claim, against, accepting, rejecting, codes, witness, sources)
+    unsaid = search.unsaid(schema, witness)
+    return Difference(kind, None, schema, claim, against, accepting, rejecting, codes, witness, sources, unsaid)
 
 
 def _counterpart(book: Rulebook, rule: Rule, accepting: str) -> tuple[str, ...]:
@@ -268,6 +282,16 @@ class _Search:
             said = (one for one in dict.fromkeys(declared) if schema in self.book.lineage(one))
             self.said[schema] = tuple(said)
         return self.said[schema]
+
+    def unsaid(self, schema: str | None, witness: Witness | None) -> str:
+        """Why a difference has no text as its witness; empty where it has."""
+        if witness is not None and witness.text is not None:
+            return ""
+        if schema is None or schema == "pages":
+            return "it is about numbers and names of the pages, of which no instruction is made"
+        if not self.schemas(schema):
+            return f"no instruction and no type of an atom states the facts of '{schema}'"
+        return "no single instruction or type was found that the contracts answer differently for this reason alone"
 
     def solved(
         self, rule: Rule, schema: str, accepting: str, rejecting: str, given: dict[str, Scalar]
@@ -389,7 +413,7 @@ def as_text(found: Iterable[Difference]) -> Iterator[str]:
         yield f"  {_headline(one)}"
         yield f"    claim    {one.claim}"
         yield f"    against  {one.against}"
-        yield from (f"    {line}" for line in _shown(one.witness, one.accepting, one.rejecting))
+        yield from (f"    {line}" for line in _shown(one))
         for contract, sources in one.sources.items():
             yield from (f"    {contract}: {source}" for source in sources)
     yield f"\n{count} differences"
@@ -400,15 +424,21 @@ def _headline(one: Difference) -> str:
     return f"{one.code or one.schema}{' (' + rules + ')' if rules else ''}"
 
 
-def _shown(witness: Witness | None, accepting: str | None, rejecting: str | None) -> Iterator[str]:
-    if witness is None:
-        return
-    if (command := witness.command) is not None:
-        ends = f"  # {accepting}: legal, {rejecting}: not" if accepting else ""
-        yield f"witness  {command}{ends}"
+def _shown(one: Difference, compared: bool = True) -> Iterator[str]:
+    """The witness and the command.
+
+    Args:
+        compared: with what the contracts answer.
+    """
+    witness = one.witness or Witness()
+    if witness.command is not None:
+        ends = f"  # {one.accepting}: legal, {one.rejecting}: not" if compared and one.accepting else ""
+        yield f"witness  {witness.command}{ends}"
     elif witness.facts:
         yield f"witness  {shown_facts(dict(witness.facts))}"
     yield from (f"         {name} = {value}" for name, value in witness.values)
+    if one.unsaid:
+        yield f"shown by {one.command}  # {one.unsaid}"
 
 
 def as_markdown(found: Iterable[Difference]) -> Iterator[str]:
@@ -419,7 +449,7 @@ def as_markdown(found: Iterable[Difference]) -> Iterator[str]:
             kind = one.kind
             yield f"\n## {_TITLES[one.kind]}\n"
             yield "| | claim | against | witness | sources |\n|---|---|---|---|---|"
-        shown = [f"`{line.removeprefix('witness  ').strip()}`" for line in _shown(one.witness, None, None)]
+        shown = [f"`{line.removeprefix('witness  ').strip()}`" for line in _shown(one, compared=False)]
         sources = [f"{contract}: {source}" for contract, several in one.sources.items() for source in several]
         cells = (_headline(one), one.claim, one.against, "<br>".join(shown), "<br>".join(sources))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
@@ -437,6 +467,8 @@ def as_json(found: Iterable[Difference]) -> str:
             "accepting": one.accepting,
             "rejecting": one.rejecting,
             "rules": list(one.rules),
+            "command": one.command,
+            "no_instruction": one.unsaid or None,
             "witness": None
             if one.witness is None
             else {

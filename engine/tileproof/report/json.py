@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tileproof.base.diagnostic import Diagnostic, Origin, Related, Severity
+from tileproof.base.diagnostic import Diagnostic, Fix, Origin, Related, Severity
 from tileproof.base.source import Source
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.report.coverage import Coverage
@@ -99,6 +99,7 @@ def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
         "sources": list(diagnostic.sources),
         "source_urls": [urls.get(source) or None for source in diagnostic.sources],
         **_origins(diagnostic.origins),
+        **({"fix": _fix(diagnostic.source, diagnostic.fix)} if diagnostic.fix is not None else {}),
         **(related if placed and (diagnostic.related or report.options.explain_path) else {}),
     }
 
@@ -107,6 +108,16 @@ def _origins(places: tuple[Origin, ...]) -> dict[str, Any]:
     """``origin``, the place in the user's own source, and ``frames``, all places, where inlined code has several."""
     listed = [{"file": one.file, "line": one.line, "column": one.column} for one in places]
     return {"origin": listed[0], **({"frames": listed} if len(listed) > 1 else {})} if listed else {}
+
+
+def _fix(source: Source, fix: Fix) -> dict[str, Any]:
+    """What to replace, in lines and columns as those of the finding."""
+    edits = []
+    for edit in fix.edits:
+        start, end = source.position(edit.span.start), source.position(edit.span.end)
+        place = {"line": start.line, "column": start.column, "end_line": end.line, "end_column": end.column}
+        edits.append({**place, "text": edit.text})
+    return {"what": fix.what, "safe": fix.safe, "edits": edits}
 
 
 def _related(source: Source, place: Related) -> dict[str, Any]:

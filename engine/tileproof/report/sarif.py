@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tileproof import __version__
-from tileproof.base.diagnostic import Diagnostic, Origin
+from tileproof.base.diagnostic import Diagnostic, Fix, Origin
 from tileproof.base.source import Source, Span
 from tileproof.report.fingerprints import fingerprints
 from tileproof.report.json import coverage_json, kernel_json
@@ -96,25 +96,28 @@ def _result(diagnostic: Diagnostic, index: dict[str, int], mark: str) -> dict[st
         "level": _LEVELS[diagnostic.severity.value],
         "message": {"text": text},
         "locations": [_origin(diagnostic.origins[0]) if diagnostic.origins else here],
+        **({"fixes": [_fix(diagnostic.source, diagnostic.fix)]} if diagnostic.fix is not None else {}),
         "partialFingerprints": {"tileproof/v1": mark},
         **({"codeFlows": [{"threadFlows": [{"locations": steps}]}]} if places else {}),
         **({"relatedLocations": related} if related else {}),
     }
 
 
+def _fix(source: Source, fix: Fix) -> dict[str, Any]:
+    replacements = [
+        {"deletedRegion": _region(source, edit.span), "insertedContent": {"text": edit.text}} for edit in fix.edits
+    ]
+    changes = [{"artifactLocation": _artifact(source.name), "replacements": replacements}]
+    return {"description": {"text": fix.what}, "artifactChanges": changes}
+
+
 def _location(source: Source, span: Span) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": _artifact(source.name), "region": _region(source, span)}}
+
+
+def _region(source: Source, span: Span) -> dict[str, Any]:
     start, end = source.position(span.start), source.position(span.end)
-    return {
-        "physicalLocation": {
-            "artifactLocation": _artifact(source.name),
-            "region": {
-                "startLine": start.line,
-                "startColumn": start.column,
-                "endLine": end.line,
-                "endColumn": end.column,
-            },
-        }
-    }
+    return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 
 
 def _origin(origin: Origin) -> dict[str, Any]:

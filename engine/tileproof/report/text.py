@@ -28,10 +28,17 @@ def coloured(text: str, role: str) -> str:
     return f"\x1b[{_COLOURS[role]}m{text}\x1b[0m"
 
 
+def linked(text: str, url: str) -> str:
+    """A text that terminals open as a link (OSC 8); others show it as it is."""
+    return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
 def render(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines of a report."""
+    documented = report.book.documented() if style is coloured and report.diagnostics else {}
     for diagnostic in report.diagnostics:
-        yield from _diagnostic(diagnostic, style)
+        rule = documented.get(diagnostic.code)
+        yield from _diagnostic(diagnostic, style, next(filter(None, rule.urls), "") if rule is not None else "")
         if report.options.explain_path:
             yield from _path(diagnostic, style)
         elif diagnostic.severity is not Severity.NOTE:
@@ -46,14 +53,15 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
         yield summary(report, style)
 
 
-def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+def _diagnostic(diagnostic: Diagnostic, style: Style, url: str) -> Iterator[str]:
     source, span = diagnostic.source, diagnostic.span
     line, column = source.position(span.start)
     severity = diagnostic.severity.value
     place = f"{source.name}:{line}:{column}"
     origins = diagnostic.origins
     head = style(f"{place_of(origins[0]) if origins else place}:", "strong")
-    yield f"{head} {style(severity, severity)}: {diagnostic.message} [{diagnostic.code} {diagnostic.name}]"
+    rule = f"{diagnostic.code} {diagnostic.name}"
+    yield f"{head} {style(severity, severity)}: {diagnostic.message} [{linked(rule, url) if url else rule}]"
     for origin in origins[:1]:
         written = line_of(origin)
         if written.strip():

@@ -10,6 +10,7 @@ from itertools import accumulate
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Block, Operation
+from tileproof.protocol.verify import KERNELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,15 @@ class InsertionPoints:
                 return
             yield home.parent
             home = upper
+
+    def kernel_of(self, start: int) -> Operation | None:
+        """The kernel that an operation is in."""
+        home = self.homes.get(start)
+        while home is not None and home.parent is not None:
+            if home.parent.name in KERNELS:
+                return home.parent
+            home = self.homes.get(home.parent.span.start)
+        return None
 
     def gap(self, block: Block, index: int) -> Gap | None:
         """The place before the operation at an index; None where that shares its line with another."""

@@ -1,12 +1,11 @@
-"""The search for insertions: enough of them first, then as few and as weak as the verifier allows."""
+"""The search for insertions: enough of them first, then as few, as late and as weak as the verifier allows."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import product
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
@@ -14,89 +13,58 @@ from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
+from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Outcome
-from tileproof.protocol.verify import KERNELS, verify
+from tileproof.protocol.verify import verify
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
-from tileproof.scheduling.overlap import Flights, needed
+from tileproof.scheduling.edits import Edited, InsertionPoints
+from tileproof.scheduling.needs import Chosen, Need, merged
+from tileproof.scheduling.order import needed
+from tileproof.scheduling.placing import place
+from tileproof.scheduling.plan import Insertable, Insertion, Plan, insertables
+from tileproof.scheduling.trials import Needed, Trials
 
 _LOOPS = ("scf.for", "scf.while")
-_SECONDS = 2.0  # for one proposal of Z3
-ROLES = frozenset({".fence", ".commit", ".wait"})  # the members of the enum `schedule_role` that a plan knows
-_TRIALS = 40  # runs of the verifier that look for better places of the waits of one queue
-_SMALL, _SHORT = 10, 20_000  # places, and characters of the text, up to which Z3 is asked whether a plan is minimal
-
-
-@dataclass(frozen=True, slots=True)
-class Insertable:
-    """An operation that can be inserted: a row of the table ``schedule``.
-
-    Attributes:
-        role: ``.fence``, ``.commit`` or ``.wait``.
-        most: the groups that a wait may leave in flight.
-        tries: whether an iteration of a loop may be a group of its own.
-        rank: its place in the table, which is the order of operations at one place.
-    """
-
-    name: str
-    role: str
-    after: bool
-    tries: bool
-    most: int
-    custom: str
-    generic: str
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class Insertion:
-    """One operation to insert.
-
-    Attributes:
-        subject: the offset of the operation that it is about.
-        pending: the groups that a wait leaves in flight.
-        drain: whether it waits after a loop for what the last iterations left in flight.
-    """
-
-    kind: Insertable
-    subject: int
-    gap: Gap
-    pending: int = 0
-    drain: bool = False
-
-    @property
-    def line(self) -> InsertedLine:
-        """The line that it becomes."""
-        form = self.kind.generic.replace("'", '"') if self.gap.generic else self.kind.custom
-        return InsertedLine(self.gap, self.kind.rank, form.replace("{pending}", str(self.pending)))
-
-
-Plan = tuple[Insertion, ...]
+_SMALL, _SHORT, _ENDS = 4, 20_000, 16  # fences, characters and choices up to which Z3 is asked for all choices
+_PEERS = 64  # accesses by threads of one name
+_ROUNDS = 8  # searches, each with one more run of the machine that matters
 Key = tuple[str, int]  # the code of a finding and the offset, in the text that was given, where it is
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """A finding that no insertion repairs, at a place of the resulting text."""
+
+    code: str
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scheduled:
-    """The text with what it lacked.
+    """The text with what it lacked; the text as it was where that does not verify.
 
     Attributes:
         inserted: the lines, counted from 1 in the new text, with the operation of each.
-        outcomes: what the verifier says of the kernels of the new text.
-        trials: how often the verifier ran.
+        left: what the verifier finds after all, warnings included; where the text stays as it was, what no insertion
+            repairs.
+        trials: how many plans were judged.
         verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
-        minimal: whether Z3 showed that no choice of these operations, or of those that the search began with, has fewer
-            of them, or as many that are weaker; only small searches are asked.
+        minimal: whether Z3 showed that no other plan from the places that were tried is better.
+        complete: whether the search came to its end within its budget.
     """
 
     source: Source
     inserted: tuple[tuple[int, str], ...]
-    outcomes: tuple[Outcome, ...]
+    left: tuple[Left, ...]
     trials: int
     verified: bool
     minimal: bool
+    complete: bool
 
 
 class Scheduler:
@@ -107,23 +75,16 @@ class Scheduler:
         self.source = source
         self.progress = progress
         self.module = scan(source).module
-        self.places = InsertionPoints(source, self.module.operations)
+        self.points = InsertionPoints(source, self.module.operations)
         self.trials = 0
-        self.wanted: frozenset[Key] = frozenset()
-        self.step = effects(book, self.module.aliases)
+        self.lacking: frozenset[Key] = frozenset()  # the findings of the text that was given
+        self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
+        self.aliases = self.module.aliases
+        self.step = effects(book, self.aliases)
+        self._stepping: dict[int, Step | None] = {}
+        self._producers: dict[int, str] = {}
 
     # -- rule data
-
-    @cached_property
-    def kinds(self) -> dict[str, Insertable]:
-        found = {}
-        for rank, ((name,), row) in enumerate(self.book.shared_table("schedule").rows.items()):
-            role, side, groups, most, custom, generic = row
-            assert isinstance(most, int)
-            found[name] = Insertable(
-                name, str(role), side == ".after", groups == ".turns", most, str(custom), str(generic), rank
-            )
-        return found
 
     @cached_property
     def bounds(self) -> frozenset[str]:
@@ -131,33 +92,52 @@ class Scheduler:
 
     def producer(self, operation: Operation) -> str:
         """What issues an operation, a member of ``schedule_producer``."""
-        if not self.stepping(operation):
-            return ".threads"
-        types = " ".join(resolve(use.text, self.module.aliases) for use in operation.inputs[:1])
+        start = operation.span.start
+        if start not in self._producers:
+            self._producers[start] = self._producer(operation) if self.stepping(operation) else ".threads"
+        return self._producers[start]
+
+    def _producer(self, operation: Operation) -> str:
+        types = " ".join(resolve(use.text, self.aliases) for use in operation.inputs[:1])
         text = f"{operation.name} {types}"
         pieces = self.book.enums["schedule_producer"].by_spelling
         return next((member for piece, member in pieces.items() if piece in text), ".threads")
 
     def stepping(self, operation: Operation) -> Step | None:
         """What an operation does in the protocol."""
-        return self.step(operation, [resolve(use.text, self.module.aliases) for use in operation.inputs])
+        start = operation.span.start
+        if start not in self._stepping:
+            self._stepping[start] = self.step(operation, [resolve(use.text, self.aliases) for use in operation.inputs])
+        return self._stepping[start]
 
-    def repair(self, fault: ProtocolFault, origin: Callable[[int], int]) -> tuple[int, tuple[Insertable, ...]] | None:
-        """Which operations a finding asks for, and next to which operation; None where no insertion helps."""
-        rows = self.book.shared_table("schedule_repair").rows
+    def acts(self, operation: Operation) -> bool:
+        """Whether an operation is a step of the protocol that does more than have a result."""
+        step = self.stepping(operation)
+        return step is not None and not step.pure
+
+    def repairs(self, fault: ProtocolFault, origin: Callable[[int], int]) -> Iterator[tuple[int, Insertable]]:
+        """Which operations a finding asks for, and next to which operation; none where no insertion helps."""
+        rows, kinds = self.book.shared_table("schedule_repair").rows, insertables(self.book)
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
         for where, operation in subjects.items():
-            if operation is None:
+            mine = None if operation is None else self.points.operations.get(origin(operation.span.start))
+            if mine is None:
                 continue
-            row = rows.get((f".{fault.code}", self.producer(operation)))
-            if row is not None and row[0] == where:
-                names = row[1]
+            row = rows.get((f".{fault.code}", self.producer(mine), where))
+            if row is not None:
+                names = row[0]
                 assert isinstance(names, frozenset)
-                chosen = tuple(kind for name, kind in self.kinds.items() if name in names)
-                return origin(operation.span.start), chosen
-        return None
+                for name, kind in kinds.items():
+                    if name in names:
+                        yield mine.span.start, kind
 
-    # -- trials
+    @cached_property
+    def heeded(self) -> frozenset[str]:
+        """The findings that matter: errors, and what the rule data repair; other warnings are practice and stay."""
+        errors = {code for code, finding in self.book.findings.items() if finding.severity is Severity.ERROR}
+        return frozenset(errors | self.book.enums["schedule_finding"].by_spelling.keys())
+
+    # -- the verdict of the verifier
 
     def judge(self, plan: Sequence[Insertion]) -> tuple[Edited, tuple[Outcome, ...]]:
         """What the verifier says of the text with insertions."""
@@ -167,12 +147,6 @@ class Scheduler:
         outcomes = tuple(verify(self.book, module.operations, module.aliases))
         self.progress()
         return edited, outcomes
-
-    @cached_property
-    def heeded(self) -> frozenset[str]:
-        """The findings that matter: errors, and what the rule data repair; other warnings are practice and stay."""
-        errors = {code for code, finding in self.book.findings.items() if finding.severity is Severity.ERROR}
-        return frozenset(errors | self.book.enums["schedule_finding"].by_spelling.keys())
 
     def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
         faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
@@ -184,127 +158,95 @@ class Scheduler:
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
-    def fits(self, plan: Sequence[Insertion]) -> bool:
-        """Whether a plan has no finding beyond those that no insertion repairs."""
-        return self.keys(*self.judge(plan)) <= self.wanted
-
     # -- the search
 
     def run(self) -> Scheduled:
         """Search."""
-        start = self.enough() if relevant(self.book, self.source.text) else ()
-        plan, minimal = start, True
-        if start:
-            plan, minimal = self.least(self.best(start), start)
-            early = self.latest(plan)
-            plan = self.overlapped(early)
-            minimal &= plan == early
+        start, right = self.enough() if relevant(self.book, self.source.text) else ((), True)
+        plan, minimal, complete = start, True, True
+        if start and right:
+            plan, minimal, complete = self.relaxed(start)
         edited, outcomes = self.judge(plan)
-        inserted = _numbered(edited, plan)
         verified = all(map(self._passes, outcomes))
-        source = Source(self.source.name, edited.text)
-        if any(outcome.faults for outcome in outcomes):
-            outcomes = _by_causes(self.book, source)
-        return Scheduled(source, inserted, outcomes, self.trials, verified, minimal)
+        if not verified:
+            minimal = complete = False
+        if not all(outcome.faults == () for outcome in outcomes):
+            outcomes = _by_causes(self.book, edited, self.source, verified)
+        place = (lambda offset: offset) if verified else edited.origin
+        source = Source(self.source.name, edited.text) if verified else self.source
+        inserted = _numbered(edited, plan) if verified else ()
+        return Scheduled(
+            source, inserted, tuple(self.left(source, place, outcomes)), self.trials, verified, minimal, complete
+        )
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
         return all(doubt.assumed for doubt in outcome.doubts) and Severity.ERROR not in severities
 
-    def best(self, plan: Plan) -> Plan:
-        """The fewest operations, with the waits that leave the most groups in flight.
+    def left(self, source: Source, place: Callable[[int], int], outcomes: Sequence[Outcome]) -> Iterator[Left]:
+        """What is left to find, at its places."""
+        for outcome in outcomes:
+            found = [(fault.code, fault.operation, fault.message) for fault in outcome.faults]
+            found += [("PR190", doubt.operation, doubt.message) for doubt in outcome.doubts]
+            for code, operation, message in found:
+                at = place(operation.name_span.start)
+                yield Left(code, *source.position(at if at >= 0 else -at - 1), message)
 
-        Whether one iteration of a loop is a group (a stage of a ring) or all of them are (the rows of one tile) the
-        text does not show: where rule data says so, both are tried. A commit under a condition would be no group of all
-        threads.
+    def enough(self) -> tuple[Plan, bool]:
+        """Insertions after which no finding remains that an insertion repairs: each next to its subject.
+
+        With them, whether nothing is left that keeps the text from being verified.
         """
-        kept: frozenset[int] = frozenset()
-        best = self.reduced(plan, kept)
-        loops = {
-            loop.span.start
-            for one in plan
-            if one.kind.tries
-            for loop in takewhile(lambda op: op.name in _LOOPS, self.places.enclosing(one.subject))
-            if not self.synchronises([loop])
-        }
-        for loop in sorted(loops):
-            other = self.reduced(plan, kept | {loop})
-            if _cost(other) < _cost(best):
-                best, kept = other, kept | {loop}
-        return best
-
-    def least(self, plan: Plan, start: Plan) -> tuple[Plan, bool]:
-        """A plan, or a cheaper one from its operations and those of the start; whether Z3 shows that none is cheaper.
-
-        Commits stay: they cost nothing, and a wait counts the groups that they make.
-        """
-        commits = tuple(one for one in plan if one.kind.role == ".commit")
-        known = {(one.kind.name, one.gap): one for one in (*start, *plan) if one.kind.role != ".commit"}
-        places = tuple(known.values())
-        if len(places) > _SMALL or len(self.source.text) > _SHORT:
-            return plan, False
-        from tileproof.evaluate.solver import cheapest  # noqa: PLC0415  z3 only where it is asked
-
-        def chosen(strengths: tuple[int, ...]) -> Plan:
-            held = zip(places, strengths, strict=True)
-            return (*commits, *(replace(one, pending=one.kind.most + 1 - power) for one, power in held if power))
-
-        found = cheapest(
-            [one.kind.most + 1 for one in places],
-            [one.kind.role == ".wait" for one in places],
-            lambda strengths: self.fits(chosen(strengths)),
-            _SECONDS,
-        )
-        if found is None:
-            return plan, False
-        return (plan if _cost(plan) <= _cost(chosen(found)) else chosen(found)), True
-
-    def reduced(self, plan: Plan, kept: frozenset[int]) -> Plan:
-        return self.fewest(self.merged(self.hoisted(plan, kept)))
-
-    def enough(self) -> Plan:
-        """Insertions after which no finding remains that an insertion repairs: each next to its subject."""
         plan: dict[tuple[str, int], Insertion] = {}
         while True:
             edited, outcomes = self.judge(tuple(plan.values()))
+            if not plan:
+                self.lacking = self.keys(edited, outcomes)
             before = len(plan)
-            for outcome in outcomes:
-                for fault in outcome.faults:
-                    asked = self.repair(fault, edited.origin)
-                    if asked is None:
-                        continue
-                    subject, chosen = asked
+            for fault in _to_repair(outcomes):
+                asked = list(self.repairs(fault, edited.origin))
+                for subject, kind in asked:
+                    alone = sum(other == subject for other, _ in asked) == 1
                     for other in (subject, *self.peers(subject)):
-                        for kind in chosen:
-                            needed = other == subject and (kind.role != ".commit" or len(chosen) == 1)
-                            if needed or kind.role == ".fence" or not self.present(kind, other):
-                                for one in self.beside(kind, other):
-                                    plan.setdefault((kind.name, one.gap.offset), one)
+                        wanted = other == subject and (kind.role != ".commit" or alone)
+                        if wanted or kind.role == ".fence" or not self.present(kind, other):
+                            for one in self.beside(kind, other):
+                                plan.setdefault((kind.name, one.gap.offset), one)
             if len(plan) == before:
                 self.wanted = self.keys(edited, outcomes)
-                return tuple(plan.values())
+                return tuple(plan.values()), all(map(self._passes, outcomes))
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
         """An operation next to its subject; a wait also after each enclosing loop."""
-        gap = self.places.beside(subject, kind.after)
+        gap = self.points.beside(subject, kind.after)
         if gap is not None:
             yield Insertion(kind, subject, gap)
         if kind.role == ".wait" and kind.most:
-            for around in self.places.enclosing(subject):
-                if around.name in _LOOPS and (gap := self.places.beside(around.span.start, True)) is not None:
-                    yield Insertion(kind, subject, gap, drain=True)
+            for around in self.points.enclosing(subject):
+                if around.name in _LOOPS and (gap := self.points.beside(around.span.start, True)) is not None:
+                    yield Insertion(kind, subject, gap)
 
     def peers(self, subject: int) -> list[int]:
-        """The other operations of the kernel that issue what this one does: groups are counted over all of them."""
-        issued, kernel = self.producer(self.places.operations[subject]), self.kernel_of(subject)
-        if issued == ".threads" or kernel is None:
+        """The other operations of the kernel that are likely to need the same.
+
+        Those that issue what this one does: groups are counted over all of them. Of accesses by threads those of the
+        same name, if they are few: each would be found only when the one before it is fenced.
+        """
+        operation, kernel = self.points.operations[subject], self.points.kernel_of(subject)
+        if kernel is None:
             return []
+        issued = self.producer(operation)
+        if issued == ".threads":
+            step = self.stepping(operation)  # a copy by threads is no copy by the TMA unit
+            named = (op for op in kernel.walk() if op.name == operation.name and self.producer(op) == issued)
+            alike = [op.span.start for op in named if self.stepping(op) == step]
+            return [start for start in alike if start != subject] if len(alike) <= _PEERS else []
         return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
 
     def present(self, kind: Insertable, subject: int) -> bool:
         """Whether the text already has such an operation after a subject, before anything synchronizes."""
-        for start in (subject, *(op.span.start for op in self.places.enclosing(subject))):
-            home = self.places.homes[start]
+        for start in (subject, *(op.span.start for op in self.points.enclosing(subject))):
+            home = self.points.homes[start]
             for sibling in home.block.operations[home.index + 1 :]:
                 if any(op.name == kind.custom.partition(" ")[0] for op in sibling.walk()):
                     return True
@@ -331,198 +273,250 @@ class Scheduler:
             enter(operation)
         return found
 
-    def hoisted(self, plan: Plan, kept: frozenset[int]) -> Plan:
-        """Insertions for one subject are hoisted out of loops without synchronization, the outermost first.
+    # -- the best of what is enough
+
+    def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
+        """The best plan found; whether it is proved to be the best; whether the search came to its end."""
+        trials = Trials(self.book, self.points, self.acts, self.heeded, start, self.progress)
+        share = trials.whole * limit(self.book, "schedule_share") // 100
+        trials.most = min(max(share, limit(self.book, "schedule_steps")), limit(self.book, "schedule_most"))
+        trials.begin((), self.lacking - self.wanted)
+        best, fenced = start, start
+        minimal = least = False
+        search = Relaxation(self, trials, start)
+        for again in range(_ROUNDS):
+            if not again or not trials.fits(fenced):
+                fenced, least = search.fenced()
+            plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
+            minimal &= least
+            if self.keys(*self.judge(plan)) <= self.wanted:
+                best = plan
+                break
+            if not trials.refuted(plan):
+                break
+        self.trials += trials.count
+        complete = trials.spent <= trials.most and (best == plan)
+        return best, minimal and complete, complete
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """One search for the best plan, from one that is enough."""
+
+    scheduler: Scheduler
+    trials: Trials
+    start: Plan
+    values: dict[Plan, tuple[int, ...]] = field(default_factory=dict)
+
+    def best(self, fixed: Plan) -> tuple[Plan, bool]:
+        """The best plan with some fences, and whether its waits are proved to be the best."""
+        ways = product((False, True), (0, 1))
+        starts = dict.fromkeys([*(self.grouped(fixed, turns, conditions) for turns, conditions in ways), fixed])
+        found: list[tuple[Plan, bool]] = []
+        for one in starts:
+            if found and one == fixed:
+                break
+            waited = self.waited(one)
+            if waited is not None:
+                found.append(waited)
+        if not found:
+            return self.fewest((*fixed, *(one for one in self.start if one.waits)), ()), False
+        plan, proved = max(found, key=lambda one: self.value(one[0])) if len(found) > 1 else found[0]
+        return self.inward(plan), proved and len(found) == 1
+
+    def fenced(self) -> tuple[Plan, bool]:
+        """The plan that is enough with the fences that are needed, and whether they are proved to be the fewest."""
+        plan, proved = self.start, True
+        for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".fence"):
+            plan, least = self.least(plan, kind)
+            proved &= least
+        return plan, proved
+
+    def value(self, plan: Plan) -> tuple[int, ...]:
+        """How good a plan is: flights, then how often waits and fences are executed, then commits, then the lines."""
+        if plan not in self.values:
+            flights = self.trials.flights(plan)
+            commits = sum(count for name, count in flights.executed.items() if name.endswith("_commit"))
+            others = sum(flights.executed.values()) - commits
+            self.values[plan] = (sum(flights.steps.values()), -others, -commits, -len(plan))
+        return self.values[plan]
+
+    def outward(self, one: Insertion, turns: bool = False, conditions: int = 0) -> Iterator[Insertion]:
+        """An insertion, and the same behind, or before, what is around it as long as nothing synchronizes there.
+
+        Threads count groups each for itself. So a commit that all threads execute, if one does, goes out of conditions
+        that each of them decides in its own way. Outside of another one it makes an empty group where that does not
+        hold, as in the last turns of a pipelined loop, and waits count on.
 
         Args:
-            kept: loops, by their offsets, that nothing is hoisted out of.
+            turns: whether an iteration of a loop is a group of its own.
+            conditions: how many conditions that all threads decide alike a commit goes out of.
         """
-        for subject in dict.fromkeys(one.subject for one in plan):
-            around = takewhile(lambda op: op.span.start not in kept, self.places.enclosing(subject))
-            loops = [op for op in around if op.name in _LOOPS and not self.synchronises([op])]
-            for loop in reversed(loops):
-                inside = [i for i in plan if i.subject == subject and loop.span.start <= i.gap.offset <= loop.span.end]
-                tried = self.moved(plan, inside, loop.span.start)
-                if tried is not None and self.fits(tried):
-                    plan = tried
-                    break
-        return plan
+        yield one
+        points = self.scheduler.points
+        for around in points.enclosing(one.subject):
+            loop = around.name in _LOOPS
+            if self.scheduler.synchronises([around]) or (turns and loop and one.kind.turns):
+                return
+            if one.commits and not loop:
+                alike = around.span.start not in self.trials.uneven
+                if not one.kind.turns or (alike and not conditions):
+                    return
+                conditions -= alike
+            gap = points.beside(around.span.start, one.kind.after)
+            if gap is not None:
+                yield replace(one, gap=gap)
 
-    def moved(self, plan: Plan, chosen: Sequence[Insertion], start: int) -> Plan | None:
-        """A plan with some insertions moved next to another operation; None where there is no place."""
-        found: dict[tuple[str, int], Insertion] = {}
-        for one in plan:
-            gap = self.places.beside(start, one.kind.after) if one in chosen else one.gap
-            if gap is None:
+    def grouped(self, fixed: Plan, turns: bool, conditions: int) -> Plan:
+        """Fences, and commits behind the outermost loops in which nothing synchronizes."""
+        moved = (tuple(self.outward(one, turns, conditions))[-1] if one.commits else one for one in fixed)
+        return tuple({(one.kind.name, one.gap.offset): one for one in moved}.values())
+
+    def waited(self, fixed: Plan) -> tuple[Plan, bool] | None:
+        """A plan with the best waits, and whether they are proved to be; None where no waits are enough."""
+        kinds = {one.kind.queue: one.kind for one in self.start if one.waits}
+        needs: dict[str, set[Need]] = {queue: set() for queue in kinds}
+        chosen: dict[str, Chosen] = {queue: {} for queue in kinds}
+        plan, proved, known = fixed, True, -1
+        for _ in range(_ROUNDS):
+            lacks = self.trials.needed(plan)
+            if lacks.right:
+                return self.coarser(plan, chosen, lacks), proved
+            needs = {queue: held | lacks.needs[queue] for queue, held in needs.items()}
+            before, known = known, sum(map(len, needs.values()))
+            if known == before or self.trials.spent > self.trials.most:
                 return None
-            found.setdefault((one.kind.name, gap.offset), one if gap == one.gap else replace(one, gap=gap))
-        return tuple(found.values())
+            for queue, kind in kinds.items():
+                found = place(queue, needs[queue], lacks.timelines[queue], kind.most)
+                if found is None:
+                    return None
+                proved &= found.proved
+                chosen[queue] = found.chosen
+            plan = (*fixed, *self.waits(chosen))
+        return None
 
-    def merged(self, plan: Plan) -> Plan:
-        """Insertions for neighbours are merged where nothing between them synchronizes."""
-        changed = True
-        while changed:
-            changed = False
-            for chosen, start in self.neighbours(plan):
-                tried = self.moved(plan, chosen, start)
-                if tried is not None and tried != plan and self.fits(tried):
-                    plan, changed = tried, True
-                    break
-        return plan
+    def waits(self, chosen: Mapping[str, Chosen]) -> Iterator[Insertion]:
+        """The waits that were chosen for each queue, by slots."""
+        kinds = {one.kind.queue: one.kind for one in self.start if one.waits}
+        for queue, held in chosen.items():
+            for slot, pending in held.items():
+                gap = self.trials.places[slot]
+                yield Insertion(kinds[queue], gap.offset, gap, pending)
 
-    def neighbours(self, plan: Plan) -> Iterator[tuple[list[Insertion], int]]:
-        """Insertions of two places without synchronization in between, and where they are merged."""
-        for one in plan:
-            for other in plan:
-                if one.kind != other.kind or one.gap.offset >= other.gap.offset:
-                    continue
-                meeting = self.places.meeting(one.gap, other.gap)
-                if meeting is None or self.synchronises(meeting):
-                    continue
-                chosen = [
-                    i for i in plan if i.kind.after == one.kind.after and i.gap in (one.gap, other.gap) and not i.drain
-                ]
-                if one in chosen and other in chosen:
-                    yield chosen, (meeting[-1] if one.kind.after else meeting[0]).span.start
+    def coarser(self, plan: Plan, chosen: Mapping[str, Chosen], lacks: Needed) -> Plan:
+        """A plan without commits that no wait needs: what they commit belongs to the next group."""
+        gone: set[int] = set()
+        left = dict(chosen)
+        slots = {i: slot.span.start for i in plan if i.commits and (slot := self.trials.slot(i.gap)) is not None}
+        for queue, held in chosen.items():
+            commits = [slot for one, slot in slots.items() if one.kind.queue == queue]
+            without, left[queue] = merged(held, lacks.timelines[queue], commits)
+            gone |= without
+        fixed = (one for one in plan if not one.waits and slots.get(one) not in gone)
+        tried = (*fixed, *self.waits(left))
+        return tried if self.trials.fits(tried) else plan
 
-    def fewest(self, plan: Plan) -> Plan:
-        """In textual order: an operation is removed, or else leaves as many groups in flight as possible."""
-        for one in sorted(plan, key=lambda i: (i.kind.role != ".wait", i.gap.offset, i.kind.rank)):
-            without = tuple(i for i in plan if i != one)
-            if one.kind.role != ".commit" and self.fits(without):
-                plan = without
-                continue
-            low, high = one.pending, one.kind.most
-            while low < high:
-                middle = (low + high + 1) // 2
-                if self.fits((*without, replace(one, pending=middle))):
-                    low = middle
-                else:
-                    high = middle - 1
-            plan = (*without, replace(one, pending=low))
-        return plan
+    def least(self, plan: Plan, kind: Insertable) -> tuple[Plan, bool]:
+        """A plan with the fences of a kind that are needed, executed as seldom as may be; whether that is proved."""
+        mine = [one for one in plan if one.kind == kind]
+        rest = tuple(one for one in plan if one.kind != kind)
+        origin = self.trials.edited.origin
+        asked = {one for fault in self.trials.lacked(rest) for one in self.scheduler.repairs(fault, origin)}
+        outermost = [list(self.outward(one))[-1] for one in mine]
+        likely = self.between([one for one in outermost if (one.subject, kind) in asked])
+        narrow = self.between(outermost)
+        wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
+        tried = (likely, narrow, tuple(wide.values()))
+        order = sorted(next((one for one in tried if self.trials.fits((*one, *rest))), mine), key=self.depth)
+        ends, proved = None, False
+        if len(order) <= _SMALL and len(self.scheduler.source.text) <= _SHORT:
+            ends = self.all_fewest(order, rest)
+            proved = ends is not None
+        found = dict.fromkeys((*one, *rest) for one in ends or [self.fewest(order, rest)])
+        return max(found, key=self.value) if len(found) > 1 else next(iter(found)), proved
 
-    def latest(self, plan: Plan) -> Plan:
-        """Waits are moved down in their block as far as possible, but not past synchronization."""
-        for one in [i for i in plan if i.kind.role == ".wait"]:
-            without = tuple(i for i in plan if i != one)
-            block = self.places.homes[one.gap.block].block.operations
-            free = takewhile(lambda op: not self.synchronises([op]), block[one.gap.index :])
-            end = one.gap.index + len(list(free))
-            places = [gap for gap in self.places.later(one.gap) if gap.index <= end]
-            low, high = 0, len(places)
-            while low < high:
-                middle = (low + high + 1) // 2
-                if self.fits((*without, replace(one, gap=places[middle - 1]))):
-                    low = middle
-                else:
-                    high = middle - 1
-            if low:
-                plan = (*without, replace(one, gap=places[low - 1]))
-        return plan
+    def between(self, fences: Sequence[Insertion]) -> Plan:
+        """Of fences in a block with no synchronization between them the last; the first where they stand before."""
+        kept: dict[tuple[int, int], Insertion] = {}
+        for one in sorted(fences, key=lambda i: i.gap.offset if i.kind.after else -i.gap.offset):
+            operations = self.scheduler.points.homes[one.gap.block].block.operations[: one.gap.index]
+            kept[one.gap.block, sum(self.scheduler.synchronises([op]) for op in operations)] = one
+        return tuple(kept.values())
 
-    # -- what overlaps what
+    def all_fewest(self, order: Sequence[Insertion], rest: Plan) -> list[Plan] | None:
+        """All choices among some fences that are enough and of which none can be removed; None where they are many."""
+        from tileproof.evaluate.solver import minimal  # noqa: PLC0415  z3 only where it is asked
 
-    def overlapped(self, plan: Plan) -> Plan:
-        """The waits where they keep groups longest in flight, of queues whose groups may be the iterations of a loop.
+        def chosen(held: Sequence[int]) -> Plan:
+            return tuple(one for one, power in zip(order, held, strict=True) if power)
 
-        Other waits were moved from what they are about down to what synchronizes, and so are late. Which of two places
-        that serve one need is the later one depends on how many groups a wait may leave in flight there, so places are
-        removed in either order of time.
-        """
-        for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".wait" and one.kind.tries):
-            waits = [one for one in plan if one.kind == kind]
-            others = tuple(one for one in plan if one.kind != kind)
-            places = self.places_for(waits, others)
-            best = self.flights(plan)[_queue(kind)]
-            for ordered in (places, places[::-1]):
-                other = self.placed(kind, ordered, others)
-                if other is not None and (flights := self.flights(other)[_queue(kind)]) > best:
-                    plan, best = other, flights
-        return plan
+        found = minimal([1] * len(order), lambda held: self.trials.fits((*rest, *chosen(held))), _ENDS)
+        return [chosen(one) for one in found] if found else None
 
-    def placed(self, kind: Insertable, places: Sequence[Gap], others: Plan) -> Plan | None:
-        """A plan with the waits that are needed at some of the places; None where all of them are not enough."""
+    def inward(self, plan: Plan) -> Plan:
+        """Waits behind a condition under which all is issued that they wait for stand inside it: fewer threads wait."""
+        moved = plan
+        while (further := tuple(self.inside(one) for one in moved)) != moved:
+            moved = further
+        fine = moved != plan and self.trials.fits(moved) and self.value(moved) > self.value(plan)
+        return moved if fine else plan
 
-        def chosen(pending: Sequence[int]) -> Plan:
-            held = zip(places, pending, strict=True)
-            return (*others, *(Insertion(kind, gap.offset, gap, left) for gap, left in held if left >= 0))
+    def inside(self, one: Insertion) -> Insertion:
+        """A wait at the end of the condition directly before it, if operations of its queue are issued there."""
+        scheduler = self.scheduler
+        if not one.waits:
+            return one
+        operations = scheduler.points.homes[one.gap.block].block.operations[: one.gap.index]
+        before = next((op for op in reversed(operations) if any(map(scheduler.acts, op.walk()))), None)
+        if before is None or before.name != "scf.if":
+            return one
+        block = before.regions[0].blocks[0]
+        issued = {scheduler.producer(scheduler.points.operations[i.subject]) for i in self.start if i.kind == one.kind}
+        if not any(scheduler.producer(inner) in issued for op in block.operations for inner in op.walk()):
+            return one
+        end = len(block.operations) - (block.operations[-1].name == "scf.yield")
+        gap = scheduler.points.gap(block, end)
+        return one if gap is None else replace(one, gap=gap)
 
-        found = needed(len(places), lambda pending: self.fits(chosen(pending)), _TRIALS, kind.most)
-        if found is None:
-            return None
-        known = dict(found)
-        return self.latest(chosen([known.get(place, -1) for place in range(len(places))]))
+    def depth(self, one: Insertion) -> tuple[int, int]:
+        """A key that sorts insertions from the inside to the outside, and so that the one to keep is the last."""
+        homes = self.scheduler.points.homes
+        home, count = homes[one.gap.block], 0
+        while home.parent is not None and home.parent.span.start in homes:
+            home, count = homes[home.parent.span.start], count + 1
+        return -count, one.gap.offset if one.kind.after else -one.gap.offset
 
-    def places_for(self, waits: Sequence[Insertion], others: Plan) -> list[Gap]:
-        """Where a wait may be needed, in the order of time: before what synchronizes, if waits there are enough.
+    def fewest(self, mine: Sequence[Insertion], rest: Plan) -> Plan:
+        """Those of some insertions that are needed, the first ones removed first."""
 
-        If not, also before what has a hazard without the waits.
-        """
-        kind = waits[0].kind
-        kernels = {id(kernel): kernel for one in waits if (kernel := self.kernel_of(one.subject)) is not None}
-        inside = [one for kernel in kernels.values() for one in kernel.walk() if not one.regions]
-        starts = {one.span.start for one in inside if self.synchronises([one])}
-        commits = {one.gap.offset for one in others if one.kind.role == ".commit"}
-        step = f"{_queue(kind)}_commit"
-        commits |= {one.span.start for one in inside if (does := self.stepping(one)) is not None and does.name == step}
+        def chosen(places: Iterable[int]) -> Plan:
+            return tuple(mine[i] for i in places)
 
-        def gaps() -> list[Gap]:
-            before = {start: self.places.beside(start, after=False) for start in starts}
-            return [gap for start in sorted(before, key=lambda one: self.time(one, commits)) if (gap := before[start])]
-
-        found = gaps()
-        if not self.fits((*others, *(Insertion(kind, gap.offset, gap) for gap in found))):
-            hazards = {start for _, start in self.keys(*self.judge(others)) - self.wanted}
-            starts |= hazards & {one.span.start for one in inside}
-            found = gaps()
-        return found
-
-    def time(self, start: int, commits: Set[int]) -> tuple[int, ...]:
-        """A key that sorts operations by the time at which groups that were just committed meet them."""
-        key: list[int] = []
-        begin = size = 0
-        loops = [op.span for op in self.places.enclosing(start) if op.name in _LOOPS]
-        for at in (*(span.start for span in reversed(loops)), start):
-            key.append((at - begin) % size if size else at)
-            begin, end = next((span for span in loops if span.start == at), (0, 0))
-            size = end - begin
-            begin = max((commit for commit in commits if begin < commit < end), default=begin)
-        return tuple(key)
-
-    def kernel_of(self, subject: int) -> Operation | None:
-        """The kernel that an operation is in."""
-        around = [op for top in self.module.operations for op in top.walk() if op.span.start <= subject < op.span.end]
-        return next((op for op in around if op.name in KERNELS), None)
-
-    def flights(self, plan: Plan) -> Counter[str]:
-        """How long the groups of each queue are in flight."""
-        self.trials += 1
-        watch = Flights()
-        edited = Edited(self.source.text, [one.line for one in plan])
-        module = scan(Source(self.source.name, edited.text)).module
-        for _ in verify(self.book, module.operations, module.aliases, watch.actions):
-            pass
-        self.progress()
-        return watch.steps
+        found = needed(range(len(mine)), lambda places: self.trials.fits((*rest, *chosen(places))))
+        return tuple(mine) if found is None else chosen(found)
 
 
-def _queue(kind: Insertable) -> str:
-    """The queue that a wait is for."""
-    return kind.name[1:].partition("_")[0]
+def _to_repair(outcomes: Sequence[Outcome]) -> Iterator[ProtocolFault]:
+    """What is found, and what is in doubt because it depends on how often loops run: it is wrong for some numbers."""
+    for outcome in outcomes:
+        yield from outcome.faults
+        yield from (doubt.fault for doubt in outcome.doubts if doubt.fault is not None)
 
 
-def _cost(plan: Plan) -> tuple[int, int]:
-    waits = [one.pending for one in plan if one.kind.role == ".wait"]
-    return sum(one.kind.role != ".commit" for one in plan), -sum(waits)
+def _by_causes(book: Rulebook, edited: Edited, source: Source, verified: bool) -> tuple[Outcome, ...]:
+    """What is left to find in a text, each mistake once and where it is to be changed, as ``check`` reports it.
 
-
-def _by_causes(book: Rulebook, source: Source) -> tuple[Outcome, ...]:
-    """What is left to find in a text, each mistake once and where it is to be changed, as ``check`` reports it."""
-    module = scan(source).module
+    Args:
+        verified: whether the text stands; else places are those of the source.
+    """
+    whole = Source(source.name, edited.text)
+    module = scan(whole).module
 
     def line(operation: Operation) -> int:
-        return source.position(operation.name_span.start).line
+        if verified:
+            return whole.position(operation.name_span.start).line
+        at = edited.origin(operation.name_span.start)
+        return source.position(at if at >= 0 else -at - 1).line
 
     return tuple(verify(book, module.operations, module.aliases, line=line))
 
@@ -546,4 +540,4 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
     return Scheduler(book, source, progress).run()
 
 
-__all__ = ["Insertable", "Insertion", "Scheduled", "Scheduler", "schedule"]
+__all__ = ["Left", "Scheduled", "Scheduler", "schedule"]

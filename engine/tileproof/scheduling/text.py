@@ -35,15 +35,10 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
 
 
 def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
-    """What the verifier still finds in the new text, a line each, with the places of the new text."""
-    source = scheduled.source
-    for outcome in scheduled.outcomes:
-        found = [(fault.code, fault.operation, fault.message) for fault in outcome.faults]
-        found += [("PR190", doubt.operation, doubt.message) for doubt in outcome.doubts]
-        for code, operation, message in found:
-            line, column = source.position(operation.name_span.start)
-            severity = book.findings[code].severity.value
-            yield f"{source.name}:{line}:{column}: {severity}[{code}]: {message}"
+    """What the verifier still finds, a line each."""
+    for one in scheduled.left:
+        severity = book.findings[one.code].severity.value
+        yield f"{scheduled.source.name}:{one.line}:{one.column}: {severity}[{one.code}]: {one.message}"
 
 
 __all__ = ["NotScheduled", "remaining", "schedule"]

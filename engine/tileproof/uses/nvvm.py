@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tileproof.memory.known_bits import fold
+from tileproof.memory.wgmma_operands import attributes
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope
 from tileproof.rulebase.book import Rulebook
@@ -14,14 +15,9 @@ from tileproof.rulebase.expression import Scalar
 SCHEMA, ENUM = "nvvm.operation", "nvvm_operation"
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 _VECTOR = re.compile(r"vector<(\d+)x[if]\d+>")
-_SIZE = re.compile(r"\b([mnk])\s*=\s*(\d+)")
 _BOX = re.compile(r"\bbox\s*\[([^\]]*)\]")
 _SEGMENTS = re.compile(r"array<i32:\s*([\d,\s]*)>")
 _NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
-# `A [<f16>, <one>, <col>]`, or the attributes typeA and layoutA.
-_SIDE = {side: re.compile(rf"\b{side.upper()}\s*\[([^\]]*)\]") for side in "dab"}
-_WORD = re.compile(r"<\s*(\w+)\s*>")
-_MAJORS = {"a": {"row": ".k", "col": ".mn"}, "b": {"col": ".k", "row": ".mn"}}
 _COORDINATES = 2  # the segment of operands that holds them
 
 
@@ -54,7 +50,9 @@ def raw_facts(book: Rulebook, operation: Operation, scope: Scope) -> dict[str, S
     if (vector := _VECTOR.search(text)) is not None:
         found["registers"] = int(vector[1])
     found["in_tmem"] = ".yes" if len(operation.inputs) > 1 and "ptr" in operation.inputs[1].text else ".no"
-    return found | _box(book, operation, text) | _wgmma(operation, text)
+    if operation.name.endswith("wgmma.mma_async"):
+        found |= attributes(operation, text)
+    return found | _box(book, operation, text)
 
 
 def _text(operation: Operation) -> str:
@@ -90,24 +88,4 @@ def _box(book: Rulebook, operation: Operation, text: str) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {"several": ".yes" if "multicast_mask" in text else ".no"}
     if (box := _BOX.search(text)) is not None:
         found["box_rank"] = box[1].count("%")
-    return found
-
-
-def _wgmma(operation: Operation, text: str) -> dict[str, Scalar]:
-    """Shape, types and majors of ``nvvm.wgmma.mma_async``."""
-    if not operation.name.endswith("wgmma.mma_async"):
-        return {}
-    found: dict[str, Scalar] = {size.upper(): int(value) for size, value in _SIZE.findall(text)}
-    for side, pattern in _SIDE.items():
-        attribute = operation.attribute(f"type{side.upper()}")
-        layout = operation.attribute(f"layout{side.upper()}")
-        written = pattern.search(text)
-        words = _WORD.findall(written[1]) if written is not None else []
-        for one in (attribute, layout):
-            words += _WORD.findall(one.text) if one is not None else []
-        if words:
-            found[f"{side}_type"] = f".{words[0]}"
-        major = next((_MAJORS[side][word] for word in words if word in _MAJORS[side]), None) if side != "d" else None
-        if major is not None:
-            found[f"{side}_major"] = major
     return found

@@ -11,7 +11,6 @@ gpu.module @kernels {
   cuda.kernel @kernel(%mma: !mma, %a: !tile_a, %b: !tile_b, %sums: !sums) attributes {gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
     // expected-error@+1 {{The MMA reads A as bf16, and its shared memory holds f16}}
     %whole_a = cute.mma.make_fragment A (%mma, %a) : (!mma, !tile_a) -> !fragment
-    // expected-error@+1 {{The MMA reads B as bf16, and its shared memory holds f16}}
     %whole_b = cute.mma.make_fragment B (%mma, %b) : (!mma, !tile_b) -> !fragment
     %at = cute.make_coord() : () -> !cute.coord<"(_,_,0)">
     %at_b = cute.make_coord() : () -> !cute.coord<"(_,_,0)">

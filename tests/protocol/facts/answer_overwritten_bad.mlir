@@ -36,8 +36,9 @@ gpu.module @kernels {
         }
       }
       nvvm.mbarrier.try_wait.parity %bar, %turn, %long : !llvm.ptr<3>, i32, i32
-      // expected-error@+1 {{the write by a bulk copy is not ordered after the read by threads: nothing stands after this that orders it}}
+      // expected-error@+1 {{the write by clusterlaunchcontrol.try_cancel is not ordered after the read by threads: nothing stands after this that orders it}}
       %word = llvm.load %a {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     }
     return
   }

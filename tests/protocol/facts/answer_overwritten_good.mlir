@@ -37,6 +37,7 @@ gpu.module @kernels {
       }
       nvvm.mbarrier.try_wait.parity %bar, %turn, %long : !llvm.ptr<3>, i32, i32
       %word = llvm.load %a {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       nvvm.barrier // behind the reads
     }
     return

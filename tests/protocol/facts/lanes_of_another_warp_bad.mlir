@@ -65,10 +65,10 @@ gpu.module @kernels {
     %next_warp = arith.addi %warp, %c1 : i32
     %role = arith.remsi %next_warp, %c4 : i32
     %lanes = arith.muli %role, %c32 : i32
+    // expected-error@+1 {{warp 0 accesses tensor memory from lane 32 on}}
     %row = arith.shli %lanes, %c16 : i32
     %mine = arith.ori %row, %tmem : i32
     %from = llvm.inttoptr %mine : i32 to !llvm.ptr<6>
-    // expected-error@+1 {{warp 0 accesses tensor memory from lane 32 on}}
     %loaded = nvvm.tcgen05.ld %from {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<16xi32>
     nvvm.tcgen05.wait <load>
     nvvm.tcgen05.fence <before>

@@ -7,6 +7,7 @@ from tileproof.protocol.actions import (
     barriers,
     copies,
     elements,
+    grids,
     groups,
     kernel,
     multiply,
@@ -19,7 +20,10 @@ from tileproof.protocol.actions.barriers import barrier_name
 from tileproof.protocol.actions.base import Action, limit
 from tileproof.protocol.actions.rendezvous import threads_missing
 
-_PARTS = (scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, registers, kernel, assembly)
+_PARTS = (
+    *(scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, registers, kernel),
+    *(assembly, grids),
+)
 ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
 
 __all__ = ["ACTIONS", "Action", "barrier_name", "limit", "threads_missing"]

@@ -159,12 +159,23 @@ def _ordered(
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents, where.memory.space)
     if not known:
+        if machine.missed is not None:
+            machine.missed(
+                thread_set,
+                old.agents,
+                old.moment,
+                lambda warp: (alone and not alike) if shared is None else shared.get(warp, set()) <= {warp},
+            )
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
     if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
+    reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
+    if reused and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
+        buffer = where.memory.field_at(where.offset or 0)
+        machine.report("PR110", "reused", operation, at=(("read", old.operation),), buffer=buffer, access=named)
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
     return True
@@ -268,7 +279,8 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
     if not isinstance(home, int) or home == thread_set.cta or home not in machine.releases.cta_scope:
         return
     moment, arrival = machine.releases.cta_scope[home]
-    if asynchronous and _CTA_SCOPE.search(words(arrival)) is None:
+    unsaid = asynchronous or "scope" in machine.module.unfenced
+    if unsaid and _CTA_SCOPE.search(words(arrival)) is None:
         return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
@@ -280,6 +292,8 @@ def _thread_fenced(
     machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
 ) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
+    if "thread" in machine.module.unfenced:
+        return
     others = [w for _, _, w in old.agents if isinstance(w, int) and w not in thread_set.warps]
     if not others or machine.since("passed", thread_set.cta, thread_set.warps, old.moment):
         return
@@ -386,5 +400,8 @@ def registers(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         for group in queue.in_flight():
             if any(meets(mine, one) for one in group.registers):
                 at = (("issue", group.operations[-1]),)
+                if machine.missed is not None:
+                    agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
+                    machine.missed(thread_set, agents, group.moment, lambda _: True)
                 machine.report("PR103", "here", operation, at=at, registers=where.memory.name)
                 group.registers.clear()

@@ -192,7 +192,7 @@ def arrive(
         count = barrier.pending
     barrier.gathered.join(clock)
     barrier.pending -= count
-    settle(barrier)
+    barrier.settle()
 
 
 def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: int) -> None:
@@ -205,16 +205,6 @@ def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: i
         machine.report(
             "PR122", "pending", operation, at=init, barrier=name, arrivals=count, count=expected, pending=pending
         )
-
-
-def settle(barrier: Barrier) -> None:
-    """Complete the phase if the pending count and the tx-count are zero."""
-    if barrier.pending == 0 and barrier.bytes == 0:
-        barrier.phase += 1
-        barrier.pending = barrier.count
-        barrier.done.join(barrier.gathered)
-        barrier.gathered = Clock()
-        barrier.expected = barrier.copied = 0
 
 
 def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> None:

@@ -54,10 +54,23 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     each: list[int | None] = [None] * machine.shape.threads
     for thread, place in at.items():
         value, size = cells.get(place, (None, length))
-        if size == length:
+        if value is None and where.memory.space == "smem":
+            each[thread] = _inside(cells, place, length)
+        elif size == length:
             each[thread] = value.each[thread] if isinstance(value, Lanes) else value
+        elif where.memory.space == "smem":
+            each[thread] = _inside(cells, place, length)
     terms = [term for one in each if (term := term_of(one)) is not None]
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
+
+
+def _inside(cells: dict[int, tuple[int | Lanes | None, int]], place: int, length: int) -> int | None:
+    """Some bytes of a longer integer, unsigned; the lowest come first."""
+    for start, (value, size) in cells.items():
+        if start <= place and place + length <= start + size and isinstance(value, int) and size > length:
+            found = int(value) >> 8 * (place - start) & (1 << 8 * length) - 1
+            return found if (term := term_of(value)) is None else Supposed(found, hash((term, place - start, length)))
+    return None
 
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
@@ -71,7 +84,11 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
-        for place in sorted(set(at.values())):
+        distinct = sorted(set(at.values()))
+        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":  # a tile, in which nobody leaves a message
+            _overwrite(machine, key, distinct, length)
+            continue
+        for place in distinct:
             threads = [thread for thread, mine in at.items() if mine == place]
             _forget_in(machine, key, where, threads, place, length)
             _put(machine, key, where, threads, place, length, value)
@@ -160,6 +177,17 @@ def _forget_in(
         for thread in threads:
             each[thread] = None
         cells[place] = (Lanes(tuple(each)), size)
+
+
+def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], length: int) -> None:
+    """Many elements of shared memory are overwritten."""
+    cells = machine.mailboxes.get(key)
+    if not cells:
+        return
+    written = set(places)
+    for at in [at for at in cells if places[0] - cells[at][1] < at < places[-1] + length]:
+        if not written.isdisjoint(range(at - length + 1, at + cells[at][1])):
+            del cells[at]
 
 
 def _put(

@@ -16,7 +16,7 @@ from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
-from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, settle, unpublished
+from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, unpublished
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
 from tileproof.protocol.actions.exits import arrived
 from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, tmem_load, tmem_store
@@ -260,8 +260,9 @@ def complete_on(
     size_: int | None,
     target: Address | None,
     cta: int,
+    kind: str = ".tma",
 ) -> None:
-    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier."""
+    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier; ``kind``: of the access."""
     barrier = machine.barriers.get(key)
     doubted = machine.taint.covers(key)
     if barrier is None:
@@ -269,23 +270,26 @@ def complete_on(
             machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
             machine.came("missing", key, 0, operation, thread_set)
         return
-    if not barrier.published and not doubted:
+    alone = key[0] == thread_set.cta and "init" in machine.module.unfenced
+    if not barrier.published and not doubted and not alone:
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
+        if not barrier.expected:
+            barrier.early += 1
         # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
         phase, size_ = barrier.announced, max(barrier.bytes, 0)
         barrier.unsized = phase
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)
-    access(machine, thread_set, operation, target, ".tma", True, (barrier_agent(key),), phase + 1, ctas=(cta,))
+    access(machine, thread_set, operation, target, kind, True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     machine.came("copy", key, size_, operation, thread_set, target)
     barrier.bytes -= size_
     barrier.copied += size_
     barrier.copying = operation
     barrier.sources.add(id(operation))
-    settle(barrier)
+    barrier.settle()
 
 
 _MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
@@ -352,7 +356,10 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         if not isinstance(mask, int):
             raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
-    for _ in range(times):
+    copies = [target] * times
+    if target.parts and times == len(thread_set.threads):
+        copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
+    for there in copies:
         for cta in receivers:
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
@@ -360,7 +367,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
-            complete_on(machine, thread_set, operation, key, size_, replace(target, extent=target.extent or size_), cta)
+            reach = there.extent or size_ or limit(machine, "bulk_bytes")
+            complete_on(machine, thread_set, operation, key, size_, replace(there, extent=reach), cta)
     return thread_set.place + 1
 
 
@@ -384,5 +392,5 @@ def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     size_ = limit(machine, "cancel_bytes")
     for cta in range(machine.shape.ctas) if every else (thread_set.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta)
+        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta, ".cancel")
     return thread_set.place + 1

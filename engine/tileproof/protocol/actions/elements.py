@@ -262,6 +262,8 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     if where is None or not isinstance(held, Address) or where.memory.space not in ("smem", "rmem"):
         return thread_set.place + 1
     values = [i for i in range(len(instruction.inputs)) if i not in candidates]
+    if len(values) > 1 and index == 0 and _store_each(machine, thread_set, instruction, held, values):
+        return thread_set.place + 1
     value = values[-1] if values else None
     length = _length(instruction.types[value], held) if value is not None else None
     if value is None or index is None or length is None:
@@ -271,3 +273,17 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     else:
         contents.store(machine, thread_set, held, index, length, operand(thread_set, instruction, value))
     return thread_set.place + 1
+
+
+def _store_each(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, held: Address, values: list[int]
+) -> bool:
+    """The elements of a vector are stored one behind the other; whether that is what the operation does."""
+    reach = _reach(instruction.types[values[0]])
+    if reach is None or reach % len(values) or held.memory.space != "smem":
+        return False
+    size = reach // len(values)
+    for i, place in enumerate(values):
+        value = operand(thread_set, instruction, place)
+        contents.store(machine, thread_set, replace(held, unit=8), i * size, size, value)
+    return True

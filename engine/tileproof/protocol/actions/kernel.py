@@ -23,6 +23,11 @@ def _unknown(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
 @action("finish")
 def _finish(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """The end of a kernel: no asynchronous operation may be in flight."""
+    if machine.missed is not None:
+        for name in ("wgmma", "bulk"):
+            for group in thread_set.queue(name).in_flight():
+                agents = tuple((name, thread_set.cta, warp) for warp in thread_set.warps)
+                machine.missed(thread_set, agents if group.operations else (), group.moment, lambda _: True)
     queue = thread_set.queues.get("wgmma")
     if queue is not None:
         if queue.open.operations:

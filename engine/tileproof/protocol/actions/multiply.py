@@ -45,7 +45,7 @@ def _mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> i
         fields = thread_set.values[instruction.inputs[0]]
         adds = fields.accumulates if isinstance(fields, Fields) else None
         _in_registers(machine, thread_set, instruction, adds == 1 and not isinstance(adds, Supposed))
-        _wgmma(machine, thread_set, instruction, spaces)
+        _wgmma(machine, thread_set, instruction, 1)
     else:
         _in_registers(machine, thread_set, instruction, adds=True)
         for place in range(1, len(instruction.inputs)):
@@ -69,17 +69,18 @@ def _in_registers(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 @action("raw_wgmma")
 def _raw_wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """``nvvm.wgmma.mma_async``: its registers are SSA values, so only fence, commit and wait are verified."""
-    _wgmma(machine, thread_set, instruction, ())
+    """``nvvm.wgmma.mma_async``: its registers are SSA values; of them only fence, commit and wait are verified."""
+    _wgmma(machine, thread_set, instruction, 0)
     return thread_set.place + 1
 
 
-def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, spaces: Sequence[str]) -> None:
+def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, first: int) -> None:
+    """One wgmma; ``first``: the first of its operands."""
     operation = instruction.operation
     queue = thread_set.queue("wgmma")
     moment = machine.tick()
     used: dict[tuple[int, int, int], str] = {}
-    for place in range(1, len(instruction.inputs)):
+    for place in range(first, len(instruction.inputs)):
         where = address(thread_set, instruction, place)
         if where is None:
             continue

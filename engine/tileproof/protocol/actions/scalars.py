@@ -46,7 +46,8 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
     elif what == "nctaid" and at is not None:
-        value = Supposed((cx, cy, cz)[at], hash((_GRID, at)))
+        many = max(machine.module.clusters, 1) if at == 0 else 1
+        value = Supposed((cx, cy, cz)[at] * many, hash((_GRID, at)))
     elif what == "clusterid":
         value = Supposed(0, hash((_GRID, 0)))
     elif what == "nclusterid":

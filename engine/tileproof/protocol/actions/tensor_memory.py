@@ -10,6 +10,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
 from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
 from tileproof.protocol.actions.elements import slot_read, used
+from tileproof.protocol.actions.origins import lane_source
 from tileproof.protocol.actions.written import freed, needs, wrote
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -187,7 +188,8 @@ def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: A
         machine.tensor.outside.add(id(operation))
         if held:
             known = ", ".join(f"[{start}, {start + count})" for start, count, _ in held)
-            machine.report("PR156", "outside", operation, low=low, high=high, allocated=known)
+            at = (("allocation", held[0][2]),)
+            machine.report("PR156", "outside", operation, at=at, low=low, high=high, allocated=known)
         else:
             machine.report("PR156", "none", operation, low=low, high=high)
 
@@ -205,7 +207,13 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
         rank = warp % limit(machine, "group_warps")
         if first is not None and first // quarter != rank:
             low = quarter * rank
-            machine.report("PR175", "here", operation, warp=warp, lane=first, low=low, high=low + quarter - 1)
+            source = lane_source(machine, thread_set)
+            high = low + quarter - 1
+            if source is None:
+                machine.report("PR175", "here", operation, warp=warp, lane=first, low=low, high=high)
+            else:
+                at = (("access", operation),)
+                machine.report("PR175", "here", source, at=at, warp=warp, lane=first, low=low, high=high)
             return
 
 
@@ -218,6 +226,8 @@ def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, sou
         needs(machine, thread_set, operation, source, "load", (thread_set.cta,))
     access(machine, thread_set, operation, source, ".load", False, agents, moment)
     thread_set.queue("tmem_load").open.moment = moment
+    if "load" in machine.module.unfenced:
+        _over(thread_set, "ld", "tmem_load")
 
 
 def tmem_store(

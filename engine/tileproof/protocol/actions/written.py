@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.actions.origins import constant_flag
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Unwritten
 from tileproof.protocol.steps import Step
@@ -89,7 +90,11 @@ def unwritten(machine: Machine) -> None:
             continue
         match one.case:
             case "accumulator":
-                machine.report("PR170", "accumulator", one.operation, low=one.low)
+                flag = constant_flag(machine, one.operation)
+                if flag is None:
+                    machine.report("PR170", "accumulator", one.operation, low=one.low)
+                else:
+                    machine.report("PR170", "accumulator", flag, at=(("mma", one.operation),), low=one.low)
             case "scales":
                 machine.report("PR170", "scales", one.operation, low=one.low)
             case "operand":

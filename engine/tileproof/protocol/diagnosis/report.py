@@ -17,6 +17,7 @@ from tileproof.rulebase.findings import state
 Name = tuple[str, int]  # the code of a finding, and where it is
 _OTHERS = 3  # other repairs that a finding names
 _PLACES = 12  # that a finding names
+_COLUMNS = {"PR155", "PR156"}  # of one allocation these are one mistake, and several are that of the allocation
 _TOGETHER = {"PR121", "PR123", "PR153"}  # one fence, barrier or allocation before repairs all of these
 
 
@@ -142,7 +143,7 @@ def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]
             (
                 group
                 for group in groups
-                if group[0].code == fault.code
+                if (group[0].code == fault.code or {group[0].code, fault.code} == _COLUMNS)
                 and (
                     fault.code in _TOGETHER
                     or causes & ({at.span.start for _, at in group[0].trace[:1]} | {group[0].operation.span.start})
@@ -163,7 +164,12 @@ def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]
                     trace.setdefault(at.span.start, (what, at))
         for fault in rest:
             trace.setdefault(fault.operation.span.start, (fault.message, fault.operation))
-        found.append(replace(first, trace=tuple(trace.values())[:_PLACES]))
+        place = first.operation
+        if rest and first.code in _COLUMNS and first.trace:
+            place = first.trace[0][1]
+            trace.pop(place.span.start, None)
+            trace = {first.operation.span.start: (first.message, first.operation), **trace}
+        found.append(replace(first, operation=place, trace=tuple(trace.values())[:_PLACES]))
     return found
 
 

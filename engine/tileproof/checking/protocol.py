@@ -1,0 +1,41 @@
+"""What the abstract machine found, as diagnostics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tileproof.base.diagnostic import Diagnostic, Related
+from tileproof.base.source import Source
+from tileproof.judge.outcome import finding
+from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
+from tileproof.protocol.study import Outcome
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import Stated
+
+_SAID = 2  # other places of a finding that its message names; all are `related`
+
+
+def diagnostic(book: Rulebook, source: Source, fault: ProtocolFault) -> Diagnostic:
+    """A finding of the machine, with the other places that it is about."""
+    said = fault.trace[:_SAID]
+    traced = "".join(f"; {what}: line {source.position(at.name_span.start).line}" for what, at in said)
+    stated = Stated(fault.code, fault.message + traced, fault.hint)
+    places = [Related(at.name_span, what) for what, at in fault.trace]
+    places += [Related(step.operation.name_span, str(step)) for step in fault.path]
+    return replace(finding(book, source, fault.operation.name_span, stated), related=tuple(places))
+
+
+def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
+    """The findings about a kernel in PTX that do not rest on what its text leaves open.
+
+    A kernel in which something is in doubt, or another finding is open, has none; nor one of which steps were not
+    executed for another reason than that threads wait for ever.
+    """
+    known = book.enums["ptx_finding"].by_spelling
+    found = outcome.faults
+    bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
+    doubtful = any(doubt.case != "assumed_block" or not bounded for doubt in outcome.doubts)
+    doubtful |= any(one.code not in known for one in found)
+    hangs = bool(found) and all(one.code in DEADLOCKS for one in found)
+    missing = any(id(step) not in outcome.executed for step in outcome.steps)
+    return () if doubtful or (missing and not hangs) else found

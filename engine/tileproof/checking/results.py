@@ -1,0 +1,115 @@
+"""Results of files that did not change, kept in the cache: what a text gives under the same rules, options and code.
+
+What a finding depends on outside its file, comments in the user's source and the settings of files, is not kept but
+applied anew. Entries are bounded in all: those that were not used for longest go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from tileproof import __version__
+from tileproof.base import cache, resources
+from tileproof.base.source import Source
+from tileproof.judge.outcome import FileReport, Options
+
+MOST_BYTES = 100_000_000
+_SUFFIX = ".result"
+
+
+def state_of(files: tuple[Source, ...]) -> str:
+    """What results depend on besides text and options: the rule files, and the code, by its files' times and sizes."""
+    digest = hashlib.sha256(__version__.encode())
+    for file in files:
+        digest.update(f"{file.name}\0{file.text}\0".encode())
+    folders = [str(resources.PACKAGE)]
+    while folders:
+        with os.scandir(folders.pop()) as inside:
+            for one in sorted(inside, key=lambda entry: entry.name):
+                if one.is_dir():
+                    folders.append(one.path)
+                elif one.name.endswith(".py"):
+                    stat = one.stat()
+                    digest.update(f"{one.path}\0{stat.st_mtime_ns}\0{stat.st_size}\0".encode())
+    return digest.hexdigest()
+
+
+def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileReport]) -> FileReport:
+    """The result of ``make``, from the cache where that has it; always made where ``options.state`` is empty."""
+    folder = _folder() if options.state else None
+    if folder is None:
+        return make()
+    asked = replace(options, root="", per_file_ignores=(), severities=(), statistics=False)
+    digest = hashlib.sha256(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
+    path = folder / f"{digest.hexdigest()[:40]}{_SUFFIX}"
+    try:
+        found = cast(FileReport, _Reader(io.BytesIO(path.read_bytes()), source).load())
+        os.utime(path)
+        return found
+    except Exception:  # it is not there; a damaged one may raise anything
+        found = make()
+    try:
+        text = io.BytesIO()
+        _Writer(text, source).dump(found)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(text.getvalue())
+        Path(file.name).replace(path)
+    except OSError:
+        pass
+    return found
+
+
+def prune(most: int = MOST_BYTES) -> None:
+    """Remove what was not used for longest, until the rest is no larger than so many bytes."""
+    folder = _folder()
+    if folder is None:
+        return
+    try:
+        with os.scandir(folder) as inside:
+            entries = sorted(((one.stat().st_mtime_ns, one.stat().st_size, one.path) for one in inside), reverse=True)
+        total = 0
+        for _, size, path in entries:
+            total += size
+            if total > most:
+                Path(path).unlink(missing_ok=True)
+    except OSError:
+        pass
+
+
+def _folder() -> Path | None:
+    home = cache.folder()
+    if home is None:
+        return None
+    try:
+        (home / "results").mkdir(mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return home / "results"
+
+
+class _Writer(pickle.Pickler):
+    """Leaves the text out: who asks has it."""
+
+    def __init__(self, file: io.BytesIO, source: Source) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.source = source
+
+    def persistent_id(self, value: object) -> str | None:
+        return "source" if value is self.source else None
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, source: Source) -> None:
+        super().__init__(file)
+        self.source = source
+
+    def persistent_load(self, _: object) -> Source:
+        return self.source

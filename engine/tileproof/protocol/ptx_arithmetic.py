@@ -1,0 +1,547 @@
+"""What PTX instructions compute, of the values of the machine: integers of the width that the opcode says.
+
+A register holds an integer as a signed one of its width; an instruction of an unsigned type reads it as unsigned. An
+address stays one as long as it is displaced, aligned or swizzled, shifted into a descriptor or packed with other words.
+What is not computed here is unknown. Terms of suppositions are those of the IR: a comparison in PTX and its counterpart
+in another role of the kernel decide alike.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from tileproof.base.records import dataclass
+from tileproof.evaluate.hardware import descriptor_unit, field, limit
+from tileproof.protocol.folding import select, with_address
+from tileproof.protocol.terms import is_truth, lift
+from tileproof.protocol.values import Address, Lanes, Open, Value, term_of
+from tileproof.rulebase.book import Rulebook
+
+_TYPE = re.compile(r"([usb])(8|16|32|64)\Z")
+_COMPARISONS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
+    "eq": ("eq", operator.eq),
+    "ne": ("ne", operator.ne),
+    "lt": ("slt", operator.lt),
+    "le": ("sle", operator.le),
+    "gt": ("sgt", operator.gt),
+    "ge": ("sge", operator.ge),
+    "lo": ("ult", operator.lt),
+    "ls": ("ule", operator.le),
+    "hi": ("ugt", operator.gt),
+    "hs": ("uge", operator.ge),
+}
+_WARP = 32
+
+Lifted: TypeAlias = Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What an instruction computes.
+
+    Attributes:
+        name: of an operation of the dialect ``arith`` that it is like, else its own.
+        count: how many operands it reads, behind the one that it writes.
+        function: of their values.
+    """
+
+    name: str
+    count: int
+    function: Callable[..., Sequence[Value]]
+
+
+def signed(value: int, bits: int) -> int:
+    """The lowest bits of an integer as a signed one."""
+    half = 1 << bits - 1
+    if -half <= value < half:
+        return value
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >= half else value
+
+
+def _unsigned(value: int, bits: int) -> int:
+    return value if 0 <= value < 1 << bits else value & (1 << bits) - 1
+
+
+def _quotient(a: int, b: int) -> int | None:
+    return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _remainder(a: int, b: int) -> int | None:
+    quotient = _quotient(a, b)
+    return None if quotient is None else a - quotient * b
+
+
+def _selected_bytes(a: int, b: int, selector: int) -> int:
+    """``prmt``: four bytes of two words, or their signs."""
+    whole = (b & 0xFFFFFFFF) << 32 | a & 0xFFFFFFFF
+    found = 0
+    for i in range(4):
+        chosen = selector >> 4 * i
+        byte = whole >> 8 * (chosen & 7) & 0xFF
+        if chosen & 8:
+            byte = 0xFF if byte & 0x80 else 0
+        found |= byte << 8 * i
+    return signed(found, 32)
+
+
+def _looked_up(a: int, b: int, c: int, table: int) -> int:
+    """``lop3``: each bit by a table of three bits."""
+    found = 0
+    for i in range(8):
+        if table >> i & 1:
+            found |= (a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c)
+    return signed(found, 32)
+
+
+def _funnel(opcode: str) -> Callable[[int, int, int], int]:
+    left, wraps = opcode.startswith("shf.l"), ".wrap" in opcode
+
+    def function(low: int, high: int, by: int) -> int:
+        whole = (high & 0xFFFFFFFF) << 32 | low & 0xFFFFFFFF
+        amount = by & 31 if wraps else min(by & 0xFFFFFFFF, 32)
+        return signed(whole >> (32 - amount) if left else whole >> amount, 32)
+
+    return function
+
+
+@lru_cache(maxsize=4096)
+def computation(book: Rulebook, opcode: str) -> Computation | None:
+    """What an opcode computes; None where nothing is known of its result."""
+    name, *pieces = opcode.split(".")
+    makes = _MAKERS.get(name)
+    if makes is None or not pieces:
+        return None
+    types = [found for piece in pieces if (found := _TYPE.match(piece)) is not None]
+    predicate = pieces[-1] == "pred"
+    if not predicate and (not types or _TYPE.match(pieces[-1]) is None):
+        return None
+    if {"sat", "cc", "relu"} & set(pieces):
+        return None
+    kind, bits = ("p", 1) if predicate else (types[-1][1], int(types[-1][2]))
+    return makes(_Opcode(book, opcode, name, tuple(pieces), kind, bits))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opcode:
+    """An opcode cut into pieces; ``kind`` is u, s, b, or p of a predicate, ``bits`` the width of its last type."""
+
+    book: Rulebook
+    text: str
+    name: str
+    pieces: tuple[str, ...]
+    kind: str
+    bits: int
+
+    def read(self, value: int) -> int:
+        """How it reads an operand."""
+        return _unsigned(value, self.bits) if self.kind in "ub" else signed(value, self.bits)
+
+
+def _integers(one: _Opcode, name: str, count: int, function: Callable[..., int | None], bits: int = 0) -> Computation:
+    """A function of integers."""
+    wide = bits or one.bits
+
+    def whole(*operands: int) -> int | None:
+        found = function(*operands)
+        return None if found is None else signed(found, wide)
+
+    lifted = lift(whole, name)
+    return Computation(f"arith.{name}", count, lambda *values: (lifted(*values),))
+
+
+def _add(one: _Opcode) -> Computation:
+    bits = one.bits
+    lifted = lift(lambda a, b: signed(a + b, bits), "addi")
+    return Computation("arith.addi", 2, lambda a, b: (displaced(one.book, lifted, a, b),))
+
+
+def _subtract(one: _Opcode) -> Computation:
+    bits = one.bits
+    lifted = lift(lambda a, b: signed(a - b, bits), "subi")
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        if not isinstance(a, Address):
+            return (lifted(a, b),)
+        if isinstance(b, Address):
+            known = a.memory is b.memory and a.offset is not None and b.offset is not None
+            return (a.offset - b.offset if known else None,)  # type: ignore[operator]
+        return (displaced(one.book, lifted, a, lifted(0, b)),)
+
+    return Computation("arith.subi", 2, function)
+
+
+def _product(a: Value, b: Value, lifted: Lifted) -> Value:
+    return 0 if a == 0 or b == 0 else lifted(a, b)
+
+
+def _multiply(one: _Opcode) -> Computation | None:
+    how, added = one.pieces[0], one.name == "mad"
+    if how not in ("lo", "wide", "hi"):
+        return None
+    bits, result = one.bits, one.bits * 2 if how == "wide" else one.bits
+
+    def times(a: int, b: int) -> int:
+        found = one.read(a) * one.read(b)
+        return signed(found >> bits if how == "hi" else found, result)
+
+    lifted = lift(times, "muli" if how != "hi" else one.text)
+    if not added:
+        return Computation("arith.muli", 2, lambda a, b: (_product(a, b, lifted),))
+    total = lift(lambda a, b: signed(a + b, result), "addi")
+    return Computation("mad", 3, lambda a, b, c: (displaced(one.book, total, _product(a, b, lifted), c),))
+
+
+def _divide(one: _Opcode) -> Computation | None:
+    if one.kind == "b":
+        return None
+    function = _quotient if one.name == "div" else _remainder
+    name = "divsi" if one.name == "div" else "remsi"
+    return _integers(one, name, 2, lambda a, b: function(one.read(a), one.read(b)))
+
+
+def _extreme(one: _Opcode) -> Computation:
+    function = min if one.name == "min" else max
+    return _integers(one, f"{one.name}si", 2, lambda a, b: function(one.read(a), one.read(b)))
+
+
+def _conjoin(one: _Opcode) -> Computation:
+    book, bits = one.book, one.bits
+    lifted = lift(operator.and_, "andi")
+    unit = descriptor_unit(book)
+    low = (1 << field(book, "tcgen05.descriptor", "start").width) - 1
+    full = (low + 1) * unit - 1  # the bits of an address
+    pair = 1 << limit(book, "pair_bit")
+
+    def aligned(base: Address, mask: int) -> Value:
+        mask &= (1 << bits) - 1
+        if base.memory.space == "tmem":
+            return base if mask & base.memory.columns == base.memory.columns else None
+        if base.memory.space != "smem":
+            return None
+        if is_descriptor(base, unit):
+            return base if mask & low == low else None
+        clear = ~mask & full
+        if clear == full or clear & clear + 1:  # no rounding down
+            return None
+        offset = None if base.offset is None else base.offset & ~clear
+        parts = tuple(None if part is None else part & ~clear for part in base.parts)
+        there = base.at(offset, base.unit, base.extent, parts)
+        others = (mask | pair | full) & 0xFFFFFFFF == 0xFFFFFFFF  # none but the bit of the pair is cleared above
+        return replace(there, leader=True) if others and not mask & pair else there
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        base, mask = (a, b) if isinstance(a, Address) else (b, a)
+        if isinstance(base, Address):
+            return (aligned(base, mask) if isinstance(mask, int) else None,)
+        return (_with_known(lifted, 0, a, b),)
+
+    return Computation("arith.andi", 2, function)
+
+
+_BYTE = 8
+
+
+def _with_known(lifted: Lifted, decisive: int, a: Value, b: Value) -> Value:
+    """A conjunction or disjunction, which one operand may decide alone."""
+    for one in (a, b):
+        if type(one) is int and one == decisive:
+            return decisive
+    if a is None or b is None or isinstance(a, Open) or isinstance(b, Open):
+        known = a if isinstance(a, Lanes) else b
+        if isinstance(known, Lanes):
+            return Lanes(tuple(one if one == decisive else None for one in known.each), known.term)
+    found = lifted(a, b)
+    if isinstance(found, Lanes) and isinstance(a, Lanes) is not isinstance(b, Lanes):
+        lanes, truth = (a, b) if isinstance(a, Lanes) else (b, a)
+        if isinstance(lanes, Lanes) and lanes.term is None and is_truth(truth):
+            return Lanes(found.each, term_of(truth))  # a run that is told of the truth computes it anew
+    return found
+
+
+def _disjoin(one: _Opcode) -> Computation:
+    lifted = lift(operator.or_, "ori")
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        if isinstance(a, Address) or isinstance(b, Address):
+            return (displaced(one.book, lifted, a, b),)
+        return (_with_known(lifted, 1, a, b) if one.kind == "p" else lifted(a, b),)
+
+    return Computation("arith.ori", 2, function)
+
+
+def _exclude(one: _Opcode) -> Computation:
+    lifted = lift(operator.xor, "xori")
+    unit = descriptor_unit(one.book)
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        base, bits = (a, b) if isinstance(a, Address) else (b, a)
+        if not isinstance(base, Address):
+            return (lifted(a, b),)
+        if base.memory.space != "smem" or is_descriptor(base, unit):
+            return (None,)
+        return (_swizzled(base, bits),)
+
+    return Computation("arith.xori", 2, function)
+
+
+def _swizzled(base: Address, bits: Value) -> Value:
+    """An address with bits flipped: an allocation begins at a multiple of what is flipped."""
+    if isinstance(bits, Lanes):
+        starts = base.parts or (base.offset,) * len(bits.each)
+        both = zip(starts, bits.each, strict=False)
+        parts = tuple(None if at is None or by is None or by < 0 else at ^ by for at, by in both)
+        return base.at(None, base.unit, None, parts)
+    if not isinstance(bits, int) or bits < 0:
+        return None
+    parts = tuple(None if part is None else part ^ bits for part in base.parts)
+    return base.at(None if base.offset is None else base.offset ^ bits, base.unit, base.extent, parts)
+
+
+def _invert(one: _Opcode) -> Computation:
+    if one.kind == "p":
+        lifted = lift(operator.xor, "xori")
+        return Computation("arith.xori", 1, lambda a: (lifted(a, 1),))
+    return _integers(one, "not", 1, operator.invert)
+
+
+def _negate(one: _Opcode) -> Computation:
+    return _integers(one, one.name, 1, operator.neg if one.name == "neg" else lambda a: abs(signed(a, one.bits)))
+
+
+def _left(one: _Opcode) -> Computation:
+    bits, unit = one.bits, descriptor_unit(one.book)
+    lifted = lift(lambda a, b: signed(a << b, bits) if 0 <= b < bits else 0, "shli")
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        if isinstance(a, Address):
+            back = is_descriptor(a, unit) and isinstance(b, int) and 1 << b == unit
+            return (replace(a, unit=_BYTE, extent=None) if back else None,)
+        return (lifted(a, b),)
+
+    return Computation("arith.shli", 2, function)
+
+
+def _right(one: _Opcode) -> Computation:
+    bits, unit = one.bits, descriptor_unit(one.book)
+    name = "shrsi" if one.kind == "s" else "shrui"
+    lifted = lift(lambda a, b: signed(one.read(a) >> min(max(b, 0), bits), bits) if b >= 0 else None, name)
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        if isinstance(a, Address):
+            return (_described(a, unit) if isinstance(b, int) and 1 << b == unit else _lane(a, b),)
+        return (lifted(a, b),)
+
+    return Computation(f"arith.{name}", 2, function)
+
+
+def _described(base: Address, unit: int) -> Value:
+    """The descriptor that begins with an address."""
+    return replace(base, unit=_BYTE * unit, extent=1) if base.memory.space == "smem" else None
+
+
+def is_descriptor(base: Address, unit: int) -> bool:
+    """Whether an address is held as the first bits of a descriptor, which count so many bytes."""
+    return base.memory.space == "smem" and base.unit == _BYTE * unit and base.extent == 1
+
+
+def _lane(base: Address, by: Value) -> Value:
+    return 0 if base.memory.space == "tmem" and by == base.memory.lane else None
+
+
+def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
+    """A sum, perhaps of an address or of a descriptor, whose lowest bits count 16 bytes."""
+    base, distance = (a, b) if isinstance(a, Address) else (b, a)
+    if not isinstance(base, Address):
+        return lifted(a, b)
+    if not is_descriptor(base, descriptor_unit(book)):
+        return with_address(lifted, base, distance)
+    if not isinstance(distance, int):
+        return None
+    reach = 1 << field(book, "tcgen05.descriptor", "start").width
+    steps = int(distance) if abs(distance) < reach else distance & reach - 1
+    moved = replace(base, unit=_BYTE).moved(steps * base.unit // _BYTE)
+    return replace(moved, unit=base.unit, extent=1)
+
+
+def _select(one: _Opcode) -> Computation:
+    return Computation("arith.select", 3, lambda a, b, c: (select(c, a, b),))
+
+
+def _compare(one: _Opcode) -> Computation | None:
+    """``setp``: the second destination and a third predicate to combine with are not read here."""
+    found = _COMPARISONS.get(one.pieces[0])
+    if found is None or one.kind == "p":
+        return None
+    name, compare = found
+    if one.kind == "u" and name.startswith("s"):
+        name = "u" + name[1:]
+    reads = one.read if one.kind != "b" else lambda value: signed(value, one.bits)
+    if name.startswith("u"):
+        reads = lambda value: _unsigned(value, one.bits)  # noqa: E731
+    lifted = lift(lambda a, b: int(compare(reads(a), reads(b))), name)
+
+    def compared(a: Value, b: Value) -> Value:
+        if isinstance(a, Address) and isinstance(b, Address):
+            known = a.memory is b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
+            return int(compare(a.offset, b.offset)) if known else None  # type: ignore[arg-type]
+        if (isinstance(a, Address) and type(b) is int and b == 0) or (isinstance(b, Address) and type(a) is int):
+            return {"eq": 0, "ne": 1}.get(name)
+        return lifted(a, b)
+
+    joins = {"and": lift(operator.and_, "andi"), "or": lift(operator.or_, "ori"), "xor": lift(operator.xor, "xori")}
+    joined = joins.get(one.pieces[1]) if len(one.pieces) > 2 else None
+    if joined is None:
+        return Computation(f"arith.cmpi {name}", 2, lambda a, b: (compared(a, b),))
+    decisive = {"and": 0, "or": 1}.get(one.pieces[1], 2)
+    return Computation(one.text, 3, lambda a, b, c: (_with_known(joined, decisive, compared(a, b), c),))
+
+
+def _convert(one: _Opcode) -> Computation | None:
+    types = [found for piece in one.pieces if (found := _TYPE.match(piece)) is not None]
+    if len(types) != 2 or any(piece[0] in "fe" for piece in one.pieces):
+        return None
+    (_, to), (kind, of) = ((found[1], int(found[2])) for found in types)
+
+    def convert(a: int) -> int:
+        return signed(_unsigned(a, of) if kind in "ub" else signed(a, of), to)
+
+    lifted = lift(convert, one.text)
+
+    def function(a: Value) -> Sequence[Value]:
+        if isinstance(a, Address):
+            return (a if min(to, of) >= 32 else None,)
+        if isinstance(a, int) and convert(a) == a:
+            return (a,)
+        if isinstance(a, Lanes) and all(each is None or convert(each) == each for each in a.each):
+            return (a,)
+        return (lifted(a),)
+
+    return Computation("arith.extui", 1, function)
+
+
+def _move(one: _Opcode) -> Computation:
+    return Computation("arith.extui", 1, lambda a: (a,))
+
+
+def _extract(one: _Opcode) -> Computation:
+    bits, unit = one.bits, descriptor_unit(one.book)
+
+    def cut_out(a: int, at: int, width: int) -> int:
+        at, width = at & 0xFF, width & 0xFF
+        found = _unsigned(a, bits) >> at & (1 << width) - 1
+        return signed(signed(found, width) if one.kind == "s" and width else found, bits)
+
+    lifted = lift(cut_out, one.text)
+
+    def function(a: Value, at: Value, width: Value) -> Sequence[Value]:
+        if isinstance(a, Address):
+            return (_described(a, unit) if isinstance(at, int) and 1 << at == unit else None,)
+        return (lifted(a, at, width),)
+
+    return Computation(one.text, 3, function)
+
+
+def _insert(one: _Opcode) -> Computation:
+    bits, unit = one.bits, descriptor_unit(one.book)
+
+    def put(a: int, b: int, at: int, width: int) -> int:
+        at, width = at & 0xFF, width & 0xFF
+        mask = ((1 << width) - 1) << at & (1 << bits) - 1
+        return signed(b & ~mask | a << at & mask, bits)
+
+    lifted = lift(put, one.text)
+
+    def function(a: Value, b: Value, at: Value, width: Value) -> Sequence[Value]:
+        if isinstance(a, Address):
+            return (a if at == 0 and is_descriptor(a, unit) else None,)
+        if isinstance(b, Address):
+            return (b if is_descriptor(b, unit) and isinstance(at, int) and at >= 2 * _BYTE else None,)
+        return (lifted(a, b, at, width),)
+
+    return Computation(one.text, 4, function)
+
+
+def _words(one: _Opcode, count: int, function: Callable[..., int | None]) -> Computation | None:
+    return _integers(one, one.text, count, function) if one.bits == 32 else None
+
+
+def _popular(one: _Opcode) -> Computation:
+    count = lift(lambda a: _unsigned(a, one.bits).bit_count(), one.text)
+    return Computation(one.text, 1, lambda a: (count(a),))
+
+
+def _leading(one: _Opcode) -> Computation:
+    return _integers(one, one.text, 1, lambda a: one.bits - _unsigned(a, one.bits).bit_length(), 32)
+
+
+_MAKERS: dict[str, Callable[[_Opcode], Computation | None]] = {
+    "mov": _move,
+    "cvta": _move,
+    "cvt": _convert,
+    "add": _add,
+    "sub": _subtract,
+    "mul": _multiply,
+    "mad": _multiply,
+    "div": _divide,
+    "rem": _divide,
+    "min": _extreme,
+    "max": _extreme,
+    "and": _conjoin,
+    "or": _disjoin,
+    "xor": _exclude,
+    "not": _invert,
+    "neg": _negate,
+    "abs": _negate,
+    "shl": _left,
+    "shr": _right,
+    "selp": _select,
+    "setp": _compare,
+    "bfe": _extract,
+    "bfi": _insert,
+    "lop3": lambda one: _words(one, 4, _looked_up),
+    "prmt": lambda one: _words(one, 3, _selected_bytes) if len(one.pieces) == 1 else None,
+    "shf": lambda one: _words(one, 3, _funnel(one.text)),
+    "popc": _popular,
+    "clz": _leading,
+}
+
+
+def pack(values: Sequence[Value], bits: int) -> Value:
+    """A register of several parts, the lowest first; an address in the lowest is the address of all."""
+    if isinstance(values[0], Address):
+        return values[0]
+    count = len(values)
+
+    def joined(*parts: int) -> int:
+        whole = sum((part & (1 << bits) - 1) << i * bits for i, part in enumerate(parts))
+        return signed(whole, bits * count)
+
+    return lift(joined, f"join {bits}")(*values)
+
+
+def unpack(value: Value, index: int, bits: int) -> Value:
+    """One part of a register."""
+    if isinstance(value, Address):
+        return value if index == 0 else None
+    return lift(lambda whole: signed(whole >> index * bits, bits), f"part {index} of {bits}")(value)
+
+
+def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
+    """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
+    if not isinstance(value, Lanes):
+        return None if isinstance(value, Address) and value.parts else value
+    if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
+        return None
+    each = value.each
+    sources = (thread // _WARP * _WARP + lane for thread in range(len(each)))
+    term = None if value.term is None else hash((value.term, int(lane)))
+    return Lanes(tuple(each[at] if at < len(each) else None for at in sources), term)
+
+
+__all__ = ["Computation", "computation", "displaced", "lane_of_warp", "pack", "signed", "unpack"]

@@ -1,0 +1,495 @@
+"""A PTX kernel as a program of the abstract machine: the same as a kernel of IR, from other text.
+
+Instructions become steps and computations as those of inline assembly do (``assembly_nodes``). The blocks that the
+slice (``ptx_slice``) leaves become branches and loops by ``structuring``, as blocks of the LLVM dialect do: where the
+values of a register meet, it is an argument of the block, under its own name, so that no other form of the text is
+made. A loop that tests at its end how often it has gone round, as compilers write loops, is a counted loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
+from zlib import crc32
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Span
+from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
+from tileproof.protocol.assembly import Statement
+from tileproof.protocol.assembly_nodes import Writer, operation_like
+from tileproof.protocol.budget import limit
+from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
+from tileproof.protocol.folding import Extents, Function
+from tileproof.protocol.program import Program, laid_out
+from tileproof.protocol.ptx_arithmetic import signed
+from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
+from tileproof.protocol.steps import Step, effects
+from tileproof.protocol.structuring import Structuring, Unstructured
+from tileproof.protocol.terms import lift
+from tileproof.protocol.tree import Leaf, Node
+from tileproof.protocol.tree_builder import spin
+from tileproof.protocol.values import Supposed, Value
+from tileproof.ptx.graph import Graph
+from tileproof.ptx.module import Variable
+from tileproof.ptx.text import Part
+from tileproof.rulebase.book import Rulebook
+
+_NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
+_ADDRESS = "!llvm.ptr"
+_LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A kernel that can be run.
+
+    Attributes:
+        steps: the operations that its instructions are.
+    """
+
+    program: Program
+    kernel: Operation
+    steps: list[Operation]
+
+
+def compile_function(book: Rulebook, graph: Graph) -> Compiled:
+    """The program of a kernel in PTX.
+
+    Raises:
+        Unstructured: its blocks jump to each other in a way that is not followed, or it calls what may synchronise.
+    """
+    return _Kernel(book, graph).compiled()
+
+
+@dataclass(slots=True)
+class _Kernel:
+    book: Rulebook
+    graph: Graph
+    keys: Keys = field(default_factory=Keys)
+    count: int = 1  # slot 0 is what is not defined
+    types: list[str] = field(default_factory=lambda: [""])
+    operations: dict[tuple[int, str], Operation] = field(default_factory=dict)
+    named: dict[str, Operation] = field(default_factory=dict)
+    parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
+    symbols: dict[str, Operation] = field(default_factory=dict)
+
+    def slot(self, text: str = "") -> int:
+        self.count += 1
+        self.types.append(text)
+        return self.count - 1
+
+    def compiled(self) -> Compiled:
+        graph = self.graph
+        for at, case in ((graph.irreducible, "irreducible"), (graph.indirect, "indirect")):
+            if at is not None:
+                raise Unstructured(self.at(at.start, at.end), case)
+        cut = slice_of(self.book, graph, self.keys)
+        if cut.calls:
+            raise Unstructured(self.operation(cut.calls[0], "call"), "call")
+        region = self.region(cut)
+        writer_effects = effects(self.book, {}, registers=False)
+        unknown = self.slot()
+        scope = dict.fromkeys(cut.registers, unknown)
+        labels = {f"^{number}": number for number in cut.edges}
+
+        def inside(block: Block, scope: dict[str, int]) -> list[Node]:
+            lines = cut.lines[labels[block.label]] if block.label in labels else ()
+            return self.written(lines, scope, unknown, writer_effects)
+
+        structuring = Structuring(region, inside, self.slot, self.types, lambda block, index: "", spin)
+        structuring.rotated = partial(self.turns, cut)
+        nodes = structuring.nodes(scope)
+        arguments = tuple((slot, text) for slot, text in self.parameters.values())
+        names = tuple(Argument(f"%{name}+{offset}") for name, offset, _ in self.parameters)
+        kernel = self.kernel(names)
+        program = laid_out(nodes, self.count, arguments, kernel)
+        steps = list({id(one): one for one in self.operations.values()}.values())
+        steps.sort(key=lambda one: one.span.start)
+        return Compiled(program, kernel, steps)
+
+    def kernel(self, arguments: tuple[Argument, ...]) -> Operation:
+        """The function as an operation, with what it declares of its launch."""
+        function = self.graph.function
+        attributes = [Attribute("ptx.kernel", "")]
+        for directive, name in _LAUNCH.items():
+            numbers = function.performance.get(directive)
+            if numbers:
+                attributes.append(Attribute(name, f"array<i32: {', '.join(map(str, numbers))}>"))
+        region = Region((Block(None, arguments, ()),))
+        return replace(
+            _NOWHERE,
+            name="llvm.func",
+            attributes=tuple(attributes),
+            regions=(region,),
+            pieces=(f"llvm.func @{function.name}", ""),
+            span=function.span,
+            name_span=function.span,
+        )
+
+    # -- operations
+
+    def at(self, start: int, end: int, name: str = "") -> Operation:
+        span = Span(start, end)
+        return replace(_NOWHERE, name=name, pieces=(name,), span=span, name_span=span)
+
+    def operation(self, one: Statement, text: str, called: Sequence[str] = (), kind: str = "") -> Operation:
+        """The operation of an instruction, one and the same however often the instruction is repeated."""
+        found = self.operations.get((one.number, text))
+        if found is None:
+            written = self.graph.module.instructions[one.number]
+            opcode = Span(written.opcode_start, written.opcode_start + len(one.opcode))
+            here = replace(_NOWHERE, span=Span(written.start, written.end), name_span=opcode)
+            found = self.operations[one.number, text] = operation_like(here, text, called, kind)
+        return found
+
+    def computing(self, name: str) -> Operation:
+        found = self.named.get(name)
+        if found is None:
+            found = self.named[name] = replace(_NOWHERE, name=name.partition(" ")[0], pieces=(name,))
+        return found
+
+    # -- blocks
+
+    def region(self, cut: Cut) -> Region:
+        """The blocks as a region: of each the registers that it reads and writes, and its jump."""
+        end = len(self.graph.blocks) + 1
+        order = [cut.entry, *sorted(one for one in cut.edges if one != cut.entry)]
+        blocks = []
+        for number in order:
+            lines = cut.lines[number]
+            reads = tuple(dict.fromkeys(name for line in lines for name in line.reads))
+            writes = tuple(dict.fromkeys(name for line in lines for name in line.writes))
+            partly = tuple(name for line in lines if line.partly for name in line.writes)
+            inside = [replace(_NOWHERE, name="ptx", operands=(*reads, *partly), outputs=())] if lines else []
+            results = tuple(Result(name) for name in writes)
+            inside = [replace(one, results=results) for one in inside]
+            inside.append(self.jump(cut, number, end))
+            arguments = tuple(Argument(name) for name in cut.arguments.get(number, ()))
+            blocks.append(Block(f"^{number}", arguments, tuple(inside)))
+        last = replace(_NOWHERE, name="llvm.return")
+        blocks.append(Block(f"^{end}", (), (last,)))
+        return Region(tuple(blocks))
+
+    def jump(self, cut: Cut, number: int, end: int) -> Operation:
+        """The jump at the end of a block, with the registers that it hands on."""
+        after = [end if to == EXIT else to for to in cut.edges[number]]
+        handed = [cut.arguments.get(to, ()) for to in after]
+        successors = tuple(f"^{to}" for to in after)
+        values = tuple(name for names in handed for name in names)
+        decider = cut.deciders.get(number)
+        if decider is None:
+            return replace(
+                _NOWHERE, name="cf.br", operands=values, successors=successors, generic=True, groups=(len(values),)
+            )
+        flag = (decider.reads[0] if decider.reads else "",)
+        here = self.operation(decider.one, "bra")
+        self.operations.pop((decider.one.number, "bra"))
+        sizes = tuple(map(len, handed))
+        if len(after) == 2 and decider.one.guard:
+            return replace(
+                here,
+                name="cf.cond_br",
+                operands=(*flag, *values),
+                successors=successors,
+                generic=True,
+                groups=(1, *sizes),
+            )
+        cases, last, rest = after[:-1], successors[-1], successors[:-1]
+        behind = len(handed[-1])
+        values = (*values[len(values) - behind :], *values[: len(values) - behind])
+        attributes = (
+            Attribute("case_values", f"dense<[{', '.join(map(str, range(len(cases))))}]> : tensor<{len(cases)}xi32>"),
+            Attribute("case_operand_segments", f"array<i32: {', '.join(map(str, sizes[:-1]))}>"),
+        )
+        return replace(
+            here,
+            name="cf.switch",
+            operands=(*flag, *values),
+            attributes=attributes,
+            successors=(last, *rest),
+            generic=True,
+            groups=(1, behind, sum(sizes[:-1])),
+        )
+
+    # -- instructions
+
+    def written(self, lines: Sequence[Line], scope: dict[str, int], unknown: int, step: object) -> list[Node]:
+        """The nodes of the instructions of a block."""
+        writer = _Writer(self.book, _NOWHERE, self.slot, step, (), unknown, scope)  # type: ignore[arg-type]
+        writer.kernel = self
+        for line in lines:
+            writer.one = line.one
+            guard = writer.guarding(line.one)
+            writer.statement(line.one, guard, False)
+        writer.close()
+        return writer.nodes
+
+    def parameter(self, name: str, offset: int, text: str) -> int:
+        """The slot of a parameter, or of a part of it."""
+        found = self.parameters.get((name, offset, text))
+        if found is None:
+            found = self.parameters[name, offset, text] = (self.slot(text), text)
+        return found[0]
+
+    def count_of(self, name: str, offset: int, text: str) -> Leaf:
+        """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile, or tiles."""
+        slot = self.parameter(name, offset, text)
+        term = hash((crc32(name.encode()), offset, text))
+        tile = limit(self.book, "tile_elements")
+
+        def make(extents: Extents) -> Function:
+            value: Value = Supposed(extents.argument * (tile if extents.counted else 1), term)
+            return lambda: (value,)
+
+        return Leaf(self.computing("parameter"), (), (slot,), None, None, (), make)
+
+    # -- loops
+
+    def turns(
+        self, cut: Cut, loop: NaturalLoop, at: int, stays: bool, scope: dict[str, int], nodes: list[Node], order: Region
+    ) -> int | None:
+        """The slot of how often a loop goes round that is left at its end; None where that is not counted.
+
+        Args:
+            at: the block that it is left from.
+            stays: whether it goes on where the predicate at the end of that block holds.
+            scope: the registers before the loop.
+        """
+        numbers = {i: int(block.label[1:]) for i, block in enumerate(order.blocks) if block.label}
+        inside = {numbers[one] for one in loop.body}
+        decider = cut.deciders.get(numbers[at])
+        if decider is None or not decider.one.guard:
+            return None
+        written: dict[str, list[Line]] = {}
+        for one in inside:
+            for line in cut.lines.get(one, ()):
+                for name in line.writes:
+                    written.setdefault(name, []).append(line)
+        truth = written.get(decider.reads[0], [])
+        if len(truth) != 1 or truth[0].partly or truth[0] not in cut.lines[numbers[at]]:
+            return None
+        compare = truth[0].one
+        pieces = compare.opcode.split(".")
+        operands = compare.operands or ()
+        if pieces[0] != "setp" or len(pieces) != 3 or len(operands) != 3 or pieces[2][0] not in "usb":
+            return None
+        header = cut.arguments.get(numbers[loop.header], ())
+        names = [self.only(compare, operand.parts[0]) for operand in operands[1:]]
+        turn = _Order.of(cut, inside, numbers[loop.header])
+        last = (numbers[at], self.graph.blocks[numbers[at]].last)
+        for place in (0, 1):
+            bound, other = operands[2 - place].parts[0], names[1 - place]
+            counter = names[place]
+            if counter is None or bound.offset or (other is None and bound.value is None) or other in written:
+                continue
+            found = self.linear(written, counter, (numbers[at], compare.number), header, turn)
+            again = None if found is None else self.linear(written, found[0], last, header, turn)
+            if found is None or again is None or again[0] != found[0] or not again[1]:
+                continue
+            limit = self.constant(bound.value, nodes) if bound.value is not None else scope.get(other or "", 0)
+            how = _turned(pieces[1], place == 1, not stays)
+            function = _turns(how, again[1], found[1], int(pieces[2][1:]), pieces[2][0] == "u")
+            slot = self.slot("i32")
+            nodes.append(Leaf(self.computing("turns"), (scope.get(found[0], 0), limit), (slot,), function))
+            return slot
+        return None
+
+    def only(self, one: Statement, part: Part) -> str | None:
+        """The key of a register that an operand is."""
+        if part.registers or part.value is not None or part.offset or not part.names or part.names[0][0] == ".":
+            return None
+        return self.keys.of(one.scope, part.names[0])
+
+    def linear(
+        self,
+        written: Mapping[str, Sequence[Line]],
+        name: str,
+        at: tuple[int, int],
+        header: Sequence[str],
+        order: _Order,
+    ) -> tuple[str, int] | None:
+        """A register, read in a loop, as one that the loop carries and what was added to it.
+
+        Args:
+            at: the block and the number of the statement that reads it.
+        """
+        moved = 0
+        while True:
+            lines = written.get(name, ())
+            if len(lines) > 1 or any(line.partly for line in lines):
+                return None
+            if not lines or not order.before(lines[0].one.number, at):
+                return (name, moved) if name in header and not (lines and order.between(lines[0], at)) else None
+            one = lines[0].one
+            operands = one.operands or ()
+            kind = one.opcode.partition(".")[0]
+            if kind == "mov" and len(operands) == 2:
+                step: int | None = 0
+            elif kind in ("add", "sub") and len(operands) == 3:
+                value = operands[2].parts[0].value
+                step = value if kind == "add" or value is None else -value
+            else:
+                return None
+            following = self.only(one, operands[1].parts[0])
+            if following is None or step is None:
+                return None
+            name, moved, at = following, moved + step, (order.blocks[one.number], one.number)
+
+    def constant(self, value: int | None, nodes: list[Node]) -> int:
+        slot = self.slot("i32")
+        nodes.append(Leaf(self.computing("constant"), (), (slot,), lambda: (value,)))
+        return slot
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What comes before what in one turn of a loop.
+
+    Attributes:
+        blocks: of each statement.
+        immediate: the immediate dominators of the blocks.
+    """
+
+    blocks: Mapping[int, int]
+    immediate: Mapping[int, int]
+
+    @classmethod
+    def of(cls, cut: Cut, inside: Collection[int], header: int) -> _Order:
+        graph = {one: [to for to in cut.edges[one] if to in inside and to != header] for one in inside}
+        blocks = {line.one.number: one for one in inside for line in cut.lines[one]}
+        return cls(blocks, dominators(graph, header))
+
+    def before(self, number: int, at: tuple[int, int]) -> bool:
+        """Whether a statement is executed in each turn before a place."""
+        block = self.blocks[number]
+        return number < at[1] if block == at[0] else dominates(self.immediate, block, at[0])
+
+    def between(self, line: Line, at: tuple[int, int]) -> bool:
+        """Whether a statement may be executed in the same turn before a place, or may not."""
+        block = self.blocks[line.one.number]
+        return block != at[0] and not dominates(self.immediate, at[0], block)
+
+
+_CONTRARY = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+
+
+def _turned(how: str, swapped: bool, contrary: bool) -> str:
+    how = _UNSIGNED.get(how, how)
+    how = _SWAPPED.get(how, how) if swapped else how
+    return _CONTRARY.get(how, how) if contrary else how
+
+
+def _turns(how: str, step: int, ahead: int, bits: int, unsigned: bool) -> Function:
+    """How often a loop goes round that goes on while a comparison of its counter with a bound holds.
+
+    Args:
+        ahead: how much was added to the counter where it is compared.
+    """
+
+    def count(start: int, bound: int) -> int | None:
+        value = start + ahead
+        if unsigned:
+            value, bound = value % (1 << bits), bound % (1 << bits)
+        else:
+            value, bound = signed(value, bits), signed(bound, bits)
+        far = bound - value
+        if how in ("lt", "le"):
+            far += how == "le"
+            return 1 + max(-(-far // step), 0) if step > 0 else None
+        if how in ("gt", "ge"):
+            far -= how == "ge"
+            return 1 + max(-(-far // step), 0) if step < 0 else None
+        if how == "ne":
+            return 1 + far // step if far % step == 0 and far // step >= 0 else None
+        return 1 if far else None
+
+    lifted = lift(count, f"turns {how} {step} {ahead}")
+    return lambda start, bound: (lifted(start, bound),)
+
+
+class _Writer(Writer):
+    """Writes the instructions of a whole kernel."""
+
+    kernel: _Kernel
+    one: Statement
+
+    def key(self, name: str) -> str:
+        return self.kernel.keys.of(self.one.scope, name)
+
+    def guarding(self, one: Statement) -> int:
+        """The slot of the predicate of an instruction; 0 where it has none."""
+        if not one.guard:
+            return 0
+        held = self.slots.get(self.key(one.guard), self.unknown)
+        return self.computed("arith.cmpi eq", (held, self.constant(0))) if one.negated else held
+
+    def computing(self, name: str) -> Operation:
+        return self.kernel.computing(name)
+
+    def stepping(self, one: Statement, written: str, called: Sequence[str], kind: str) -> Operation:
+        return self.kernel.operation(one, written, called, kind)
+
+    def symbol(self, name: str) -> int:
+        variable = self.one.scope.variable(name) if self.one.scope is not None else None
+        if variable is None:
+            return super().symbol(name)
+        if variable.space == "shared":
+            return self.allocated(variable)
+        return self.kernel.parameter(name, 0, _ADDRESS) if variable.space == "param" else self.unknown
+
+    def allocated(self, variable: Variable) -> int:
+        """The address of a variable in shared memory."""
+        text = f"llvm.mlir.addressof @{variable.name} : !llvm.ptr<3>"
+        operation = self.kernel.symbols.get(variable.name)
+        if operation is None:
+            plain, result = operation_like(_NOWHERE, text), Result(variable.name)
+            operation = replace(plain, span=variable.span, name_span=variable.span, results=(result,))
+            self.kernel.symbols[variable.name] = operation
+        slot = self.new()
+        self.nodes.append(Leaf(operation, (), (slot,), None, Step("allocate", 0, 0, 0)))
+        return slot
+
+    def compute(self, one: Statement, guard: int) -> None:
+        if one.opcode.startswith("ld.param."):
+            self.load_parameter(one, guard)
+        elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f32", "f64", "f16")):
+            self.load_global(one, guard)
+        else:
+            super().compute(one, guard)
+
+    def load_parameter(self, one: Statement, guard: int) -> None:
+        """What the kernel gets."""
+        to, operands = self.destination(one), one.operands or ()
+        type_ = one.opcode.rpartition(".")[2]
+        if len(operands) != 2 or type_[0] not in "usb":
+            self.forget(one, to, guard)
+            return
+        part, size = operands[1].parts[0], int(type_[1:]) // 8
+        for i, name in enumerate(to):
+            leaf = self.kernel.count_of(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
+            self.nodes.append(leaf)
+            self.assign(name, leaf.outputs[0], guard)
+
+    def load_global(self, one: Statement, guard: int) -> None:
+        """An integer that the text does not know: a run supposes that later elements are larger."""
+        to, operands = self.destination(one), one.operands or ()
+        if len(operands) != 2 or len(to) != 1 or not operands[1].parts:
+            self.forget(one, to, guard)
+            return
+        part = operands[1].parts[0]
+        at = max(part.offset, 0) // 4
+        term = hash((crc32(part.names[0].encode() if part.names else b""), part.offset))
+
+        def make(extents: Extents) -> Function:
+            value: Value = Supposed(extents.tensor * (1 + at), term)
+            return lambda: (value,)
+
+        slot = self.new()
+        self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
+        self.assign(to[0], slot, guard)
+
+
+__all__ = ["Compiled", "compile_function"]

@@ -1,0 +1,371 @@
+"""What of a PTX kernel its protocol depends on: instructions, registers and branches; all else is left out.
+
+Steps of the protocol are needed, and what computes their addresses, counts and parities; then the branches that decide
+whether something needed is executed, and what computes their conditions. A branch that decides nothing of that goes at
+once to where its paths meet. Paths to a trap are those of a failed assertion: no thread of a correct kernel goes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.protocol.assembly import Statement, statement
+from tileproof.protocol.control_flow import EXIT, dominators, post_dominators, postorder
+from tileproof.protocol.ptx_arithmetic import computation
+from tileproof.ptx.graph import Graph, targets
+from tileproof.ptx.module import Scope
+from tileproof.ptx.text import Part
+from tileproof.ptx.vocabulary import word_of
+from tileproof.rulebase.book import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An instruction with the registers that it reads and writes, by their keys.
+
+    Attributes:
+        partly: whether it may leave what it writes as it is: it is guarded.
+        jumps: the blocks that it may go to, in the order of its table.
+    """
+
+    one: Statement
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    step: bool
+    partly: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A kernel without what its protocol does not depend on.
+
+    Attributes:
+        entry: a block without instructions, which goes to the first one.
+        lines: the instructions of each block that is left.
+        edges: its successors, ``EXIT`` for the end of the kernel; several where a branch decides among them: the first
+            where the predicate holds, the second where not; or those of a table.
+        deciders: the branch at the end of a block that has several.
+        arguments: the registers that come to a block from several places with different values.
+        registers: all that matter.
+        calls: of functions that may take part in the protocol.
+    """
+
+    entry: int
+    lines: Mapping[int, tuple[Line, ...]]
+    edges: Mapping[int, tuple[int, ...]]
+    deciders: Mapping[int, Line]
+    arguments: Mapping[int, tuple[str, ...]]
+    registers: tuple[str, ...]
+    calls: tuple[Statement, ...]
+
+
+class Keys:
+    """What registers are called: those of a scope inside the body of a function by its number as well."""
+
+    def __init__(self) -> None:
+        self.scopes: dict[int, int] = {}
+        self.known: dict[tuple[int, str], str] = {}
+
+    def of(self, scope: Scope | None, name: str) -> str:
+        """The key of a register; its name where it is none."""
+        found = self.known.get((id(scope), name))
+        if found is None:
+            declared = scope.register(name) if scope is not None else None
+            found = name
+            if declared is not None:
+                number = self.scopes.setdefault(id(declared[1]), len(self.scopes))
+                found = f"{name}#{number}" if number else name
+            self.known[id(scope), name] = found
+        return found
+
+
+@dataclass(slots=True)
+class _Slicer:
+    book: Rulebook
+    graph: Graph
+    keys: Keys
+    lines: dict[int, list[Line]] = field(default_factory=dict)
+    edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    deciders: dict[int, Line] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """The instructions and the edges of the blocks that can be reached without a trap."""
+        graph = self.graph
+        statements = graph.module.instructions
+        starts = {block.first: block.number for block in graph.blocks}
+        aborts = {
+            block.number
+            for block in graph.blocks
+            if any(statements[i].opcode == "trap" and not statements[i].guard for i in range(block.first, block.last))
+        }
+        todo = [0]
+        while todo:
+            number = todo.pop()
+            if number in self.edges:
+                continue
+            block = graph.blocks[number]
+            last = statement(self.book, graph.module, block.last - 1)
+            jump = word_of(self.book, last.opcode).jump
+            after: tuple[int, ...] = (starts.get(block.last, EXIT),)
+            found: tuple[int, ...]
+            if jump == "end" and last.opcode == "trap":
+                found = after if last.guard else ()
+            elif jump == "end":
+                found = (EXIT, *after) if last.guard else (EXIT,)
+            elif jump:
+                to = tuple(starts.get(one, EXIT) for one in targets(graph.module, statements[block.last - 1], jump))
+                found = (to + after) if last.guard and jump == "branch" else to
+            else:
+                found = after
+            if last.negated and len(found) == 2:
+                found = found[::-1]
+            left = tuple(one for one in found if one not in aborts)
+            if len(left) < len(found) and jump != "indexed":
+                found = left or found[:1]
+            self.edges[number] = found
+            if len(set(found)) > 1:
+                self.deciders[number] = self.line(last)
+            elif found:
+                self.edges[number] = found[:1]
+            todo += [one for one in found if one != EXIT]
+
+    def line(self, one: Statement) -> Line:
+        """An instruction with what it reads and writes."""
+        key = self.keys.of
+        reads: list[str] = [key(one.scope, one.guard)] if one.guard else []
+        writes: list[str] = []
+        step = one.same is not None and not one.same.computes
+        operands = one.operands or ()
+
+        def names(part: Part) -> list[str]:
+            found = [name for name in part.names if name[0] != "." and one.scope is not None]
+            return [key(one.scope, name) for name in found if one.scope.register(name) is not None]  # type: ignore[union-attr]
+
+        if one.opcode.startswith("call"):
+            from tileproof.ptx.values import written  # noqa: PLC0415
+
+            body = self.graph.module.operands(self.graph.module.instructions[one.number])
+            writes = [key(one.scope, name) for name in written(self.book, body, one.opcode)]
+        elif word_of(self.book, one.opcode).jump == "indexed":
+            reads += names(operands[0].parts[0]) if operands else []
+        elif step:
+            assert one.same is not None
+            for place in (*one.same.operands, *(at for _, at in one.same.named)):
+                for at in (place, place + 1) if (one.same.named and place) else (place,):
+                    if at < len(operands):
+                        reads += [name for part in operands[at].parts[:1] for name in names(part)]
+            if 0 not in one.same.operands and operands and not operands[0].address and _writes(self.book, one.opcode):
+                writes += names(operands[0].parts[0])
+        elif operands and _writes(self.book, one.opcode) and not operands[0].address:
+            writes += names(operands[0].parts[0])
+            if computation(self.book, one.opcode) is not None:
+                reads += [name for operand in operands[1:] for part in operand.parts for name in names(part)]
+            elif one.opcode.startswith("shfl.sync."):
+                reads += [name for operand in operands[1:3] for part in operand.parts for name in names(part)]
+        if one.second:
+            writes.append(key(one.scope, one.second))
+        return Line(one, tuple(reads), tuple(writes), step, bool(one.guard))
+
+    def cut(self) -> Cut:
+        """The slice."""
+        self.read()
+        graph = self.graph
+        entry = 0
+        successors = {one: list(after) or [EXIT] for one, after in self.edges.items()}
+        ends = post_dominators(successors, entry)
+        controls = _controls(successors, ends, self.deciders)
+        numbers = {i: one for one in self.edges for i in range(graph.blocks[one].first, graph.blocks[one].last)}
+        writers: dict[str, list[Line]] = {}
+        lines: dict[int, Line] = {}
+        roots: list[Line] = []
+        calls: list[Statement] = []
+        for number in sorted(numbers):
+            block = graph.blocks[numbers[number]]
+            opcode = graph.module.instructions[number].opcode
+            if word_of(self.book, opcode).jump and number == block.last - 1:
+                continue
+            line = self.line(statement(self.book, graph.module, number))
+            lines[number] = line
+            for name in line.writes:
+                writers.setdefault(name, []).append(line)
+            if number in graph.hidden:
+                calls.append(line.one)
+            elif line.step and not _only_reads(line.one):
+                roots.append(line)
+        kept: set[int] = set()
+        needed: set[str] = set()
+        branches: set[int] = set()
+        reached: set[int] = set()
+        todo = list(roots)
+        while todo:
+            line = todo.pop()
+            number = line.one.number
+            if number in kept:
+                continue
+            kept.add(number)
+            for name in line.reads:
+                if name not in needed:
+                    needed.add(name)
+                    todo += writers.get(name, ())
+            home = numbers.get(number)
+            if home is None or home in reached:
+                continue
+            reached.add(home)
+            for branch in controls.get(home, ()):
+                if branch not in branches:
+                    branches.add(branch)
+                    todo.append(self.deciders[branch])
+        return self.reduced(kept & lines.keys(), lines, needed, branches, ends, calls)
+
+    def reduced(
+        self,
+        kept: set[int],
+        lines: Mapping[int, Line],
+        needed: set[str],
+        branches: set[int],
+        ends: Mapping[int, int],
+        calls: Sequence[Statement],
+    ) -> Cut:
+        """The blocks that are left, and the registers that differ between their predecessors."""
+        first = len(self.graph.blocks)
+        edges: dict[int, tuple[int, ...]] = {first: (0,)}
+        todo = [0]
+        while todo:
+            one = todo.pop()
+            if one in edges:
+                continue
+            after = self.edges[one]
+            if len(after) > 1 and one not in branches:
+                after = (ends.get(one, EXIT),)
+            edges[one] = after
+            todo += [to for to in after if to != EXIT]
+        graph = self.graph
+        held = {
+            one: tuple(lines[i] for i in range(graph.blocks[one].first, graph.blocks[one].last) if i in kept)
+            for one in edges
+            if one != first
+        }
+        held[first] = ()
+        deciders = {one: line for one, line in self.deciders.items() if one in branches and one in edges}
+        arguments = _joined(first, edges, held, deciders, needed)
+        return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
+
+
+def slice_of(book: Rulebook, graph: Graph, keys: Keys) -> Cut:
+    """The part of a kernel that its protocol depends on."""
+    return _Slicer(book, graph, keys).cut()
+
+
+@lru_cache(maxsize=4096)
+def _writes(book: Rulebook, opcode: str) -> bool:
+    return word_of(book, opcode).writes
+
+
+def _only_reads(one: Statement) -> bool:
+    """Whether a step matters for its result alone."""
+    return one.opcode.startswith(("elect.", "mapa"))
+
+
+def _controls(
+    successors: Mapping[int, Sequence[int]], ends: Mapping[int, int], deciders: Mapping[int, Line]
+) -> dict[int, list[int]]:
+    """For each block the branches that decide whether it is executed."""
+    found: dict[int, list[int]] = {}
+    for branch in deciders:
+        end = ends.get(branch, EXIT)
+        for to in successors[branch]:
+            node = to
+            seen = set()
+            while node not in (end, EXIT) and node not in seen:
+                seen.add(node)
+                found.setdefault(node, []).append(branch)
+                node = ends.get(node, EXIT)
+    return found
+
+
+def _joined(
+    first: int,
+    edges: Mapping[int, Sequence[int]],
+    lines: Mapping[int, Sequence[Line]],
+    deciders: Mapping[int, Line],
+    needed: set[str],
+) -> dict[int, tuple[str, ...]]:
+    """The registers that are merged at the beginning of each block: where definitions meet, and only live ones."""
+    numbers = {name: i for i, name in enumerate(sorted(needed))}
+    used: dict[int, int] = {}
+    defined: dict[int, int] = {}
+    for one in edges:
+        uses = defs = 0
+        for line in (*lines[one], *((deciders[one],) if one in deciders else ())):
+            for name in line.reads:
+                bit = 1 << numbers[name]
+                uses |= 0 if defs & bit else bit
+            for name in line.writes:
+                if name in numbers:
+                    bit = 1 << numbers[name]
+                    if line.partly and not defs & bit:
+                        uses |= bit
+                    defs |= bit
+        used[one], defined[one] = uses, defs
+    graph = {one: [to for to in after if to != EXIT] for one, after in edges.items()}
+    order = postorder(graph, first)
+    live = dict.fromkeys(edges, 0)
+    changed = True
+    while changed:
+        changed = False
+        for one in order:
+            out = 0
+            for to in graph[one]:
+                out |= live[to]
+            new = used[one] | out & ~defined[one]
+            if new != live[one]:
+                live[one] = new
+                changed = True
+    frontiers = _frontiers(graph, first, order)
+    merged = dict.fromkeys(edges, 0)
+    todo = list(order)
+    here = dict(defined)  # a register is written at the entry as well: before it is assigned it is unknown
+    here[first] = (1 << len(numbers)) - 1
+    while todo:
+        one = todo.pop()
+        for at in frontiers.get(one, ()):
+            new = (merged[at] | here[one]) & live[at]
+            if new != merged[at]:
+                merged[at] = new
+                if new & ~here[at]:
+                    here[at] |= new
+                    todo.append(at)
+    names = sorted(needed)
+    return {one: tuple(names[i] for i in _bits(bits)) for one, bits in merged.items()}
+
+
+def _bits(bits: int) -> list[int]:
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def _frontiers(graph: Mapping[int, Sequence[int]], first: int, order: Sequence[int]) -> dict[int, set[int]]:
+    """The dominance frontiers."""
+    immediate = dominators(graph, first)
+    before: dict[int, list[int]] = {}
+    for one in order:
+        for to in graph[one]:
+            before.setdefault(to, []).append(one)
+    found: dict[int, set[int]] = {}
+    for node, many in before.items():
+        for one in many:
+            runner = one
+            while runner != immediate[node]:
+                found.setdefault(runner, set()).add(node)
+                runner = immediate[runner]
+    return found
+
+
+__all__ = ["Cut", "Keys", "Line", "slice_of"]

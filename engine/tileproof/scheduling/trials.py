@@ -1,0 +1,319 @@
+"""What the abstract machine says of a plan, hundreds of times over.
+
+Fences, commits and waits do not change which way a kernel goes. So the kernel is compiled once, with a *slot* between
+any two steps; a plan fills slots, and a slot does what the plan inserts there. The study of the strongest plan says
+which runs there are. Any other plan is right if none of these runs has a finding that the strongest plan does not have
+there. A trial takes only those runs that have told a plan wrong before, the cheapest first, and ends at the first
+finding; at first it takes the cheapest runs that together show all that the kernel lacks. So what a trial says is
+provisional: the text that comes of it is verified as ``check`` does it, and a run that finds a fault in it is one of
+those from then on.
+
+Waiting for more never makes an order of accesses missing. So a plan is wrong if a stronger one is, and right if a
+weaker one is; what is known of others is not asked again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.actions import ACTIONS, Action
+from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.steps import Step, effects
+from tileproof.protocol.study import Ran, Study
+from tileproof.protocol.verify import studies
+from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
+from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
+from tileproof.scheduling.needs import Need, Recorder, Timeline
+from tileproof.scheduling.order import QUEUES, Flights
+from tileproof.scheduling.plan import Insertion, Plan
+
+_SLOT = "tileproof.slot"  # an operation of no dialect
+_FILLED = Step("slot", 0, 0, 0)
+
+
+class Trials:
+    """The slots of a text, and the runs of its kernels.
+
+    Attributes:
+        count: how many plans were tried on the machine.
+        spent: the instructions that trials took.
+        most: how many they may take; then each plan is told wrong.
+        uneven: the conditions that threads decide each in its own way, or may decide so.
+    """
+
+    def __init__(
+        self,
+        book: Rulebook,
+        points: InsertionPoints,
+        acts: Callable[[Operation], bool],
+        heeded: Set[str],
+        strongest: Plan,
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Compile the kernels that a plan is for, and run them with it.
+
+        Args:
+            acts: whether an operation is a step of the protocol.
+            heeded: the codes of findings that matter.
+        """
+        self.book = book
+        self.points = points
+        self.heeded = heeded
+        self.progress = progress
+        self.count = 0
+        self.spent = 0
+        self.most = 0
+        self.filled: dict[int, list[Instruction]] = {}
+        self.right: list[Strengths] = []
+        self.wrong: list[Strengths] = []
+        self.step = effects(book, {})
+        self.operations: dict[tuple[str, int], Operation] = {}
+        gaps = self._gaps(acts, strongest)
+        self.bounds = {block: sorted(one.index for one in found) for block, found in gaps.items()}
+        lines = [InsertedLine(gap, 0, f'"{_SLOT}"() : () -> ()') for found in gaps.values() for gap in found]
+        edited = Edited(points.source.text, lines)
+        self.module = scan(Source(points.source.name, edited.text)).module
+        ordered = sorted((line.gap for line in lines), key=lambda gap: gap.offset)
+        slots = [op for top in self.module.operations for op in top.walk() if op.name == _SLOT]
+        self._slots = list(zip(slots, ordered, strict=True))
+        self.slots = {(gap.block, gap.index): op for op, gap in self._slots}
+        self.edited = edited
+        self.runs: list[tuple[Study, Ran]] = []
+        self.active: list[tuple[Study, Ran]] = []
+        self.uneven: set[int] = set()
+        self.fill(strongest)
+        operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
+        registers = any(one.kind.queue == "wgmma" for one in strongest)
+        for study in studies(book, operations, aliases, self.actions(ACTIONS), self.concerned, own, registers):
+            self.runs += [(study, ran) for ran in study.ran]
+            code = study.compiled.code
+            uneven = (code[place].operation.span.start for place in study.reached.uneven)
+            self.uneven |= {edited.origin(start) for start in uneven}
+        self.whole = sum(ran.steps for _, ran in self.runs)
+        self.runs.sort(key=lambda one: one[1].steps)
+
+    def _gaps(self, acts: Callable[[Operation], bool], plan: Plan) -> dict[int, list[Gap]]:
+        """The last place before each step, or operation that holds steps, and at the end of each block with steps."""
+        kernels = {id(one): one for i in plan if (one := self.points.kernel_of(i.subject)) is not None}
+        found: dict[int, list[Gap]] = {}
+
+        def enter(operation: Operation) -> bool:
+            result = acts(operation)
+            for region in operation.regions:
+                for block in region.blocks:
+                    held = [i for i, op in enumerate(block.operations) if enter(op)]
+                    if not held:
+                        continue
+                    result = True
+                    end = len(block.operations)  # before the terminator, if there is one
+                    wanted = [*held, end if held[-1] == end - 1 else end - 1]
+                    gaps = (self.points.gap(block, index) for index in wanted)
+                    found[block.operations[0].span.start] = [gap for gap in gaps if gap is not None]
+            return result
+
+        for kernel in kernels.values():
+            enter(kernel)
+        self.kernels = {op.name_span.start for op in kernels.values()}
+        return found
+
+    def concerned(self, kernel: Operation) -> bool:
+        """Whether a plan inserts something into a kernel of the text with slots."""
+        return self.edited.origin(kernel.name_span.start) in self.kernels
+
+    def actions(self, table: Mapping[str, Action], recorder: Recorder | None = None) -> dict[str, Action]:
+        """Actions of the machine, with that of a slot."""
+
+        def slot(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+            start = instruction.operation.span.start
+            for one in self.filled.get(start, ()):
+                assert one.effect is not None
+                table[one.effect.name](machine, thread_set, one)
+            if recorder is not None:
+                recorder.visit(machine, thread_set, start)
+            return thread_set.place + 1
+
+        return {**table, "slot": slot}
+
+    def slot(self, gap: Gap) -> Operation | None:
+        """The slot that a place is at: no step is between them."""
+        bounds = self.bounds.get(gap.block, [])
+        at = bisect_left(bounds, gap.index)
+        return self.slots.get((gap.block, bounds[at])) if at < len(bounds) else None
+
+    def fill(self, plan: Plan) -> bool:
+        """Let the slots do what a plan inserts; whether there is a slot for all of it."""
+        self.filled = {}
+        for one in sorted(plan, key=lambda i: (i.gap.offset, i.kind.rank)):
+            slot = self.slot(one.gap)
+            if slot is None:
+                return False
+            self.filled.setdefault(slot.span.start, []).append(self.instruction(one, slot))
+        return True
+
+    def instruction(self, one: Insertion, slot: Operation) -> Instruction:
+        """What an insertion does, at the place of a slot."""
+        known = (one.kind.name, one.pending)
+        if known not in self.operations:
+            self.operations[known] = scan(Source("", one.kind.text(False, one.pending) + "\n")).module.operations[0]
+        operation = replace(self.operations[known], span=slot.span, name_span=slot.name_span)
+        step = self.step(operation, ())
+        assert isinstance(step, Step)
+        return Instruction("effect", operation, effect=step)
+
+    # -- verdicts
+
+    def fits(self, plan: Plan) -> bool:
+        """Whether no run that matters finds more than it finds of the strongest plan."""
+        strengths = Strengths.of(plan)
+        if any(one.weaker(strengths) for one in self.right):
+            return True
+        if any(strengths.weaker(one) for one in self.wrong) or self.spent > self.most or not self.fill(plan):
+            return False
+        self.count += 1
+        self.progress()
+        fine = not any(self.fails(study, ran) for study, ran in self.active)
+        (self.right if fine else self.wrong).append(strengths)
+        return fine
+
+    def fails(self, study: Study, ran: Ran) -> bool:
+        """Whether a run has a finding that matters and that it does not have with the strongest plan."""
+        found = False
+
+        def ends(code: str, place: int) -> bool:
+            nonlocal found
+            found |= code in self.heeded and (code, place) not in ran.places
+            return found
+
+        done = study.again(ran.recipe, ends)
+        self.spent += done.machine.steps
+        return found
+
+    def begin(self, lacking: Plan, wanted: Set[tuple[str, int]]) -> None:
+        """Choose the runs that matter: the cheapest that show what a plan lacks.
+
+        Args:
+            wanted: the findings of that plan, by code and the place in the text without slots.
+        """
+        self.fill(lacking)
+        left = set(wanted)
+        for study, ran in self.runs:
+            if not left:
+                return
+            done = study.again(ran.recipe)
+            self.spent += done.machine.steps
+            shown = {(code, self.edited.origin(place)) for code, place in done.places() - ran.places}
+            if left & shown:
+                self.active.append((study, ran))
+                left -= shown
+
+    def refuted(self, plan: Plan) -> bool:
+        """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
+        self.fill(plan)
+        for one in self.runs:
+            if one not in self.active and self.fails(*one):
+                self.active.append(one)
+                self.active.sort(key=lambda each: each[1].steps)
+                self.right.clear()
+                self.wrong.append(Strengths.of(plan))
+                return True
+        return False
+
+    def flights(self, plan: Plan) -> Flights:
+        """How long operations are in flight, and what is executed, in the longest run of each study."""
+        self.fill(plan)
+        whole = Flights()
+        longest = {id(study): (study, ran) for study, ran in self.runs if not ran.recipe.forced}
+        for study, ran in longest.values():
+            usual, study.actions = study.actions, self.actions(whole.actions)
+            self.spent += study.again(ran.recipe).machine.steps
+            study.actions = usual
+        return whole
+
+    def needed(self, plan: Plan) -> Needed:
+        """What a plan lacks, as the runs that matter show it; timelines are those of the longest runs."""
+        self.count += 1
+        self.progress()
+        self.fill(plan)
+        needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
+        timelines: dict[str, list[Timeline]] = {queue: [] for queue in QUEUES}
+        right = True
+        longest = max((ran.steps for _, ran in self.active), default=0)
+        for study, ran in self.active:
+            recorder = Recorder()
+            usual, study.actions = study.actions, self.actions(recorder.watched(ACTIONS), recorder)
+            done = study.again(ran.recipe, missed=recorder.missed)
+            study.actions = usual
+            self.spent += done.machine.steps
+            right &= not any(code in self.heeded for code, _ in done.places() - ran.places)
+            for queue in QUEUES:
+                needs[queue] |= recorder.needs[queue]
+            if ran.steps == longest:
+                for (queue, _, _), held in recorder.timelines.items():
+                    timelines[queue].append(held)
+        return Needed(needs, timelines, right)
+
+    def lacked(self, plan: Plan) -> list[ProtocolFault]:
+        """All that the runs that matter find of a plan, each time that it happens; places are those with slots."""
+        self.count += 1
+        self.progress()
+        self.fill(plan)
+        found: list[ProtocolFault] = []
+        for study, ran in self.active:
+            machine = study.again(ran.recipe).machine
+            self.spent += machine.steps
+            found += machine.faults
+        return found
+
+    @cached_property
+    def places(self) -> dict[int, Gap]:
+        """The place of each slot."""
+        return {op.span.start: gap for op, gap in self._slots}
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a plan lacks.
+
+    Attributes:
+        needs, timelines: by queue.
+        right: whether it lacks nothing.
+    """
+
+    needs: Mapping[str, Set[Need]]
+    timelines: Mapping[str, Sequence[Timeline]]
+    right: bool
+
+
+class Strengths:
+    """How strong each operation of a plan is, by kind and place, and which commits make the groups."""
+
+    __slots__ = ("commits", "held")
+
+    def __init__(self, commits: frozenset[tuple[str, int]], held: Mapping[tuple[str, int], int]) -> None:
+        self.commits = commits
+        self.held = held
+
+    @classmethod
+    def of(cls, plan: Iterable[Insertion]) -> Strengths:
+        commits = frozenset((one.kind.name, one.gap.offset) for one in plan if one.commits)
+        held = {(one.kind.name, one.gap.offset): one.kind.most + 1 - one.pending for one in plan if not one.commits}
+        return cls(commits, held)
+
+    def weaker(self, other: Strengths) -> bool:
+        """Whether nothing of it is stronger than what the other has at that place."""
+        return self.commits == other.commits and all(
+            power <= other.held.get(place, 0) for place, power in self.held.items()
+        )
+
+
+__all__ = ["Strengths", "Trials"]

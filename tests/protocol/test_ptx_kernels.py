@@ -1,0 +1,222 @@
+"""Kernels in PTX on the abstract machine: small kernels, right and with one mistake."""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from conftest import corpus_files
+
+HEAD = """.version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+"""
+
+# A ring of two stages: one thread loads, the others read. FULL and EMPTY are the barriers.
+RING = (
+    HEAD
+    + """.visible .entry ring(.param .align 64 .b8 map[128], .param .u32 tiles)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, 8192;
+  ld.param.u32 %r4, [tiles];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 1;
+  mbarrier.init.shared::cta.b64 [%r3+16], 32;
+  mbarrier.init.shared::cta.b64 [%r3+24], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 0;
+  mov.b32 %r7, 0;
+  shr.u32 %r8, %r1, 5;
+  shfl.sync.idx.b32 %r9, %r8, 0, 31, -1;
+  setp.eq.s32 %p2, %r9, 0;
+  @%p2 bra CONSUMER;
+  elect.sync _|%p3, -1;
+  @!%p3 bra END;
+PRODUCER:
+  shl.b32 %r10, %r6, 3;
+  add.s32 %r11, %r3, %r10;
+  xor.b32 %r12, %r7, 1;
+  {
+  .reg .pred done;
+  AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;
+  @done bra OVER;
+  bra AGAIN;
+  OVER:
+  }
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 4096;
+  shl.b32 %r13, %r6, 12;
+  add.s32 %r14, %r2, %r13;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];
+  add.s32 %r15, %r6, 1;
+  setp.eq.s32 %p4, %r15, 2;
+  selp.b32 %r6, 0, %r15, %p4;
+  selp.b32 %r16, 1, 0, %p4;
+  xor.b32 %r7, %r7, %r16;
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p5, %r5, %r4;
+  @%p5 bra PRODUCER;
+  bra.uni END;
+CONSUMER:
+  shl.b32 %r20, %r6, 3;
+  add.s32 %r21, %r3, %r20;
+  {
+  .reg .pred done;
+  AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 done, [%r21], %r7;
+  @done bra OVER;
+  bra AGAIN;
+  OVER:
+  }
+  shl.b32 %r22, %r6, 12;
+  add.s32 %r23, %r2, %r22;
+  shl.b32 %r24, %r1, 2;
+  add.s32 %r25, %r23, %r24;
+  ld.shared.b32 %r26, [%r25];
+  mbarrier.arrive.shared::cta.b64 _, [%r21+16];
+  add.s32 %r27, %r6, 1;
+  setp.eq.s32 %p6, %r27, 2;
+  selp.b32 %r6, 0, %r27, %p6;
+  selp.b32 %r28, 1, 0, %p6;
+  xor.b32 %r7, %r7, %r28;
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p7, %r5, %r4;
+  @%p7 bra CONSUMER;
+END:
+  ret;
+}
+"""
+)
+
+# Threads write a tile, and TMA stores it.
+STORE = (
+    HEAD
+    + """.visible .entry store(.param .align 64 .b8 map[128])
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  st.shared.v4.b32 [%r4], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra END;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r1, %r1}], [%r2];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+END:
+  ret;
+}
+"""
+)
+
+# Each thread reads what another thread wrote.
+EXCHANGE = (
+    HEAD
+    + """.visible .entry exchange(.param .u64 out)
+.reqntid 128, 1, 1
+{
+  .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  .shared .align 8 .b8 bar[8];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r8, bar;
+  shl.b32 %r3, %r1, 2;
+  add.s32 %r4, %r2, %r3;
+  st.shared.b32 [%r4], %r1;
+  bar.sync 0;
+  xor.b32 %r5, %r3, 256;
+  add.s32 %r6, %r2, %r5;
+  ld.shared.b32 %r7, [%r6];
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+# The text, what is replaced in it and by what, and what is found then.
+MISTAKES = {
+    "an arrival less": (RING, "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "", {"PR126"}),
+    "a count too high": (RING, "init.shared::cta.b64 [%r3+16], 32", "init.shared::cta.b64 [%r3+16], 33", {"PR125"}),
+    "a count too low": (RING, "init.shared::cta.b64 [%r3+24], 32", "init.shared::cta.b64 [%r3+24], 16", {"PR122"}),
+    "the wrong parity": (RING, "done, [%r11+16], %r12", "done, [%r11+16], %r7", {"PR126"}),
+    "a barrier that is not initialised": (RING, "  mbarrier.init.shared::cta.b64 [%r3+8], 1;\n", "", {"PR120"}),
+    "no barrier behind the initialisation": (RING, "  bar.sync 0;\n", "", {"PR121"}),
+    "no copy": (RING, "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n", "", {"PR124"}),
+    "no proxy fence": (STORE, "  fence.proxy.async.shared::cta;\n", "", {"PR110"}),
+    "no barrier before the store": (STORE, "  bar.sync 0;\n", "", {"PR111"}),
+    "no barrier before the read": (EXCHANGE, "  bar.sync 0;\n", "", {"PR116"}),
+}  # fmt: skip
+
+
+def found(text: str) -> set[str]:
+    return {one.code for one in tileproof.check(text).diagnostics if one.severity.value == "error"}
+
+
+@pytest.mark.parametrize("text", [RING, STORE, EXCHANGE], ids=["ring", "store", "exchange"])
+def test_a_right_kernel_is_followed_without_a_finding(text):
+    report = tileproof.check(text)
+    assert [str(one.message) for one in report.diagnostics] == []
+    (kernel,) = report.files[0].kernels
+    assert kernel.status == "followed"
+    assert kernel.executed == kernel.steps > 3
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_found(name):
+    text, right, wrong, expected = MISTAKES[name]
+    assert text.count(right) == 1
+    assert found(text.replace(right, wrong)) == expected
+
+
+TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]
+FEW = ("dense_gemm_persistent__default", "dense_gemm__f16_mnn", "tensorop_gemm__bf16_bf16_f32_mkn")
+
+
+def agree(path: Path) -> tuple[int, int]:
+    """Compare a kernel of the corpus with its PTX: how many steps of the PTX there are, and were executed."""
+    texts = (path, path.with_suffix(".mlir"))
+    ptx, ir = (tileproof.check(one) for one in texts)
+    errors = [{one.code for one in report.diagnostics if one.severity.value == "error"} for report in (ptx, ir)]
+    assert errors == [set(), set()], path.name
+    kernels = ptx.files[0].kernels
+    return sum(one.steps for one in kernels), sum(one.executed for one in kernels)
+
+
+@pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
+def test_some_kernels_of_the_corpus_are_followed_in_both_forms():
+    chosen = [path for path in TWINS if path.stem in FEW]
+    assert chosen
+    for path in chosen:
+        steps, executed = agree(path)
+        assert executed == steps > 20, path.name
+
+
+@pytest.mark.sweep
+@pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
+def test_the_kernels_of_the_corpus_are_judged_alike_in_both_forms():
+    counted = [agree(path) for path in TWINS]
+    whole = sum(executed >= 0.95 * steps for steps, executed in counted if steps)
+    assert whole >= 0.9 * sum(steps > 0 for steps, _ in counted)
