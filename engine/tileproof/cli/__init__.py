@@ -20,6 +20,7 @@ COMMANDS = (
     "config",
     "decode",
     "descriptors",
+    "draw",
     "emit",
     "encode",
     "explain",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "html")
 PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
 
 

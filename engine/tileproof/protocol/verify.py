@@ -39,6 +39,7 @@ def verify(
     explain: bool = False,
     thorough: bool = False,
     line: Callable[[Operation], int] | None = None,
+    seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
@@ -47,6 +48,7 @@ def verify(
         explain: whether each finding keeps the path that leads to it.
         thorough: whether to take the larger budget of rules/protocol/exploration.rule.
         line: the line of an operation; where it is given, findings are by their causes.
+        seen: is shown each kernel that was run, with its outcome and the study whose findings these are.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -69,6 +71,8 @@ def verify(
             judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
+            if seen is not None:
+                seen(outcome, study)
             alone = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
 
