@@ -37,6 +37,15 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A piece of the text replaced."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """One finding.
 
@@ -44,6 +53,7 @@ class Found:
         severity: ``error``, ``warning`` or ``note``.
         href: where its rule is written down; empty where that has no address.
         unused: whether it says that its place has no effect.
+        repair, edits: what repairs it in a few words, and what that changes; empty where nothing is known to.
     """
 
     start: int
@@ -56,6 +66,8 @@ class Found:
     href: str
     unused: bool
     related: tuple[Mark | Away, ...]
+    repair: str = ""
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +85,6 @@ class Page:
     start: int
     end: int
     markdown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A piece of the text replaced."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
