@@ -80,7 +80,10 @@ def _index(found: tuple[Chapter, ...]) -> str:
 def _page(book: Rulebook, item: Rule | Finding, chapter: Chapter, related: _Related) -> str:
     said = content(book, item)
     lines = [f"# {item.code} {item.name}", ""]
-    lines += [f"{item.severity.value.capitalize()}, {_contract(said['contract'])}. {_plain(chapter.title)}.", ""]
+    lines += [
+        f"{item.severity.value.capitalize()}, {_contract(said['contract'])}. [{_plain(chapter.title)}]({INDEX}).",
+        "",
+    ]
     lines += ["## What", "", *_fenced(said["message"], "text")]
     lines += [f"**Hint.** {_plain(said['hint'])}", ""] if said["hint"] else []
     lines += ["## Why", "", _plain(item.why), ""] if item.why else []
