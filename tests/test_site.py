@@ -31,7 +31,7 @@ def hook() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, str]:
+def files() -> dict[str, str | bytes]:
     return hook().site_files()
 
 
@@ -43,7 +43,7 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in plain}
 
 
-def broken(files: dict[str, str]) -> list[str]:
+def broken(files: dict[str, str | bytes]) -> list[str]:
     """The links that lead nowhere, each with its page."""
     found = []
     for name, page in files.items():

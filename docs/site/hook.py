@@ -23,13 +23,13 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`[^`\n]*`")
 
 
-def site_files() -> dict[str, str]:
-    """Every file of the site by its path there: the text of a page has the links of the site."""
+def site_files() -> dict[str, str | bytes]:
+    """Every file of the site by its path there: pages as text, with the links of the site, and other files as bytes."""
     sources = {_in_site(name): name for name in (*DOCUMENTS, *_guides())}
-    made = {at: _moved_links(name, at) for at, name in sources.items()}
+    made: dict[str, str | bytes] = {at: _moved_links(name, at) for at, name in sources.items()}
     for name in sorted({link for source in sources.values() for link in _linked(source)}):
         if _in_site(name) not in made and (ROOT / name).is_file():
-            made[_in_site(name)] = (ROOT / name).read_text(encoding="utf-8")
+            made[_in_site(name)] = (ROOT / name).read_bytes()
     return made | {f"{RULES}/{name}": text for name, text in _rule_pages().items()}
 
 
@@ -37,13 +37,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Called by mkdocs: put everything in place of what it found below docs/."""
     from mkdocs.structure.files import File, InclusionLevel  # noqa: PLC0415  a test reads the site without mkdocs
 
-    for name, text in site_files().items():
+    for name, content in site_files().items():
         if known := files.get_file_from_path(name):
             files.remove(known)
         listed: dict[str, Any] = {"inclusion": InclusionLevel.NOT_IN_NAV} if name.startswith(f"{RULES}/") else {}
         if name == f"{RULES}/index.md":
             listed = {}
-        files.append(File.generated(config, name, content=text, **listed))
+        files.append(File.generated(config, name, content=content, **listed))
     return files
 
 
