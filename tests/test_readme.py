@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from conftest import EXAMPLES, ROOT
+from tileproof.base.resources import PACKAGE
 from tileproof.cli import main
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(*languages: str) -> list[tuple[str, str]]:
@@ -71,6 +75,34 @@ def test_an_example_prints_what_is_shown(folder: Path, block: str):
 def test_there_are_examples():
     assert len(SESSIONS) >= 15
     assert {where.partition(":")[0] for where, _ in SESSIONS} >= {"README.md", "docs/prove.md", "docs/suggest.md"}
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif(
+    importlib.util.find_spec("cutlass") is None, reason="nvidia-cutlass-dsl (extra `oracle`) is missing"
+)
+def test_the_session_prints_what_is_shown(folder: Path):
+    """The blocks of docs/session.md, one after the other in one folder and in a shell, as they were typed."""
+    python, programs = shlex.quote(sys.executable), folder / "bin"
+    programs.mkdir()
+    for name, called in (("python", python), ("tileproof", f"{python} -m tileproof.cli")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {called} "$@"\n')
+        (programs / name).chmod(0o755)
+    search = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH", ""))))
+    variables = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": search}
+    typed = [example for _, block in blocks("shell-session") for example in examples(block)]
+    assert len(typed) >= 5
+    for command, shown in typed:
+        done = subprocess.run(
+            f"{{ {command}\n}} >report 2>said; cat said report",
+            shell=True,
+            cwd=folder,
+            env=variables,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert re.fullmatch(pattern(shown), done.stdout), f"$ {command}\n{done.stdout}"
 
 
 PROGRAMS = blocks("python")

@@ -36,9 +36,9 @@ def nearest(book: Rulebook, name: str) -> tuple[str, ...]:
 
 def as_text(book: Rulebook, item: Rule | Finding) -> str:
     """The explanation of a rule or finding, for people."""
-    content = _content(book, item)
-    lines = [f"{item.code} {item.name} ({item.severity.value})", "", content["message"]]
-    lines += [f"Hint: {content['hint']}"] if content["hint"] else []
+    said = content(book, item)
+    lines = [f"{item.code} {item.name} ({item.severity.value})", "", said["message"]]
+    lines += [f"Hint: {said['hint']}"] if said["hint"] else []
     lines += ["", f"Why: {item.why}"] if item.why else []
     if isinstance(item, Rule):
         lines += ["", f"  On {item.schema}, {'contract ' + item.contract if item.contract else 'both contracts'}"]
@@ -46,11 +46,11 @@ def as_text(book: Rulebook, item: Rule | Finding) -> str:
             lines.append(f"  On '{item.schema}' instead of {', '.join(item.replaces)}")
         if item.refines:
             lines.append(f"  Silent where one of {', '.join(item.refines)} reports")
-        lines += [f"  {word.capitalize()}: {content[word]}" for word in ("when", "require") if content[word]]
+        lines += [f"  {word.capitalize()}: {said[word]}" for word in ("when", "require") if said[word]]
         lines.append("")
-        lines += _shown("Wrong", content["wrong"]) + _shown("Right", content["right"])
+        lines += _shown("Wrong", said["wrong"]) + _shown("Right", said["right"])
     lines.append("")
-    for source in content["sources"]:
+    for source in said["sources"]:
         lines += [f"Source: {source['text']}"] + [f"  {source['url']}"] * bool(source["url"])
     lines += ["", f"Silence one line with  // tileproof: ignore[{item.code}] reason"]
     return "\n".join(lines)
@@ -58,7 +58,7 @@ def as_text(book: Rulebook, item: Rule | Finding) -> str:
 
 def as_json(book: Rulebook, item: Rule | Finding) -> str:
     """The explanation as a JSON object: ``when``, ``require`` and the examples are null for findings."""
-    return json.dumps(_content(book, item), indent=2)
+    return json.dumps(content(book, item), indent=2)
 
 
 def condition(rule: Rule, expression: Expression) -> str:
@@ -67,7 +67,8 @@ def condition(rule: Rule, expression: Expression) -> str:
     return " ".join(_COMMENT.sub("", rule.place.source.text[start:end]).split())
 
 
-def _content(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
+def content(book: Rulebook, item: Rule | Finding) -> dict[str, Any]:
+    """The explanation as values, those of ``as_json``."""
     rule = item if isinstance(item, Rule) else None
     wrong, right = written(book, rule) if rule else (None, None)
     return {
