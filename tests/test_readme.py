@@ -97,3 +97,8 @@ def test_the_rule_that_is_shown_is_the_one_in_the_rule_base():
     for word in ("rule", "require", "error", "hint"):
         shown = next(line for line in rule.splitlines() if line.split()[0] == word)
         assert shown.split() in [line.split() for line in text.splitlines()]
+
+
+def test_the_picture_is_what_its_command_draws():
+    drawn = CliRunner().invoke(main, ["draw", "swizzle", "S<3,4,3>", "--format", "svg"]).stdout
+    assert drawn == (ROOT / "docs" / "pictures" / "swizzle.svg").read_text(encoding="utf-8")

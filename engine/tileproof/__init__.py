@@ -76,6 +76,10 @@ def __getattr__(name: str) -> object:
     return getattr(import_module(_HOMES[name]), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 if "TILEPROOF" in _environment and _environment["TILEPROOF"] not in ("", "0"):
     from tileproof.import_hook import install as _install
 

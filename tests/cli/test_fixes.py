@@ -96,3 +96,16 @@ def test_a_fix_that_no_check_confirms_is_not_made(here: Path, monkeypatch: pytes
 def test_standard_input_cannot_be_fixed():
     done = command("check", "--fix", "-", stdin=GOOD.encode())
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("wrong", ["32760", "16384", "65536"])
+def test_the_bytes_that_a_barrier_expects_are_those_that_come(here: Path, wrong: str):
+    """The constant has other uses in general: it stays, and the operation gets one of its own."""
+    line = next(line for line in GOOD.splitlines() if "arith.constant 32768 : i32" in line)
+    broken = GOOD.replace(line, line.replace("32768 : i32", f"{wrong} : i32"), 1)
+    (here / "k.mlir").write_text(broken)
+    assert command("check", "k.mlir").returncode == 1
+    done = command("check", "--fix", "k.mlir")
+    assert done.returncode == 0, done.stdout
+    assert f": 32768 for {wrong} [PR" in done.stderr
+    assert re.search(r"(?m)^ +%tileproof_\d+ = arith\.constant 32768 : i32$", (here / "k.mlir").read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tileproof.base.records import dataclass
+from tileproof.base.shown import described
 from tileproof.base.source import Source, Span
 
 
@@ -98,6 +99,13 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     origins: tuple[Origin, ...] = ()
     fix: Fix | None = None
+
+    def __repr__(self) -> str:
+        line, column = self.source.position(self.span.start)
+        return f"<{self.source.name}:{line}:{column}: {self.severity.value}: {self.message} [{self.code} {self.name}]>"
+
+    def _repr_html_(self) -> str:
+        return described(self)
 
     @property
     def origin(self) -> Origin | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from tileproof.calculate.evaluate import FUNCTIONS, evaluate
-from tileproof.layout import LayoutError, show_value
+from tileproof.layout import LayoutError, Value, show_value
 from tileproof.syntax import SyntaxFault
 
 
@@ -20,8 +20,17 @@ def value_of(expression: str) -> str:
     Raises:
         ExpressionError: the text is not an expression, or an operation in it has no result.
     """
+    return show_value(evaluated(expression))
+
+
+def evaluated(expression: str) -> Value:
+    """The value of an expression.
+
+    Raises:
+        ExpressionError: the text is not an expression, or an operation in it has no result.
+    """
     try:
-        return show_value(evaluate(expression))
+        return evaluate(expression)
     except SyntaxFault as fault:
         raise ExpressionError(f"column {fault.start + 1}: {fault}") from None
     except LayoutError as refused:

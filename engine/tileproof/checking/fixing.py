@@ -96,10 +96,10 @@ def _attempt(
     if source.text == now.source.text:
         return None
     report = check(book, source, options)
-    return Fixed(source, report, (*now.done, *said)) if _better(now.report, report) else None
+    return Fixed(source, report, (*now.done, *said)) if better(now.report, report) else None
 
 
-def _better(before: FileReport, after: FileReport) -> bool:
+def better(before: FileReport, after: FileReport) -> bool:
     """Whether errors went and none came, and each kernel is verified as far as it was."""
     had, has = (
         Counter(one.code for one in report.diagnostics if one.severity is Severity.ERROR) for report in (before, after)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from tileproof.base.diagnostic import Diagnostic, Related
-from tileproof.base.source import Source
+from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related
+from tileproof.base.source import Source, Span
 from tileproof.judge.outcome import finding
-from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, Correction, ProtocolFault
 from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated
@@ -28,7 +29,45 @@ def diagnostic(book: Rulebook, source: Source, fault: ProtocolFault, as_written:
     for step in fault.path:
         span = step.operation.name_span
         places.append(Related(span, step.said(source.text[span.start : span.end]) if as_written else str(step)))
-    return replace(finding(book, source, fault.operation.name_span, stated), related=tuple(places))
+    found = finding(book, source, fault.operation.name_span, stated)
+    return replace(found, related=tuple(places), fix=_fix(source, fault.correction))
+
+
+_CONSTANT = r"(?m)^[ \t]*{name} = ((?:arith|llvm\.mlir)\.constant[ (])(-?\d+)\b([^\n]*)$"
+
+
+def _fix(source: Source, correction: Correction | None) -> Fix | None:
+    """The number written right: in the operation itself, or as a constant of its own before it.
+
+    A constant may have other uses, which stay as they are.
+    """
+    edits: list[Edit] = []
+    for operation in correction.operations if correction is not None else ():
+        assert correction is not None, "it has operations"
+        span, text = operation.span, source.text[operation.span.start : operation.span.end]
+        literal = [one for one in re.finditer(r"(?<![\w.%$#])\d+(?![\w.])", text) if int(one[0]) == correction.written]
+        if len(literal) == 1:
+            start = span.start + literal[0].start()
+            edits.append(Edit(Span(start, start + len(literal[0][0])), str(correction.right)))
+            continue
+        for name in dict.fromkeys(operation.operands):
+            before = source.text[: span.start]
+            constant = next(reversed(list(re.finditer(_CONSTANT.format(name=re.escape(name)), before))), None)
+            used = list(re.finditer(re.escape(name) + r"(?![\w$.#-])", text))
+            if constant is None or int(constant[2]) != correction.written or len(used) != 1:
+                continue
+            line = before.rfind("\n") + 1
+            own = f"%tileproof_{source.position(span.start).line}"
+            indent = before[line:][: len(before[line:]) - len(before[line:].lstrip())]
+            edits.append(Edit(Span(line, line), f"{indent}{own} = {constant[1]}{correction.right}{constant[3]}\n"))
+            start = span.start + used[0].start()
+            edits.append(Edit(Span(start, start + len(name)), own))
+            break
+        else:
+            return None
+    return (
+        Fix(f"{correction.right} for {correction.written}", tuple(edits), safe=True) if correction and edits else None
+    )
 
 
 def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:

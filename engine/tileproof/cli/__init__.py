@@ -1,6 +1,6 @@
 """The command line: one module a command, loaded when it is named, because start-up time is a feature.
 
-What commands share is in ``options``, a project's own settings in ``config``.
+What commands share is in ``options`` and ``checking``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ COMMANDS = (
     "config",
     "decode",
     "descriptors",
+    "draw",
     "emit",
     "encode",
     "explain",
     "layout",
     "legal",
+    "lsp",
     "prove",
     "rules",
     "run",

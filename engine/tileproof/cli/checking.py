@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,26 +157,25 @@ class Wanted:
     ) -> Wanted:
         """Read the rules and the settings; a line and exit status 2 where they cannot be used."""
         from tileproof import api  # noqa: PLC0415
+        from tileproof.checking import settings  # noqa: PLC0415
         from tileproof.checking.results import state_of  # noqa: PLC0415
-        from tileproof.cli import settings  # noqa: PLC0415
-        from tileproof.judge.outcome import Options  # noqa: PLC0415
 
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
-        options = Options(
-            contract or project.contract or "ptx",
-            target or project.target,
-            listed(select) or project.select,
-            listed(ignore) or project.ignore,
-            split,
-            verify,
-            explain_path,
+        here = project.options()
+        options = replace(
+            here,
+            contract=contract or here.contract,
+            target=target or here.target,
+            select=listed(select) or here.select,
+            ignore=listed(ignore) or here.ignore,
+            split=split,
+            verify=verify,
+            explain_path=explain_path,
             statistics=statistics,
             thorough=thorough,
             state="" if anew else state_of(rules),
-            root=str(project.folder),
-            per_file_ignores=project.per_file_ignores,
-            severities=tuple(map(_severity, (*project.severity, *(_pair(one) for one in severities)))),
+            severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"
         if threshold not in ("error", "warning", "note"):
@@ -265,17 +265,12 @@ class Wanted:
         return self.check([file.source.name for file in report.files]) if written else report
 
 
-def _pair(text: str) -> tuple[str, str]:
-    rule, equals, level = text.partition("=")
-    if not equals:
-        fail(f"--severity must be RULE=LEVEL, not '{text}'")
-    return rule.strip(), level.strip()
-
-
-def _severity(pair: tuple[str, str]) -> tuple[str, Severity]:
+def _severity(text: str) -> tuple[str, Severity]:
     from tileproof.base.diagnostic import Severity  # noqa: PLC0415
 
-    rule, level = pair
+    rule, equals, level = (part.strip() for part in text.partition("="))
+    if not equals:
+        fail(f"--severity must be RULE=LEVEL, not '{text}'")
     try:
         return rule, Severity(level)
     except ValueError:

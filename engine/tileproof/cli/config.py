@@ -18,7 +18,7 @@ def config(form: str) -> None:
 
     The nearest tileproof.toml or pyproject.toml ([tool.tileproof]) at or above this folder holds alone.
     """
-    from tileproof.cli import settings  # noqa: PLC0415
+    from tileproof.checking import settings  # noqa: PLC0415
 
     try:
         found = settings.find(Path.cwd())

@@ -1,21 +1,16 @@
 """``--add-ignore``: suppression comments written where findings stand.
 
 A finding is silenced in the user's own source where the text says it and the file is there, else in the text itself.
-A comment is added behind its line, or above it where it could not stand behind: a Python file must say the same after.
 """
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.files import replace_file
-
-_REASON = "known"
-_THERE = re.compile(r"(tileproof:\s*ignore\s*\[)([^\]\n]*)\]")
+from tileproof.checking.silencing import mark_of, silenced
 
 
 def add_ignores(diagnostics: Iterable[Diagnostic]) -> tuple[dict[Path, int], list[Diagnostic]]:
@@ -47,7 +42,7 @@ def add_ignores(diagnostics: Iterable[Diagnostic]) -> tuple[dict[Path, int], lis
             continue
         count = 0
         for number, found in sorted(lines.items(), reverse=True):
-            changed = _with_comment(text, number, {one.code for one in found}, "#" if path.suffix == ".py" else "//")
+            changed = silenced(text, number, {one.code for one in found}, mark_of(path.name))
             if changed is None:
                 left += found
             else:
@@ -57,34 +52,3 @@ def add_ignores(diagnostics: Iterable[Diagnostic]) -> tuple[dict[Path, int], lis
             replace_file(path, text)
             written[path] = count
     return written, left
-
-
-def _with_comment(text: str, number: int, codes: set[str], mark: str) -> str | None:
-    lines = text.splitlines(keepends=True)
-    if not 0 < number <= len(lines):
-        return None
-    line = lines[number - 1]
-    body = line.rstrip("\r\n")
-    end = line[len(body) :] or "\n"
-    there = _THERE.search(body)
-    if there is not None:
-        merged = ", ".join(sorted({*re.findall(r"[^,\s]+", there[2]), *codes}))
-        return _joined(lines, number, f"{body[: there.start(2)]}{merged}{body[there.end(2) :]}{end}")
-    comment = f"{mark} tileproof: ignore[{', '.join(sorted(codes))}] {_REASON}"
-    behind = _joined(lines, number, f"{body}  {comment}{end}")
-    if mark == "//" or _same(text, behind):
-        return behind
-    above = _joined(lines, number, f"{body[: len(body) - len(body.lstrip())]}{comment}{end}{line}")
-    return above if _same(text, above) else None
-
-
-def _joined(lines: list[str], number: int, line: str) -> str:
-    return "".join([*lines[: number - 1], line, *lines[number:]])
-
-
-def _same(before: str, after: str) -> bool:
-    """Whether two Python texts are the same program."""
-    try:
-        return ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
-    except (SyntaxError, ValueError, RecursionError):
-        return False

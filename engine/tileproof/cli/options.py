@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
 
-FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit")
+FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "html")
 PARALLEL_BYTES = 2_000_000  # from here on a second process pays for its start
 
 
@@ -47,8 +47,8 @@ def load_rules(
         more: rule files, which may be among those of the folders.
         whole: with the chapters that no kernel is judged by.
     """
+    from tileproof.checking import settings  # noqa: PLC0415
     from tileproof.checking.implemented import load_implemented  # noqa: PLC0415
-    from tileproof.cli import settings  # noqa: PLC0415
     from tileproof.rulebase.load import RuleError, default_files, rule_file, rule_files, shipped_files  # noqa: PLC0415
 
     files = shipped_files() if whole else default_files()

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
+from tileproof.base.shown import drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,12 @@ class Layout:
     def __str__(self) -> str:
         return f"{show(self.shape)}:{show(self.stride)}"
 
+    def _repr_svg_(self) -> str | None:
+        return drawn(self, "svg")
+
+    def _repr_html_(self) -> str | None:
+        return drawn(self, "html")
+
 
 @dataclass(frozen=True, slots=True)
 class ComposedLayout:
@@ -110,6 +117,12 @@ class ComposedLayout:
     def __str__(self) -> str:
         parts = [show(self.offset), str(self.outer)]
         return " o ".join(([str(self.inner)] if self.inner is not None else []) + parts)
+
+    def _repr_svg_(self) -> str | None:
+        return drawn(self, "svg")
+
+    def _repr_html_(self) -> str | None:
+        return drawn(self, "html")
 
 
 @dataclass(frozen=True, slots=True)

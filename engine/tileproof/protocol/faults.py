@@ -19,6 +19,15 @@ UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # 
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """A number in some operations that should be another one, such as the bytes that a barrier is to expect."""
+
+    operations: tuple[Operation, ...]
+    written: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProtocolFault:
     """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
 
@@ -28,6 +37,7 @@ class ProtocolFault:
     hint: str = ""
     trace: tuple[tuple[str, Operation], ...] = ()
     path: tuple[TraceStep, ...] = ()
+    correction: Correction | None = None
 
 
 def stated(
@@ -53,4 +63,14 @@ def stated(
     return ProtocolFault(code, operation, said.message, said.hint, trace, path)
 
 
-__all__ = ["DEADLOCKS", "HANGS", "HAZARDS", "OVERLAP", "UNFINISHED", "UNORDERED", "ProtocolFault", "stated"]
+__all__ = [
+    "DEADLOCKS",
+    "HANGS",
+    "HAZARDS",
+    "OVERLAP",
+    "UNFINISHED",
+    "UNORDERED",
+    "Correction",
+    "ProtocolFault",
+    "stated",
+]

@@ -39,6 +39,7 @@ def verify(
     explain: bool = False,
     thorough: bool = False,
     line: Callable[[Operation], int] | None = None,
+    seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
@@ -47,6 +48,7 @@ def verify(
         explain: whether each finding keeps the path that leads to it.
         thorough: whether to take the larger budget of rules/protocol/exploration.rule.
         line: the line of an operation; where it is given, findings are by their causes.
+        seen: is shown each kernel that was run, with its outcome and the study whose findings these are.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -65,10 +67,12 @@ def verify(
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
         if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
+            module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
             judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
             outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
             outcome = outcome if line is None else study.causes(outcome, line)
+            if seen is not None:
+                seen(outcome, study)
             alone = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
 
@@ -139,7 +143,7 @@ def studies(
             return own.get(operation.name) or usual(operation, types)
 
         compiled = compile_kernel(kernel, aliases, step, book)
-        module = Surroundings(lambda text: resolve(text, aliases), _boxes(kernel, compiled, maps), early)
+        module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)
         launched = launch(book, kernel, inside, operations, aliases)
@@ -232,7 +236,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
 
 
-def _boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
+def boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
     """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
     found = {}
     for index, (slot, _) in enumerate(program.arguments):

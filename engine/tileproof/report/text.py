@@ -50,7 +50,7 @@ def render(report: Report, style: Style = plain) -> Iterator[str]:
         yield from table(report)
         yield ""
     if report.files:
-        yield _summary(report, style)
+        yield summary(report, style)
 
 
 def _diagnostic(diagnostic: Diagnostic, style: Style, url: str) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _indent(text: str) -> int:
 def _shown(text: str, line: int, column: int, length: int, style: Style) -> Iterator[str]:
     """A line of a source, and below it what is meant."""
     length = max(1, length)
-    shown, at = _window(text, column - 1, length)
+    shown, at = window(text, column - 1, length)
     bar = style("|", "faint")
     yield f"{style(str(line).rjust(5), 'faint')} {bar} {shown}"
     caret = "^" + "~" * (min(length, len(shown) - at) - 1)
@@ -105,7 +105,7 @@ def _path(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
         yield f"{' ' * 5} {style('=', 'faint')} {style('path', 'strong')}: {line}:{column}: {place.message}"
 
 
-def _window(text: str, at: int, length: int) -> tuple[str, int]:
+def window(text: str, at: int, length: int) -> tuple[str, int]:
     """The part of a line around the caret, at most WIDTH characters, and the position of the caret in it."""
     if len(text) <= WIDTH:
         return _printable(text), at
@@ -124,7 +124,8 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
-def _summary(report: Report, style: Style) -> str:
+def summary(report: Report, style: Style = plain) -> str:
+    """The last line: what was found, and what was verified."""
     counts = [(report.count(severity), severity.value) for severity in Severity]
     found = ", ".join(
         style(_plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
+from tileproof.base.shown import described
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.report.coverage import Coverage, total
 from tileproof.rulebase.book import Rulebook
@@ -34,6 +35,13 @@ class Report:
     book: Rulebook
     strays: tuple[Diagnostic, ...] = ()
     known: int = 0
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{one.value}s={self.count(one)}" for one in Severity)
+        return f"Report(files={len(self.files)}, unread={len(self.unread)}, {counts})"
+
+    def _repr_html_(self) -> str:
+        return described(self)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -10,7 +10,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import warps
 from tileproof.protocol.diagnosis.scene import Scene
-from tileproof.protocol.faults import HANGS, ProtocolFault
+from tileproof.protocol.faults import HANGS, Correction, ProtocolFault
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -51,7 +51,8 @@ def explained(
     if change.alike:
         hint += "; " + _place(scene, "alike", lines=", ".join(str(line(one)) for one in change.others))
     hint = first.hint if not hint or change.case == "order" else hint
-    rivals = [one for one in others if one.operation.span.start != change.operation.span.start][:_OTHERS]
+    mine = {one.span.start for one in (change.operation, *(change.others if change.alike else ()))}
+    rivals = [one for one in others if one.operation.span.start not in mine][:_OTHERS]
     for rival in rivals:
         other = state(book, "PR191", rival.case, **rival.facts).hint.replace(_LINE, str(line(rival.operation)))
         hint += f"; or, {other}" if other else ""
@@ -70,7 +71,22 @@ def explained(
         trace.setdefault(operation.span.start, (_place(scene, "likewise"), operation))
     at_home = change.case in ("insert_before", "order") and change.operation is first.operation
     whole = message if at_home else f"{message}: {said.message}"
-    return replace(first, code=code, operation=home, message=whole, hint=hint, trace=tuple(trace.values()))
+    right = None if rivals else _correction(change)
+    return replace(
+        first, code=code, operation=home, message=whole, hint=hint, trace=tuple(trace.values()), correction=right
+    )
+
+
+_NUMBERS = {"bytes": ("announced", "delivered"), "count": ("count", "right"), "counts": ("count", "right")}
+
+
+def _correction(change: Change) -> Correction | None:
+    """The number that a change is about, where it is one."""
+    written, right = (change.facts.get(name) for name in _NUMBERS.get(change.case, ("", "")))
+    if not isinstance(written, int) or not isinstance(right, int):
+        return None
+    same = change.others if change.case != "bytes" or change.alike else ()
+    return Correction((change.operation, *same), written, right)
 
 
 _SIDES = {  # whether what is missing belongs after the operation that a change is about; None: on either side

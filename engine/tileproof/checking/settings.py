@@ -7,9 +7,12 @@ The nearest file wins, and holds alone. In one folder ``tileproof.toml`` comes b
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileproof.base.records import dataclass
+
+if TYPE_CHECKING:
+    from tileproof.judge.outcome import Options
 
 LISTS = ("select", "ignore", "rules", "exclude")
 WORDS = ("target", "contract", "fail-on", "baseline")
@@ -56,6 +59,21 @@ class Config:
     def folder(self) -> Path:
         """The folder from which patterns count."""
         return self.path.parent if self.path is not None else Path.cwd()
+
+    def options(self) -> Options:
+        """How to check here."""
+        from tileproof.base.diagnostic import Severity  # noqa: PLC0415  `tileproof config` needs neither
+        from tileproof.judge.outcome import Options  # noqa: PLC0415
+
+        return Options(
+            self.contract or "ptx",
+            self.target,
+            self.select,
+            self.ignore,
+            root=str(self.folder),
+            per_file_ignores=self.per_file_ignores,
+            severities=tuple((rule, Severity(level)) for rule, level in self.severity),
+        )
 
 
 def find(folder: Path) -> Config:
