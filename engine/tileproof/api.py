@@ -25,6 +25,7 @@ from tileproof.rulebase.load import default_files, load, rule_files
 if TYPE_CHECKING:
     from tileproof.checking.instruction import Verdict
     from tileproof.descriptors.canonical import OperandDescriptor
+    from tileproof.memory.listing import Listed
     from tileproof.scheduling.synthesis import Scheduled
     from tileproof.suggesting.configurations import Suggestion
     from tileproof.suggesting.repair import Repair
@@ -325,6 +326,37 @@ def _source(item: str | Path | None, text: str | None) -> Source | Unread:
     return read(Source("<text>", text) if text is not None else _existing(item or ""))
 
 
+def listed_descriptors(
+    item: str | Path | None = None,
+    contract: str = "ptx",
+    rules: Iterable[Path] = (),
+    *,
+    text: str | None = None,
+) -> list[Listed]:
+    """The shared-memory descriptors that kernels in IR make, or that the MMAs of PTX use, in textual order.
+
+    Args:
+        item: a file; a string that no path can be is text.
+        text: instead of ``item``, IR or PTX as text.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the file cannot be read, holds no IR or is malformed PTX; no such contract; both a file and a text,
+            or neither.
+    """
+    from tileproof.checking.descriptors import descriptors  # noqa: PLC0415  what `check` alone does not need
+
+    if (item is None) == (text is None):
+        raise ValueError("listed_descriptors requires a file or a text")
+    book = load_rules(rules)
+    validate(book, Options(contract))
+    source = _source(item, text)
+    found = source if isinstance(source, Unread) else descriptors(book, source, contract)
+    if isinstance(found, Unread):
+        raise ValueError(f"{found.name}: {found.reason}")
+    return found
+
+
 def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text: str | None = None) -> Scheduled:
     """IR with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
 
@@ -334,7 +366,7 @@ def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text
 
     Raises:
         FileNotFoundError: no such file.
-        NotScheduled: the file cannot be read, holds no IR, or is malformed.
+        NotScheduled: the file cannot be read, is PTX, holds no IR, or is malformed.
         ValueError: both a file and a text, or neither.
     """
     from tileproof.scheduling.text import NotScheduled, schedule  # noqa: PLC0415

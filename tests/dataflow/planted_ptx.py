@@ -234,6 +234,56 @@ def _instruction(kernel: Kernel) -> Planted:
                 yield f"instruction descriptor: {said}", _with(kernel, found[0], found[1], other)
 
 
+def _count(kernel: Kernel) -> Planted:
+    """One arrival more or less in a phase than the kernel makes."""
+    for number in _some(kernel.at.get("mbarrier.init", [])):
+        text = kernel.written(number)
+        found = re.search(r",\s*(\d+)\s*;", text)
+        if found is not None:
+            for step in (1, -1):
+                if int(found[1]) + step > 0:
+                    other = f"{text[: found.start(1)]}{int(found[1]) + step};"
+                    said = "initialise with a count too " + ("high" if step > 0 else "low")
+                    yield said, kernel.replaced({number: other})
+
+
+def _bytes(kernel: Kernel) -> Planted:
+    """More bytes than the copies of a phase deliver."""
+    for number in _some([*kernel.at.get("mbarrier.arrive.expect_tx", []), *kernel.at.get("mbarrier.expect_tx", [])]):
+        text = kernel.written(number)
+        found = re.search(r",\s*(\d+)\s*;", text)
+        if found is not None:
+            yield "expect 16 bytes more", kernel.replaced({number: f"{text[: found.start(1)]}{int(found[1]) + 16};"})
+
+
+def _parity(kernel: Kernel) -> Planted:
+    """A wait for the other phase."""
+    names = ("mbarrier.try_wait.parity", "mbarrier.test_wait.parity", "mbarrier.try_wait", "mbarrier.test_wait")
+    for number in _some(sorted(one for name in names for one in kernel.at.get(name, []))):
+        text = kernel.written(number)
+        found = re.search(r"\],\s*([01])\s*[;,]", text)
+        if found is not None:
+            other = f"{text[: found.start(1)]}{1 - int(found[1])}{text[found.end(1) :]}"
+            yield "wait for the other parity", kernel.replaced({number: other})
+
+
+# Faults that only the abstract machine can find: they are about addresses, or about what other threads do.
+BARRIERS: tuple[Callable[[Kernel], Planted], ...] = (
+    _count,
+    _bytes,
+    _parity,
+    *(
+        _drop_each(name)
+        for name in (
+            "mbarrier.init",
+            "mbarrier.arrive",
+            "mbarrier.arrive.expect_tx",
+            "mbarrier.expect_tx",
+            "fence.proxy",
+        )
+    ),
+)
+
 OPERATORS: tuple[Callable[[Kernel], Planted], ...] = (
     *(_drop_each(name) for name in ("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group")),
     *(_drop_all(name) for name in ("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group")),
@@ -256,8 +306,8 @@ OPERATORS: tuple[Callable[[Kernel], Planted], ...] = (
 )
 
 
-def planted(text: str) -> Planted:
+def planted(text: str, operators: tuple[Callable[[Kernel], Planted], ...] = OPERATORS) -> Planted:
     """Each fault with its name."""
     kernel = Kernel(text)
-    for operator in OPERATORS:
+    for operator in operators:
         yield from operator(kernel)

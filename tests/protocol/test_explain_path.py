@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from click.testing import CliRunner
+from test_ptx_kernels import MISTAKES
 
 import tileproof
 from tileproof.cli import main
@@ -54,3 +55,36 @@ def test_programs_get_the_same_places():
     _, place, *_ = result["relatedLocations"]
     assert place["message"]["text"] == "the read by wgmma"
     assert place["physicalLocation"]["region"]["startLine"] == 64
+
+
+PROXY = ['.file 1 "store.cu"\n', "  .loc 1 7 3\n", "  .loc 1 9 5\n"]
+
+
+def spoilt_ptx() -> str:
+    """PTX of lines 7 and 9 of a source, in which threads write and TMA reads without a proxy fence."""
+    text, right, wrong, _ = MISTAKES["no proxy fence"]
+    names, write, read = PROXY
+    text = text.replace(right, wrong).replace("  st.shared.v4", write + "  st.shared.v4")
+    return text.replace("  cp.async.bulk.tensor", read + "  cp.async.bulk.tensor").replace(".extern", names + ".extern")
+
+
+def test_the_path_of_a_finding_in_ptx_has_the_opcodes_as_written_and_the_lines_of_the_source():
+    found = next(one for one in tileproof.check(text=spoilt_ptx(), explain_path=True).diagnostics if one.origins)
+    assert (found.code, str(found.origins[0])) == ("PR110", "store.cu:9:5")
+    write, *path = [(one.message, one.origins[0].line) for one in found.related]
+    assert write == ("the write by threads", 7)
+    assert path == [("warps 0 to 3 of CTA 0: bar.sync", 7)]
+
+
+def test_ptx_keeps_no_path_that_nobody_asked_for():
+    (found,) = (one for one in tileproof.check(text=spoilt_ptx()).diagnostics if one.code == "PR110")
+    assert [one.message for one in found.related] == ["the write by threads"]
+
+
+def test_the_command_shows_the_path_of_ptx(tmp_path: Path):
+    text, right, wrong, _ = MISTAKES["a count too low"]
+    file = tmp_path / "ring.ptx"
+    file.write_text(text.replace(right, wrong), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["check", str(file), "--explain-path"]).stdout
+    assert "= path: 74:3: warp 0 of CTA 0: mbarrier.arrive.shared::cta.b64\n" in shown
+    assert "= path:" not in CliRunner().invoke(main, ["check", str(file)]).stdout

@@ -16,13 +16,19 @@ from tileproof.rulebase.findings import Stated
 _SAID = 2  # other places of a finding that its message names; all are `related`
 
 
-def diagnostic(book: Rulebook, source: Source, fault: ProtocolFault) -> Diagnostic:
-    """A finding of the machine, with the other places that it is about."""
+def diagnostic(book: Rulebook, source: Source, fault: ProtocolFault, as_written: bool = False) -> Diagnostic:
+    """A finding of the machine, with the other places that it is about and the path to it, where it keeps one.
+
+    Args:
+        as_written: whether steps of the path are named as the text spells them: those of PTX have no name of their own.
+    """
     said = fault.trace[:_SAID]
     traced = "".join(f"; {what}: line {source.position(at.name_span.start).line}" for what, at in said)
     stated = Stated(fault.code, fault.message + traced, fault.hint)
     places = [Related(at.name_span, what) for what, at in fault.trace]
-    places += [Related(step.operation.name_span, str(step)) for step in fault.path]
+    for step in fault.path:
+        span = step.operation.name_span
+        places.append(Related(span, step.said(source.text[span.start : span.end]) if as_written else str(step)))
     found = finding(book, source, fault.operation.name_span, stated)
     return replace(found, related=tuple(places), fix=_fix(source, fault.correction))
 

@@ -75,8 +75,7 @@ def _origins(module: Module, span: Span) -> tuple[Origin, ...]:
     at = bisect_right(module.instructions, span.start, key=attrgetter("start")) - 1
     if at < 0 or module.instructions[at].end < span.end:
         return ()
-    places = module.source_places(module.instructions[at])
-    return tuple(Origin.compiled_from(module.files[file], *place) for file, *place in places)
+    return module.origins(module.instructions[at])
 
 
 def _malformed(book: Rulebook, source: Source, fault: Fault) -> Diagnostic:
@@ -184,7 +183,7 @@ def _followed(
     from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
     try:
-        outcome = verify_function(book, graphs.of(function), thorough=options.thorough)
+        outcome = verify_function(book, graphs.of(function), options.explain_path, options.thorough)
     except Unstructured as reason:
         return reason.case, reason.operation.name_span
     if outcome is None:
@@ -199,7 +198,7 @@ def _followed(
         spans = (fault.operation.name_span for fault in open_)
         more = tuple(Reason("unconfirmed", text, span) for text, span in zip(said, spans, strict=True))
         kernel = replace(kernel, reasons=(*kernel.reasons, *more))
-    return kernel, [diagnostic(book, source, fault) for fault in sure]
+    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in sure]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,26 +17,27 @@ from tileproof.cli.options import inputs, load_rules, rule_options
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @rule_options
 def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple[Path, ...]) -> None:
-    """The 64-bit shared-memory descriptors (at address 0) that kernels make for their MMA operands.
+    """The 64-bit shared-memory descriptors (at address 0) of the MMA operands of kernels in IR or PTX.
 
-    Exit status: 0 all were listed, 1 an operand has no descriptor, 2 a file that cannot be read or has no IR.
+    Exit status: 0 all were listed, 1 an operand has no descriptor or its swizzle is not known, 2 a file that cannot be
+    read or has no IR.
     """
     from tileproof import api  # noqa: PLC0415
-    from tileproof.base.source import Source  # noqa: PLC0415
-    from tileproof.memory import listing as verb  # noqa: PLC0415
+    from tileproof.checking import descriptors as verb  # noqa: PLC0415
+    from tileproof.memory.listing import Listed  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
 
     book, _ = load_rules(folders)
-    listed: list[verb.Listed] = []
+    listed: list[Listed] = []
     status = 0
     for item in (item for name in files for item in inputs(name)):
         source = api.read(item)
-        found = verb.descriptors(book, source, contract) if isinstance(source, Source) else None
-        if found is None:
-            reason = source.reason if isinstance(source, Unread) else "holds no IR"
-            click.echo(f"tileproof: {source.name}: {reason}", err=True)
+        found = source if isinstance(source, Unread) else verb.descriptors(book, source, contract)
+        if isinstance(found, Unread):
+            click.echo(f"tileproof: {found.name}: {found.reason}", err=True)
             status = 2
-        listed += found or ()
+        else:
+            listed += found
     if form == "json":
         click.echo(json.dumps({"descriptors": [one.as_json() for one in listed]}, indent=2))
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -12,9 +14,8 @@ from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import known_fields, plain_shape, scaled_shape
 from tileproof.ptx.abstract import Integer
 from tileproof.ptx.graph import Graph
-from tileproof.ptx.text import cut
+from tileproof.ptx.text import Operand, cut
 from tileproof.ptx.values import Values
-from tileproof.ptx.vocabulary import word_of
 from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
@@ -23,6 +24,59 @@ from tileproof.syntax import SyntaxFault
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
 _WGMMA_WORD = "wgmma.descriptor"
 _KIND = re.compile(r"\.kind::(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixDescriptor:
+    """A descriptor that an instruction reads an operand by.
+
+    Attributes:
+        number: of the statement; ``operand``: its index among the operands of the instruction.
+        role: ``a`` or ``b``.
+        word: the packed word, whose declaration says what the bits mean.
+        value: what is known of the 64 bits.
+        major: ``.k`` or ``.mn``; None where that is not known.
+    """
+
+    number: int
+    operand: int
+    role: str
+    word: str
+    value: Integer
+    major: str | None
+
+
+def matrix_descriptors(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[MatrixDescriptor]:
+    """The descriptors of a statement, A before B; none where it is no wgmma or tcgen05.mma, or lacks operands."""
+    opcode = graph.module.instructions[number].opcode
+    if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
+        return
+    operands = values.operands(number)
+    majors: Callable[[str], str | None]
+    if opcode.startswith("wgmma"):
+        found = read_wgmma(ruleset.book, opcode, operands)
+        if found is None:
+            return
+        word, in_memory = _WGMMA_WORD, found.in_memory
+        majors = {"a": found.a_major, "b": found.b_major}.__getitem__
+    else:
+        kind, at = _KIND.search(opcode), _instruction_operand(operands)
+        if kind is None or at is None:
+            return
+        word, in_memory = _WORD, not operands[1].address
+        instruction = values.operand(number, at, 32)
+        majors = partial(_major, ruleset, {"kind": f".{kind[1]}"}, instruction)
+    for index, role in ((1, "a"), (2, "b")):
+        if role == "b" or in_memory:
+            value = values.operand(number, index, 64)
+            yield MatrixDescriptor(number, index, role, word, value, majors(role))
+
+
+def _instruction_operand(operands: Sequence[Operand]) -> int | None:
+    """Which operand of a tcgen05.mma is its instruction descriptor; None where there are too few."""
+    if len(operands) < 4:
+        return None
+    return 4 if operands[3].address and len(operands) > 4 else 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +97,17 @@ def operand_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Fa
         opcode = graph.module.instructions[number].opcode
         if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
             continue
-        match word_of(ruleset.book, opcode).name:
-            case "tcgen05.mma" | "tcgen05.mma.ws":
-                found = _tcgen05(ruleset, graph, values, number)
-            case _:
-                found = _wgmma(ruleset, graph, values, number)
-        for one in found:
+        found = _tcgen05(ruleset, graph, values, number) if opcode.startswith("tcgen05") else iter(())
+        matrices = (_matrix(ruleset, one) for one in matrix_descriptors(ruleset, graph, values, number))
+        for one in chain(found, matrices):
             key = (one.schema, one.operand, *one.values.items(), *one.spelled.items())
             if key not in seen:
                 seen.add(key)
-                yield Facts(one.schema, one.values, one.spelled, {}, _place(graph, one.number, one.operand))
+                yield Facts(one.schema, one.values, one.spelled, {}, place(graph, one.number, one.operand))
 
 
-def _place(graph: Graph, number: int, operand: int) -> Span:
+def place(graph: Graph, number: int, operand: int) -> Span:
+    """An operand of a statement; the statement where its text cannot be cut."""
     statement = graph.module.instructions[number]
     try:
         start, end = cut(graph.module.text[statement.start : statement.end]).span(operand)
@@ -67,10 +119,9 @@ def _place(graph: Graph, number: int, operand: int) -> Span:
 def _tcgen05(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
     opcode = graph.module.instructions[number].opcode
     operands = values.operands(number)
-    kind = _KIND.search(opcode)
-    if len(operands) < 4 or kind is None:
+    kind, at = _KIND.search(opcode), _instruction_operand(operands)
+    if at is None or kind is None:
         return
-    at = 4 if operands[3].address and len(operands) > 4 else 3
     in_memory = not operands[1].address
     word = values.operand(number, at, 32)
     known = {"kind": f".{kind[1]}"}
@@ -82,11 +133,6 @@ def _tcgen05(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Ite
             yield _Judged(number, at, "assembled_instruction", {"meaningful": ".no"}, {"meaningful": str(error)})
     if instruction is not None:
         yield from _shape(ruleset, opcode, number, at, instruction, in_memory)
-    for index, role in ((1, "a"), (2, "b")):
-        if role == "a" and not in_memory:
-            continue
-        major = _major(ruleset, known, word, role)
-        yield from _matrix(ruleset, _WORD, values.operand(number, index, 64), number, index, role, major)
 
 
 def _major(ruleset: Ruleset, known: dict[str, str], word: Integer, role: str) -> str | None:
@@ -131,31 +177,15 @@ def _scale_vector(ruleset: Ruleset, opcode: str) -> int | None:
     return None
 
 
-def _wgmma(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
-    found = read_wgmma(ruleset.book, graph.module.instructions[number].opcode, values.operands(number))
-    if found is None:
-        return
-    for index, role, major in ((1, "a", found.a_major), (2, "b", found.b_major)):
-        if role == "a" and not found.in_memory:
-            continue
-        yield from _matrix(ruleset, _WGMMA_WORD, values.operand(number, index, 64), number, index, role, major)
-
-
-def _matrix(
-    ruleset: Ruleset, word: str, value: Integer, number: int, index: int, role: str, major: str | None
-) -> Iterator[_Judged]:
+def _matrix(ruleset: Ruleset, one: MatrixDescriptor) -> _Judged:
     """A matrix descriptor: that its fields have a meaning, and that they agree."""
-    judged: dict[str, Scalar] = {"operand": f".{role}", "meaningful": ".yes"}
-    spelled: dict[str, str] = {}
-    fields: dict[str, Scalar] = {}
+    operand = f".{one.role}"
     try:
-        fields = known_fields(ruleset, word, value.ones, value.unknown)
+        fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError as error:
-        judged["meaningful"], spelled["meaningful"] = ".no", str(error)
-    if judged["meaningful"] == ".no":
-        yield _Judged(number, index, "assembled_descriptor", judged, spelled)
-        return
+        values: dict[str, Scalar] = {"operand": operand, "meaningful": ".no"}
+        return _Judged(one.number, one.operand, "assembled_descriptor", values, {"meaningful": str(error)})
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}
-    if major is not None:
-        held["major"] = major
-    yield _Judged(number, index, "matrix_descriptor", {"operand": f".{role}", **held}, {})
+    if one.major is not None:
+        held["major"] = one.major
+    return _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

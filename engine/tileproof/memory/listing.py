@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tileproof.base.diagnostic import Origin
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, Undecided, describe, operand, spelled
@@ -22,6 +23,7 @@ class Listed:
         swizzle: ``0``, ``32``, ``64``, ``128`` or ``128b32``; None where no descriptor is known.
         lbo, sbo: bytes; None where they are known only in the kernel.
         value: the 64 bits at address 0; None if some of them are not static: ``reason`` has them.
+        origin: the user's source of it, where PTX says it.
     """
 
     file: str
@@ -33,6 +35,7 @@ class Listed:
     sbo: int | None
     value: int | None
     reason: str | None
+    origin: Origin | None = None
 
     def as_json(self) -> dict[str, object]:
         """The fields as DESIGN names them."""
@@ -40,16 +43,21 @@ class Listed:
         found: dict[str, object] = {"file": self.file, "line": self.line, "column": self.column}
         found |= {"operand": self.operand, "swizzle": swizzle, "lbo": self.lbo, "sbo": self.sbo}
         found["value"] = None if self.value is None else f"0x{self.value:016x}"
-        return found if self.reason is None else {**found, "reason": self.reason}
+        if self.reason is not None:
+            found["reason"] = self.reason
+        if self.origin is not None:
+            found["origin"] = {"file": self.origin.file, "line": self.origin.line, "column": self.origin.column}
+        return found
 
     def __str__(self) -> str:
         """One line for the reader."""
         place = f"{self.file}:{self.line}:{self.column}: {self.operand or '-'}"
+        source = f"  ({self.origin})" if self.origin is not None else ""
         if self.swizzle is None:
-            return f"{place}  {self.reason}"
-        lbo = "dynamic" if self.lbo is None else self.lbo
-        value = f"  {self.reason}" if self.value is None else f"  0x{self.value:016x}"
-        return f"{place}  swizzle {self.swizzle}  lbo {lbo}  sbo {self.sbo}{value}"
+            return f"{place}  {self.reason}{source}"
+        lbo, sbo = ("dynamic" if one is None else one for one in (self.lbo, self.sbo))
+        value = self.reason if self.value is None else f"0x{self.value:016x}"
+        return f"{place}  swizzle {self.swizzle}  lbo {lbo}  sbo {sbo}  {value}{source}"
 
 
 def descriptors(book: Rulebook, source: Source, contract: str) -> list[Listed] | None:

@@ -25,9 +25,13 @@ class TraceStep:
     operation: Operation
 
     def __str__(self) -> str:
+        return self.said(self.operation.name)
+
+    def said(self, name: str) -> str:
+        """The step in words, with the name of its operation."""
         first, last = self.warps[0], self.warps[-1]
         who = f"warp {first}" if first == last else f"warps {first} to {last}"
-        return f"{who} of CTA {self.cta}: {self.operation.name}"
+        return f"{who} of CTA {self.cta}: {name}"
 
 
 def path_to(

@@ -78,12 +78,16 @@ def verify(
 
 
 def verify_function(
-    book: Rulebook, graph: Graph, thorough: bool = False, line: Callable[[Operation], int] | None = None
+    book: Rulebook,
+    graph: Graph,
+    explain: bool = False,
+    thorough: bool = False,
+    line: Callable[[Operation], int] | None = None,
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
-        thorough, line: as of ``verify``.
+        explain, thorough, line: as of ``verify``.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
@@ -101,7 +105,8 @@ def verify_function(
     )
 
     def judged(shape: Shape) -> Judged:
-        study = Study(book, compiled.kernel, compiled.program, shape, module, dict(ACTIONS), False, thorough, ptx=True)
+        program = compiled.program
+        study = Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
         return study.outcome(), study
 
     outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)

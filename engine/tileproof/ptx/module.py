@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
+from tileproof.base.diagnostic import Origin
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.ptx.constant import constant
@@ -253,6 +254,11 @@ class Module:
         own = next((one for one in chain if one[0] == outermost), place)
         chain.sort(key=lambda one: one is not own)
         return [one for one in chain if one[0] in self.files and one[1]]
+
+    def origins(self, statement: Statement) -> tuple[Origin, ...]:
+        """The same places with the names of the files, columns counted from 1."""
+        places = self.source_places(statement)
+        return tuple(Origin.compiled_from(self.files[file], *place) for file, *place in places)
 
     def operands(self, statement: Statement) -> str:
         """The operands of an instruction, without comments and the semicolon."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
+from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.synthesis import Scheduled
 from tileproof.scheduling.synthesis import schedule as search
@@ -22,8 +23,10 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
         progress: called after each run of the verifier.
 
     Raises:
-        NotScheduled: the text holds no IR, or is malformed.
+        NotScheduled: the text is PTX, holds no IR, or is malformed.
     """
+    if is_ptx(source):
+        raise NotScheduled(f"{source.name}: is PTX: schedule inserts into IR only")
     found = scan(source)
     if found.faults:
         fault = found.faults[0]
