@@ -307,6 +307,8 @@ class Machine:
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
+                    if {one // thread_set.warp for one in yes} & {one // thread_set.warp for one in no}:
+                        self.coverage.divided.add(thread_set.place)
                     self.decide(thread_set.place, value, True)
                     self.decide(thread_set.place, value, False)
                     self.split(thread_set, yes, no, instruction)

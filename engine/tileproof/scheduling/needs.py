@@ -13,7 +13,7 @@ more needs.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
 
@@ -53,9 +53,14 @@ class Timeline:
 
 
 class Recorder:
-    """Watches a run and writes down what is needed."""
+    """Watches a run and writes down what is needed.
 
-    def __init__(self) -> None:
+    Attributes:
+        whole: the queues for which only all threads of a warp together can wait.
+    """
+
+    def __init__(self, whole: Set[str] = frozenset()) -> None:
+        self.whole = whole
         self.needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
         self.timelines: dict[tuple[str, int, int], Timeline] = {}
         self.now: dict[tuple[int, int], int] = {}
@@ -98,8 +103,12 @@ class Recorder:
     def visit(self, machine: Machine, thread_set: ThreadSet, slot: int) -> None:
         """A thread set comes to a slot."""
         cta = thread_set.cta
+        size = thread_set.warp
         for warp in thread_set.warps:
+            together = sum(thread // size == warp for thread in thread_set.threads) == size
             for queue in QUEUES:
+                if queue in self.whole and not together:
+                    continue
                 held = self.timelines.get((queue, cta, warp))
                 if held is not None:
                     held.visits.append((slot, machine.now, len(held.commits), self.now.get((cta, warp), 0)))

@@ -35,7 +35,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
-from tileproof.scheduling.plan import Insertion, Plan
+from tileproof.scheduling.plan import Insertion, Plan, insertables
 
 _SLOT = "tileproof.slot"  # an operation of no dialect
 _FILLED = Step("slot", 0, 0, 0)
@@ -49,6 +49,7 @@ class Trials:
         spent: the instructions that trials took.
         most: how many they may take; then each plan is told wrong.
         uneven: the conditions that threads decide each in its own way, or may decide so.
+        divided: those that threads of one warp decided each in its own way.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Trials:
         self.runs: list[tuple[Study, Ran]] = []
         self.active: list[tuple[Study, Ran]] = []
         self.uneven: set[int] = set()
+        self.divided: set[int] = set()
         self.fill(strongest)
         operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
         registers = any(one.kind.queue == "wgmma" for one in strongest)
@@ -99,6 +101,8 @@ class Trials:
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)
             self.uneven |= {edited.origin(start) for start in uneven}
+            divided = (code[place].operation.span.start for place in study.reached.divided)
+            self.divided |= {edited.origin(start) for start in divided}
         self.whole = sum(ran.steps for _, ran in self.runs)
         self.runs.sort(key=lambda one: one[1].steps)
 
@@ -151,14 +155,24 @@ class Trials:
         return self.slots.get((gap.block, bounds[at])) if at < len(bounds) else None
 
     def fill(self, plan: Plan) -> bool:
-        """Let the slots do what a plan inserts; whether there is a slot for all of it."""
+        """Let the slots do what a plan inserts; whether there is a slot for all of it, where all its threads come."""
         self.filled = {}
         for one in sorted(plan, key=lambda i: (i.gap.offset, i.kind.rank)):
             slot = self.slot(one.gap)
-            if slot is None:
+            if slot is None or (one.kind.whole and self.in_part_of_a_warp(one.gap)):
                 return False
             self.filled.setdefault(slot.span.start, []).append(self.instruction(one, slot))
         return True
+
+    def in_part_of_a_warp(self, gap: Gap) -> bool:
+        """Whether a place is in a branch that some threads of a warp take and others do not."""
+        home = self.points.homes.get(gap.block)
+        while home is not None and home.parent is not None:
+            start = home.parent.span.start
+            if start in self.divided:
+                return True
+            home = self.points.homes.get(start)
+        return False
 
     def instruction(self, one: Insertion, slot: Operation) -> Instruction:
         """What an insertion does, at the place of a slot."""
@@ -249,7 +263,7 @@ class Trials:
         right = True
         longest = max((ran.steps for _, ran in self.active), default=0)
         for study, ran in self.active:
-            recorder = Recorder()
+            recorder = Recorder({one.queue for one in insertables(self.book).values() if one.whole})
             usual, study.actions = study.actions, self.actions(recorder.watched(ACTIONS), recorder)
             done = study.again(ran.recipe, missed=recorder.missed)
             study.actions = usual
