@@ -329,7 +329,7 @@ def poor() -> Rulebook:
     """The rules with a budget of nothing for trials."""
 
     def without(source: Source) -> Source:
-        text, count = re.subn(r"(?m)^(  \.schedule_\w+ +)\d+ +\d+;", r"\g<1>0 0;", source.text)
+        text, count = re.subn(r"(?m)^(  \.schedule_\w+ +)\d+ +\d+ +\d+;", r"\g<1>0 0 0;", source.text)
         assert count == 3 * source.name.endswith("exploration.rule")
         return Source(source.name, text)
 

@@ -52,7 +52,7 @@ def insertables(book: Rulebook) -> Mapping[str, Insertable]:
     """The operations that can be inserted, by the members of the enum ``schedule_operation``."""
     found = {}
     for rank, ((name,), row) in enumerate(book.shared_table("schedule").rows.items()):
-        role, side, groups, threads, most, custom, generic = row
+        role, side, groups, most, custom, generic, threads = row
         assert isinstance(most, int)
         found[name] = Insertable(
             *(name, str(role), side == ".after", groups == ".turns", threads == ".warp", most),

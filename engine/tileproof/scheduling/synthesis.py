@@ -120,10 +120,12 @@ class Scheduler:
         rows, kinds = self.book.shared_table("schedule_repair").rows, insertables(self.book)
         subjects = {".here": fault.operation, ".there": fault.trace[0][1] if fault.trace else None}
         for where, operation in subjects.items():
-            mine = None if operation is None else self.points.operations.get(origin(operation.span.start))
+            if operation is None:
+                continue
+            mine = self.points.operations.get(origin(operation.span.start))
             if mine is None:
                 continue
-            row = rows.get((f".{fault.code}", self.producer(mine), where))
+            row = rows.get((f".{fault.code}", self.producer(operation), where))
             if row is not None:
                 names = row[0]
                 assert isinstance(names, frozenset)
