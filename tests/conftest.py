@@ -41,7 +41,8 @@ def corpus_files(pattern: str = "corpus/*/*.mlir") -> list[Path]:
 def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
     """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none.
 
-    The plain run takes the smaller files, the sweep all of them.
+    The plain run takes the smaller files, the sweep all of them. PTX runs on the machine, which takes seconds a file:
+    of it the plain run and the sweep take every sixth file each, and the rest is ``long``.
     """
     files = corpus_files(pattern)
     if not files:
@@ -50,9 +51,16 @@ def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
         )
     return pytest.mark.parametrize(
         "path",
-        [pytest.param(path, marks=pytest.mark.sweep if path.stat().st_size > SMALL else ()) for path in files],
+        [pytest.param(path, marks=_often(path, i)) for i, path in enumerate(files)],
         ids=lambda path: f"{path.parent.name}/{path.name}",
     )
+
+
+def _often(path: Path, number: int) -> pytest.MarkDecorator | tuple[()]:
+    large = path.stat().st_size > SMALL
+    if path.suffix != ".ptx":
+        return pytest.mark.sweep if large else ()
+    return pytest.mark.long if number % 3 else pytest.mark.sweep if large or number % 2 else ()
 
 
 def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str):

@@ -190,9 +190,12 @@ def test_time_is_linear_in_the_length(kind: str):
     times = []
     for count in (2000, 20000):
         text = HEAD + ".entry k() {\n.reg .b32 r<9>;\n" + LARGE[kind](count) + "\n}\n"
-        began = time.process_time()
-        tileproof.check(text)
-        times.append(time.process_time() - began)
+        took = []
+        for _ in range(2):  # the first run may import, or collect garbage
+            began = time.process_time()
+            tileproof.check(text)
+            took.append(time.process_time() - began)
+        times.append(min(took))
     assert times[1] < 30 * max(times[0], 0.02), times
 
 

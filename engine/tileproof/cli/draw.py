@@ -282,7 +282,7 @@ def _atom(text: str) -> Atom:
     found: Any = read_type(f"!{text.strip().removeprefix('!')}")
     found = getattr(found, "atom", found)
     if not isinstance(found, Atom):
-        raise NoPicture(f"'{text}' is not the type of an atom, such as !cute_nvgpu.sm80.mma<16x8x16, ...>")
+        raise NoPicture(f"'{text}' is not the type of an atom as IR writes it")
     return found
 
 

@@ -1,6 +1,6 @@
 """Rule files mean what they meant: records/ has what each of them says, ``common/rule_records.py`` what that is worth.
 
-After a change that is meant: ``pytest tests/rulebase/test_records.py --regenerate``, then read the diff.
+After a change that is meant: ``pytest tests/rulebase/test_kept_constants.py --regenerate``, then read the diff.
 """
 
 from __future__ import annotations
