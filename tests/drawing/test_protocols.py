@@ -55,5 +55,7 @@ def test_the_bytes_that_copies_bring_are_those_that_were_announced():
 def test_a_real_kernel_is_drawn_within_its_bounds(path: Path):
     drawn = draw("protocol", str(path), "--format", "svg")
     assert len(drawn) < 1_000_000
-    assert "no finding" in drawn
-    assert marked(drawn) == []
+    found = {one.code for one in tileproof.check(path).diagnostics if one.code.startswith("PR1")}
+    assert set(re.findall(r"(PR\d+) at line", drawn)) == found
+    assert ("no finding" in drawn) == (not found)
+    assert all("waits for ever" not in one for one in marked(drawn))

@@ -47,6 +47,7 @@ CODES = {
     "load_unwritten": "PR170",
     "mask_without_a_waiting_cta": "PR124",
     "operand_unwritten": "PR170",
+    "part_of_a_warp": "PR179",
     "peer_never_waited_for": "PR111",
     "registers_decreased_to_more": "PR173",
     "registers_differ": "PR174",

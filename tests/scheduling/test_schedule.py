@@ -310,7 +310,6 @@ SAMPLE = [
     ("corpus/sm_80/sgemm__default", "all"),
     ("corpus/sm_80/fa2__f16_d64", "async"),
     ("corpus/sm_90a/dense_gemm__default", "all"),
-    ("corpus/sm_100a/prim_tcgen05_1cta_mma_basic__default", "all"),
     ("corpus/sm_100a/tut_tma_v2__default", "all"),
     ("field/sm_100a/ct_prim_tcgen05_2cta_mma_tma_store", "all"),
     ("versions/4.6.3/sm_80__ampere_sgemm", "async"),

@@ -53,9 +53,9 @@ def fix(
         found = [one for one in now.report.diagnostics if one.fix is not None and (unsafe or one.fix.safe)]
         attempts = [found, *([one] for one in found)] if len(found) > 1 else [found] if found else []
         for attempt in attempts:
-            better = _attempt(book, now, options, check, _edited(now.source, attempt), list(map(_said, attempt)))
-            if better is not None:
-                now = better
+            improved = _attempt(book, now, options, check, _with_fixes(now.source, attempt), list(map(_said, attempt)))
+            if improved is not None:
+                now = improved
                 break
         else:
             break
@@ -68,17 +68,23 @@ def _said(diagnostic: Diagnostic) -> str:
     return f"line {line}: {diagnostic.fix.what} [{diagnostic.code}]"
 
 
-def _edited(source: Source, found: Iterable[Diagnostic]) -> Source:
+def _with_fixes(source: Source, found: Iterable[Diagnostic]) -> Source:
     """The text with the edits of some findings, of those that overlap the first."""
     edits: list[Edit] = []
     for one in found:
         wanted = one.fix.edits if one.fix is not None else ()
         if not any(_overlap(edit, other) for edit in wanted for other in edits):
             edits += wanted
-    text = source.text
-    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return Source(source.name, text)
+    return edited(source, edits)
+
+
+def edited(source: Source, edits: Iterable[Edit]) -> Source:
+    """The text with edits, which do not overlap."""
+    pieces, at = [], 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        pieces += [source.text[at : edit.span.start], edit.text]
+        at = edit.span.end
+    return Source(source.name, "".join([*pieces, source.text[at:]]))
 
 
 def _overlap(a: Edit, b: Edit) -> bool:

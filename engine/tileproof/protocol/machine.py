@@ -79,6 +79,7 @@ class Machine:
         agreed: the same by the term of the condition: what two thread sets compute alike they decide alike.
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
         taint: what is in doubt.
+        together: the steps that all threads of a warp execute together.
     """
 
     program: Program
@@ -122,10 +123,12 @@ class Machine:
     most: int = 0
     roles: int = 0
     computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
+    together: Set[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
         self.roles = limit(self.book, "thread_groups")
+        self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
         self.allocations.quarter = hardware.limit(self.book, "tmem_lanes") // hardware.limit(self.book, "group_warps")
@@ -229,6 +232,8 @@ class Machine:
                     held = values[slot]
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
+            if instruction.effect.name in self.together:
+                self.whole_warps(thread_set, instruction.operation)
             where = (thread_set.cta, thread_set.warps)
             if self.module.early:
                 self.waited(thread_set, instruction.operation)
@@ -292,6 +297,15 @@ class Machine:
             first = value.each[thread_set.threads[0]]
             return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
+
+    def whole_warps(self, thread_set: ThreadSet, operation: Operation) -> None:
+        """Report an operation that only some threads of a warp execute."""
+        size = thread_set.warp
+        for warp in thread_set.warps:
+            whole = min(size, self.shape.threads - warp * size)
+            threads = sum(thread // size == warp for thread in thread_set.threads)
+            if threads < whole:
+                self.report("PR179", "here", operation, threads=threads, whole=whole, warp=warp)
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]

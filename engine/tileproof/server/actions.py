@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tileproof.base.source import Source
+from tileproof.base.diagnostic import Edit
+from tileproof.base.source import Source, Span
 from tileproof.checking.silencing import mark_of, silenced_line
 from tileproof.server.project import project_of
-from tileproof.server.repairs import repairs
-from tileproof.server.replies import Action, Away, Document, Edit, Found, LineEdit
+from tileproof.server.repairs import repair
+from tileproof.server.replies import Action, Away, Document, Found, LineEdit
 
 
 def actions(document: Document, findings: Sequence[Found]) -> list[Action]:
@@ -21,9 +22,9 @@ def actions(document: Document, findings: Sequence[Found]) -> list[Action]:
     project = project_of(document.file)
     source = Source(document.file, document.text)
     offered = [
-        Action(title, i, True, edits)
+        Action(fix.what[:1].upper() + fix.what[1:], i, True, fix.edits)
         for i, found in enumerate(findings)
-        for title, edits in repairs(project, source, found)
+        if (fix := repair(project, source, found)) is not None
     ]
     return offered + [one for i, found in enumerate(findings) if not found.unused for one in _silence(source, i, found)]
 
@@ -39,7 +40,7 @@ def _silence(source: Source, number: int, found: Found) -> Iterator[Action]:
     if changed is not None:
         before, removed, text = _difference(*changed)
         start = source.line_start(line) + len(before)
-        edit_here = Edit(start, start + len(removed), text)
+        edit_here = Edit(Span(start, start + len(removed)), text)
         yield Action(f"Silence {found.code} in this line", number, False, (edit_here,))
 
 

@@ -14,7 +14,7 @@ from tileproof.report.baseline import BadBaseline, read_baseline, without
 from tileproof.report.values import Report, Unread
 from tileproof.rulebase.book import Rulebook
 from tileproof.server.project import Project, project_of
-from tileproof.server.replies import Away, Checked, Document, Edit, Found, Mark, Unusable
+from tileproof.server.replies import Away, Checked, Document, Found, Mark, Unusable
 
 UNUSED = "IR010"  # the finding that a comment silences nothing
 
@@ -61,10 +61,7 @@ def _found(book: Rulebook, one: Diagnostic) -> Found:
         next(filter(None, item.urls), "") if item is not None else "",
         one.code == UNUSED,
         tuple(_related(one)),
-        one.fix.what if one.fix is not None else "",
-        tuple(
-            Edit(edit.span.start, edit.span.end, edit.text) for edit in (one.fix.edits if one.fix is not None else ())
-        ),
+        one.fix,
     )
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
+from tileproof.base.diagnostic import Fix
 from tileproof.base.source import Source
 from tileproof.checking.file import check_source
-from tileproof.checking.fixing import better
+from tileproof.checking.fixing import better, edited
 from tileproof.server.project import Project
-from tileproof.server.replies import Edit, Found
+from tileproof.server.replies import Found
 
 
-def repairs(project: Project, source: Source, found: Found) -> Iterator[tuple[str, tuple[Edit, ...]]]:
-    """Each repair of a finding, with its title."""
-    if not found.edits:
-        return
-    pieces, at = [], 0
-    for edit in sorted(found.edits, key=lambda edit: edit.start):
-        pieces += [source.text[at : edit.start], edit.text]
-        at = edit.end
-    edited = Source(source.name, "".join([*pieces, source.text[at:]]))
+def repair(project: Project, source: Source, found: Found) -> Fix | None:
+    """The repair of a finding, where one is known and holds."""
+    if found.fix is None:
+        return None
     options = replace(project.options, mend=False)
-    before, after = (check_source(project.book, text, options) for text in (source, edited))
-    if better(before, after):
-        yield found.repair[:1].upper() + found.repair[1:], found.edits
+    texts = (source, edited(source, found.fix.edits))
+    before, after = (check_source(project.book, text, options) for text in texts)
+    return found.fix if better(before, after) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileproof.base.diagnostic import Edit, Fix
 from tileproof.base.records import dataclass
 
 
@@ -37,15 +38,6 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A piece of the text replaced."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """One finding.
 
@@ -53,7 +45,7 @@ class Found:
         severity: ``error``, ``warning`` or ``note``.
         href: where its rule is written down; empty where that has no address.
         unused: whether it says that its place has no effect.
-        repair, edits: what repairs it in a few words, and what that changes; empty where nothing is known to.
+        fix: what repairs it, where that is known to the letter.
     """
 
     start: int
@@ -66,8 +58,7 @@ class Found:
     href: str
     unused: bool
     related: tuple[Mark | Away, ...]
-    repair: str = ""
-    edits: tuple[Edit, ...] = ()
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)

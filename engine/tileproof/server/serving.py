@@ -19,9 +19,10 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.uris import from_fs_path, to_fs_path
 
 from tileproof import __version__
+from tileproof.base.diagnostic import Edit
 from tileproof.base.records import dataclass
 from tileproof.server.process import Worker
-from tileproof.server.replies import Action, Away, Checked, Document, Edit, Found, Label, LineEdit, Mark, Page, Request
+from tileproof.server.replies import Action, Away, Checked, Document, Found, Label, LineEdit, Mark, Page, Request
 from tileproof.server.texts import Text, units
 
 DELAY = 0.2  # seconds after the last edit
@@ -292,7 +293,7 @@ def _action(opened: Opened, findings: list[Found], one: Action) -> lsp.CodeActio
 
 def _edit(opened: Opened, edit: Edit | LineEdit) -> tuple[str, lsp.TextEdit]:
     if isinstance(edit, Edit):
-        return opened.uri, lsp.TextEdit(opened.range(edit.start, edit.end), edit.text)
+        return opened.uri, lsp.TextEdit(opened.range(edit.span.start, edit.span.end), edit.text)
     encoding = opened.text.encoding
     start, line = units(edit.before, encoding), edit.line - 1
     place = lsp.Range(lsp.Position(line, start), lsp.Position(line, start + units(edit.removed, encoding)))
