@@ -15,10 +15,12 @@ from hypothesis import settings
 from tileproof.base.resources import PACKAGE
 from tileproof.cli import main
 
-# CI repeats the same examples in every run; a developer's runs look for new ones. An example has no deadline, since it
-# takes what it takes on a machine that does something else: speed is in tests/benchmarks.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("developer", deadline=None)
+# CI repeats the same examples in every run; a developer's runs look for new ones, and `--hypothesis-profile=many` for
+# many. An example has no deadline, since it takes what it takes on a machine that does something else: speed is in
+# tests/benchmarks.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("developer", deadline=None, max_examples=40)
+settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found
