@@ -40,11 +40,11 @@ def corpus_files(pattern: str = "corpus/*/*.mlir") -> list[Path]:
     return sorted(SHARED.glob(pattern))
 
 
-def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
+def corpus(pattern: str = "corpus/*/*.mlir", every: int = 3) -> pytest.MarkDecorator:
     """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none.
 
-    The plain run takes the smaller files, the sweep all of them. PTX runs on the machine, which takes seconds a file:
-    of it the plain run and the sweep take every sixth file each, and the rest is ``long``.
+    The plain run takes the smaller files, the sweep every third of the others, or so many of them; the rest is
+    ``long``. PTX runs on the machine, which takes seconds a file: of it the two take every sixth file each.
     """
     files = corpus_files(pattern)
     if not files:
@@ -53,15 +53,15 @@ def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
         )
     return pytest.mark.parametrize(
         "path",
-        [pytest.param(path, marks=_often(path, i)) for i, path in enumerate(files)],
+        [pytest.param(path, marks=_often(path, i, every)) for i, path in enumerate(files)],
         ids=lambda path: f"{path.parent.name}/{path.name}",
     )
 
 
-def _often(path: Path, number: int) -> pytest.MarkDecorator | tuple[()]:
+def _often(path: Path, number: int, every: int) -> pytest.MarkDecorator | tuple[()]:
     large = path.stat().st_size > SMALL
     if path.suffix != ".ptx":
-        return pytest.mark.sweep if large else ()
+        return () if not large else pytest.mark.long if number % every else pytest.mark.sweep
     return pytest.mark.long if number % 3 else pytest.mark.sweep if large or number % 2 else ()
 
 
