@@ -40,19 +40,15 @@ class Kernel:
     """A kernel that uses a protocol and was run.
 
     Attributes:
+        name: as titles have it.
         unconfirmed: what the runs of PTX show and its text leaves open.
     """
 
     source: Source
-    outcome: Outcome
+    name: str
     study: Study
     findings: tuple[Finding, ...]
     unconfirmed: tuple[Finding, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Its name, as titles have it."""
-        return (kernel_name(self.outcome.kernel) or "kernel")[:_NAME]
 
     def line(self, operation: Operation) -> int:
         """The line of an operation."""
@@ -79,15 +75,15 @@ def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> lis
     found: list[Kernel] = []
     count = 0
 
-    def keep(outcome: Outcome, study: Study, named: str, findings: Sequence[Finding], open_: Sequence[Finding]) -> None:
+    def keep(name: str, study: Study, findings: Sequence[Finding], open_: Sequence[Finding]) -> None:
         nonlocal count
         count += 1
-        if study.judged is not None and wanted in (None, named, str(count)):
-            found.append(Kernel(source, outcome, study, tuple(findings), tuple(open_)))
+        if study.judged is not None and wanted in (None, name, str(count)):
+            found.append(Kernel(source, (name or "kernel")[:_NAME], study, tuple(findings), tuple(open_)))
 
     if is_ptx(source):
-        for outcome, study, findings, open_ in _of_ptx(book, source):
-            keep(outcome, study, kernel_name(outcome.kernel) or "", findings, open_)
+        for one in _of_ptx(book, source):
+            keep(*one)
         return found
     read = scan(source)
     if read.faults:
@@ -96,7 +92,7 @@ def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> lis
         raise NoPicture(f"{source.name}: holds no IR")
 
     def seen(outcome: Outcome, study: Study) -> None:
-        keep(outcome, study, kernel_name(outcome.kernel) or "", list(map(_finding, outcome.faults)), ())
+        keep(kernel_name(outcome.kernel) or "", study, list(map(_finding, outcome.faults)), ())
 
     def line(operation: Operation) -> int:
         return source.position(operation.name_span.start).line
@@ -106,8 +102,8 @@ def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> lis
     return found
 
 
-def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[Outcome, Study, list[Finding], list[Finding]]]:
-    """The kernels of a PTX module, with their findings and those that are not confirmed."""
+def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
+    """The kernels of a PTX module by their names, with their findings and those that are not confirmed."""
     module = read_module(book, source)
     if malformed := [*module.faults, *name_faults(book, module)]:
         first = min(malformed, key=lambda one: one.span)
@@ -134,7 +130,7 @@ def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[Outcome, Study, li
             sure = list(map(_finding, confirmed(book, outcome)))
             others = [one for one in map(_finding, outcome.faults) if one not in sure]
             yield (
-                outcome,
+                function.name,
                 study,
                 sorted([*mine, *(one for one in sure if (one.code, one.span) not in places)], key=lambda one: one.span),
                 [one for one in others if (one.code, one.span) not in places],

@@ -7,13 +7,15 @@ turns is the machine's: only what a barrier passes on is ordered in every run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from tileproof.base.records import dataclass
+from tileproof.base.source import Span
 from tileproof.drawing.kernels import Kernel
 from tileproof.drawing.palette import wheel
 from tileproof.drawing.picture import Cell, Panel, Picture
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.names import barrier_names, warps
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.ledger import Event, Recorded
@@ -60,10 +62,10 @@ class _Row:
 
 def picture_of(kernel: Kernel) -> Picture:
     """The picture of a kernel."""
-    return _Timeline(kernel).picture()
+    return Timeline(kernel).picture()
 
 
-class _Timeline:
+class Timeline:
     """One run, with what was found in all of them."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -75,7 +77,7 @@ class _Timeline:
         self.run = study.run(*size, recorded=self.recorded)
         self.scene = Scene(self.run.machine, tuple(self.run.faults), self.recorded)
         self.history = self.recorded.history
-        self.wrong = {one.span.start for one in kernel.findings}
+        self.wrong = [one.span for one in kernel.findings]
         self.lanes = self.roles()
         self.names = barrier_names(self.scene)
 
@@ -90,16 +92,21 @@ class _Timeline:
             alike[cta, tuple(moments)].append(warp)
         return sorted((cta, tuple(sorted(some))) for (cta, _), some in alike.items())
 
-    def picture(self) -> Picture:
+    def picture(self, at: Span | None = None, most: int = _ROWS * _PANELS) -> Picture:
+        """The picture of the run, or of the part of it around a finding.
+
+        Args:
+            most: rows that are shown.
+        """
         rows = list(self.rows())
-        shown, notes = self.window(rows)
+        shown, notes = self.window(rows, at, most)
         keys = list(dict.fromkeys(event.key for row in shown for event in row.events))
         keys = sorted(dict.fromkeys([*(key for _, _, key in self.scene.waiting), *keys]))
         lanes = [one for one in self.lanes if any(_takes_part(one, row.step) for row in shown)]
-        for what, some, most in (("roles", lanes, _LANES), ("barriers", keys, _BARRIERS)):
-            if len(some) > most:
-                notes.append(f"cut: {len(some) - most} of {len(some)} {what} are not shown")
-                del some[most:]
+        for what, some, bound in (("roles", lanes, _LANES), ("barriers", keys, _BARRIERS)):
+            if len(some) > bound:
+                notes.append(f"cut: {len(some) - bound} of {len(some)} {what} are not shown")
+                del some[bound:]
         heads = (*map(self.lane_name, lanes), *map(self.barrier_name, keys))
         panels = []
         for start in range(0, len(shown), _ROWS):
@@ -157,14 +164,19 @@ class _Timeline:
                 operation = code[one.place].operation
                 yield _Row(len(self.history), TraceStep(one.cta, tuple(one.warps), "wait", operation), (), 1, True)
 
-    def window(self, rows: list[_Row]) -> tuple[list[_Row], list[str]]:
+    def window(self, rows: list[_Row], at: Span | None, most: int) -> tuple[list[_Row], list[str]]:
         """The rows that are shown: those before what was found, where there are too many."""
-        most = _ROWS * _PANELS
         if len(rows) <= most:
             return rows, []
-        wrong = [i for i, row in enumerate(rows) if row.waits or row.step.operation.name_span.start in self.wrong]
-        start = min(max(wrong[0] - _BEFORE, 0), len(rows) - most) if wrong else 0
+        spans = self.wrong if at is None else [at]
+        wrong = [i for i, row in enumerate(rows) if _is_at(row.step.operation, spans)]
+        wrong = wrong or [i for i, row in enumerate(rows) if row.waits or self.is_wrong(row)]
+        start = min(max(wrong[0] - min(_BEFORE, most * 3 // 4), 0), len(rows) - most) if wrong else 0
         return rows[start : start + most], [f"cut: {len(rows) - most:,} of {len(rows):,} steps are not shown"]
+
+    def is_wrong(self, row: _Row) -> bool:
+        """Whether a finding is at the step of a row."""
+        return _is_at(row.step.operation, self.wrong)
 
     def lane_name(self, lane: Lane) -> str:
         """A lane by what its warps do."""
@@ -188,7 +200,7 @@ class _Timeline:
             return Cell(("waits for ever",), _WAIT, said, True)
         several = f" x{row.count}" if row.count > 1 else ""
         said = f"step {row.moment}: {self.lane_name(lane)}: {name}{several} at line {line}: {operation}"
-        return Cell((name + several,), _hue(row.step.step), said, row.step.operation.name_span.start in self.wrong)
+        return Cell((name + several,), _hue(row.step.step), said, self.is_wrong(row))
 
     def at_barrier(self, row: _Row, key: BarrierKey) -> Cell | None:
         """What comes to a barrier in a step, or how it is left."""
@@ -216,6 +228,10 @@ class _Timeline:
         lines += [f"{barrier.bytes} bytes to come"] if barrier.bytes else []
         said = f"{self.barrier_name(key)} at the end, phase {barrier.phase}: {', '.join(lines)}"
         return Cell(tuple(lines), _PHASES[min(barrier.phase, 3)], said, True)
+
+
+def _is_at(operation: Operation, spans: Sequence[Span]) -> bool:
+    return any(operation.span.start <= one.start < operation.span.end for one in spans)
 
 
 def _takes_part(lane: Lane, step: TraceStep) -> bool:
@@ -247,4 +263,4 @@ def _hue(step: str) -> int:
     return _HUES.get(step, _SETUP)
 
 
-__all__ = ["picture_of"]
+__all__ = ["Timeline", "picture_of"]
