@@ -100,6 +100,18 @@ def test_the_options_of_check_are_those_of_run(program):
     assert "No such option" in done.stderr
 
 
+def test_the_edits_that_repair_the_ir_are_shown_and_no_program_is_edited(program, tmp_path: Path):
+    wrong = tmp_path / "wrong.mlir"
+    wrong.write_text(re.sub(r"(?m)^.*wgmma\.fence.*\n", "", GOOD.read_text()))
+    done = run("--diff", "--", *program, "0", f"gemm={wrong}")
+    assert done.returncode == 1
+    assert done.stdout.startswith("--- cute_dsl_gemm.mlir\n+++ cute_dsl_gemm.mlir\n@@ ")
+    assert "\n+        nvvm.wgmma.fence.aligned\n" in done.stdout
+    done = run("--fix", "--", *program, "0", f"gemm={wrong}")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "run --fix cannot edit the program" in done.stderr
+
+
 def test_without_dashes_what_follows_the_command_is_its_own():
     done = run(sys.executable, "-c", "import sys; print(sys.argv[1:])", "--format", "json", "-x")
     assert done.stderr.startswith("['--format', 'json', '-x']\n")
