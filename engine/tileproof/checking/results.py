@@ -10,7 +10,6 @@ import hashlib
 import io
 import os
 import pickle
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import cast
 
 from tileproof import __version__
 from tileproof.base import cache, resources
+from tileproof.base.files import put
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options
 
@@ -59,9 +59,7 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
     try:
         text = io.BytesIO()
         _Writer(text, source).dump(found)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(text.getvalue())
-        Path(file.name).replace(path)
+        put(path, text.getvalue())
     except OSError:
         pass
     return found

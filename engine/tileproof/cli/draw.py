@@ -319,6 +319,7 @@ def _write(shown: Picture, form: str | None, output: Path | None) -> None:
 
 def _write_all(pictures: list[Picture], form: str | None, output: Path | None) -> None:
     """Write pictures; an SVG document has one only."""
+    from tileproof.base.files import replace_file  # noqa: PLC0415
     from tileproof.drawing.grids import to_svg, to_text  # noqa: PLC0415
     from tileproof.drawing.page import page  # noqa: PLC0415
 
@@ -343,7 +344,7 @@ def _write_all(pictures: list[Picture], form: str | None, output: Path | None) -
         click.echo(written, nl=False)
         return
     try:
-        output.write_text(written, encoding="utf-8")
+        replace_file(output, written)
     except OSError as error:
         fail(f"{output}: {error.strerror or error}")
 
