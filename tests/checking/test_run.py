@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import EXAMPLES, tileproof
+from tileproof.base.resources import PACKAGE
 from tileproof.checking.run import PREFIXES, environment, requests_of
 from tileproof.rulebase.load import default_files, load
 
@@ -137,6 +139,28 @@ def test_a_command_that_does_not_exist_is_one_line_and_status_2():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_what_an_interrupted_program_compiled_is_checked(program, tmp_path: Path):
+    """The interrupt comes to tileproof alone, as that of `kill`: the program gets it after a while."""
+    path = Path(program[1])
+    path.write_text(FAKE.replace('print("the kernel ran")', 'print("the kernel ran", flush=True)\ntime.sleep(50)'))
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tileproof.cli", "run", "--", *program, "0", f"gemm={BROKEN}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "the kernel ran\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Invalid N = 100" in out
+    assert "tileproof: the IR is of" in err
+
+
 def test_a_program_ended_by_a_signal_counts_as_in_a_shell():
     assert run("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)").returncode == 137
 
