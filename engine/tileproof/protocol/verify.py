@@ -83,11 +83,12 @@ def verify_function(
     explain: bool = False,
     thorough: bool = False,
     line: Callable[[Operation], int] | None = None,
+    seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
-        explain, thorough, line: as of ``verify``.
+        explain, thorough, line, seen: as of ``verify``.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
@@ -110,7 +111,10 @@ def verify_function(
         return study.outcome(), study
 
     outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
-    return outcome if line is None else study.causes(outcome, line)
+    outcome = outcome if line is None else study.causes(outcome, line)
+    if seen is not None:
+        seen(outcome, study)
+    return outcome
 
 
 def studies(
