@@ -125,6 +125,7 @@ def studies(
     concerned: Callable[[Operation], bool],
     own: Mapping[str, Step],
     registers: bool,
+    changed: Callable[[Program], Program],
 ) -> Iterator[Study]:
     """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
     or that of the launch which speaks best for the kernel.
@@ -133,6 +134,7 @@ def studies(
         concerned: whether a kernel is wanted.
         own: steps of operations that no kernel has, by name.
         registers: whether operations of wgmma are inserted, so that accesses to registers matter.
+        changed: makes the program that is run of that of a kernel.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -146,7 +148,7 @@ def studies(
         ) -> Step | None:
             return own.get(operation.name) or usual(operation, types)
 
-        compiled = compile_kernel(kernel, aliases, step, book)
+        compiled = changed(compile_kernel(kernel, aliases, step, book))
         module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)
