@@ -71,12 +71,18 @@ def _fix(source: Source, correction: Correction | None) -> Fix | None:
     )
 
 
+def open_findings(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
+    """The findings about a kernel in PTX that the checks of single threads do not judge."""
+    kinds = book.enums["ptx_finding"].by_spelling
+    return tuple(one for one in outcome.faults if one.code not in kinds or kinds[one.code] != ".thread")
+
+
 def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
     was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. Hazards
-    and what is wrong at the end stand only where no finding is open that is made of IR alone.
+    and what is wrong at the end stand only where no finding is open that the machine makes of IR alone.
     """
     bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
     if any(doubt.assumed and (doubt.case != "assumed_block" or not bounded) for doubt in outcome.doubts):
@@ -91,7 +97,7 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     }
 
     codes = book.enums["ptx_finding"].by_spelling
-    others = any(fault.code not in codes for fault in outcome.faults)
+    others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
         match codes.get(fault.code):
