@@ -81,15 +81,16 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
-    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. Hazards
-    and what is wrong at the end stand only where no finding is open that the machine makes of IR alone.
+    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
+    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and no other finding is open.
     """
     bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
-    if any(doubt.assumed and (doubt.case != "assumed_block" or not bounded) for doubt in outcome.doubts):
+    doubts = [doubt for doubt in outcome.doubts if doubt.case != "assumed_block" or not bounded]
+    if any(doubt.assumed for doubt in doubts):
         return ()
     known = Operations.of(book)
     ahead = _steps(book, "waiting_step")
-    out_of_step = any(known.step(doubt.operation.name) in ahead for doubt in outcome.doubts if not _of_loops(doubt))
+    out_of_step = any(known.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     missing = {
         known.step(step.name)
         for step in outcome.steps
@@ -98,6 +99,8 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
 
     codes = book.enums["ptx_finding"].by_spelling
     others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
+
+    hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
         match codes.get(fault.code):
@@ -108,9 +111,9 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
             case ".unfenced":
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
-                return not out_of_step
+                return not out_of_step and not hazards
             case ".whole":
-                return not out_of_step and not missing and not others
+                return not doubts and not missing and not others
         return False
 
     return tuple(filter(stands, outcome.faults))
