@@ -82,7 +82,8 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
 
     None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
     was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
-    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and no other finding is open.
+    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
+    no other finding is open.
     """
     bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
     doubts = [doubt for doubt in outcome.doubts if doubt.case != "assumed_block" or not bounded]
@@ -99,7 +100,6 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
 
     codes = book.enums["ptx_finding"].by_spelling
     others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
-
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
