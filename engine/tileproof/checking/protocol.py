@@ -8,7 +8,8 @@ from dataclasses import replace
 from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related
 from tileproof.base.source import Source, Span
 from tileproof.judge.outcome import finding
-from tileproof.protocol.faults import DEADLOCKS, Correction, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, Correction, ProtocolFault
+from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated
@@ -80,12 +81,14 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     A kernel in which something is in doubt, or another finding is open, has none; nor one of which steps were not
-    executed for another reason than that threads wait for ever.
+    executed for another reason than that threads wait for ever. Where roles go by integers that each loads for itself,
+    two accesses without an order may be those of roles that never differ so.
     """
     found = open_findings(book, outcome)
-    bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
-    doubtful = any(doubt.case != "assumed_block" or not bounded for doubt in outcome.doubts)
+    doubtful = bool(outcome.doubts)
     doubtful |= any(one.code not in book.enums["ptx_finding"].by_spelling for one in found)
+    loads = outcome.kernel.attribute(LOADS) is not None
+    doubtful |= loads and any(one.code in HAZARDS for one in found)
     hangs = bool(found) and all(one.code in DEADLOCKS for one in found)
     missing = any(id(step) not in outcome.executed for step in outcome.steps)
     return () if doubtful or (missing and not hangs) else found
