@@ -457,6 +457,8 @@ def _convert(one: _Opcode) -> Computation | None:
 
 
 def _move(one: _Opcode) -> Computation:
+    if one.kind == "p":  # compilers write -1 for a predicate that holds
+        return Computation("arith.extui", 1, lambda a: (1 if type(a) is int and a else a,))
     return Computation("arith.extui", 1, lambda a: (a,))
 
 

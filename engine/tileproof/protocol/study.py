@@ -618,7 +618,7 @@ class Study:
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
-    """The run that shows most of those that came to an end: threads wait for ever in long loops, or all miss a fence."""
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all miss a fence."""
     stuck = [one for one in ended if one.hangs and not one.left_loop()]
     if stuck and all(one.hangs or one.calm for one in ended):
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
