@@ -17,7 +17,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.launch import Launch, launch
+from tileproof.protocol.launch import Launch, launch, narrowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.state import Surroundings
@@ -105,15 +105,24 @@ def verify_function(
         clusters=limit(book, "clusters"),
     )
 
-    def judged(shape: Shape) -> Judged:
+    def study(shape: Shape) -> Study:
         program = compiled.program
-        study = Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
-        return study.outcome(), study
+        return Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
 
-    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
-    outcome = outcome if line is None else study.causes(outcome, line)
+    def judged(shape: Shape) -> Judged:
+        one = study(shape)
+        return one.outcome(), one
+
+    def right(shape: Shape) -> int:
+        run = study(shape).counted(shape.extent, limit(book, "long_tiles", thorough, True))
+        wrong = any(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
+        return len(run.machine.coverage.executed) if run.calm and not wrong else 0
+
+    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), right)
+    outcome, chosen = _launched(book, launched, judged)
+    outcome = outcome if line is None else chosen.causes(outcome, line)
     if seen is not None:
-        seen(outcome, study)
+        seen(outcome, chosen)
     return outcome
 
 
