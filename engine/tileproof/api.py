@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.checking.contents import NOTHING, refusal, text_of
@@ -304,7 +304,7 @@ def emit(
 
 
 # Some of these are legal in a file name; none is in one that is given as an input.
-_NO_PATH = re.compile(r'[\n\r"<>{}\0]')
+_NO_PATH = regex(r'[\n\r"<>{}\0]')
 
 
 def _existing(item: str | Path) -> str:

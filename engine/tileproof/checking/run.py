@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.rulebase.book import Rulebook
@@ -183,7 +184,7 @@ def installed_release(command: Sequence[str], variables: Mapping[str, str]) -> s
     return None if found is None or asked.returncode else found[0]
 
 
-_INTERPRETER = re.compile(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(\S*python[\d.]*)\b")
+_INTERPRETER = regex(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(\S*python[\d.]*)\b")
 
 
 def _python(program: str) -> str | None:
