@@ -11,6 +11,7 @@ from tileproof.rulebase.collect import collected
 from tileproof.rulebase.load import load, readers, shipped_files
 from tileproof.rulebase.stored import Stored
 
+pytestmark = pytest.mark.sweep  # reads all rule files anew
 FILES = shipped_files()
 
 
