@@ -11,7 +11,6 @@ import hashlib
 import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -73,7 +72,9 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
         pass
     value = make()
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        from tempfile import NamedTemporaryFile  # noqa: PLC0415  most runs find what they look for
+
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
             pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
         Path(file.name).replace(path)
     except OSError:

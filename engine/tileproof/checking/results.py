@@ -10,7 +10,6 @@ import hashlib
 import io
 import os
 import pickle
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +58,9 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
     try:
         text = io.BytesIO()
         _Writer(text, source).dump(found)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        from tempfile import NamedTemporaryFile  # noqa: PLC0415  most runs find what they look for
+
+        with NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(text.getvalue())
         Path(file.name).replace(path)
     except OSError:
