@@ -407,8 +407,9 @@ def with_address(lifted: Callable[..., Value], a: Value, b: Value, around: int =
         distance = (column + (lane << base.memory.lane) if column >= 0 or not lane else None) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
-    moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
-    return replace(moved, unit=base.unit, first_lane=first) if shared else replace(moved, unit=base.unit)
+    moved = base.counted(base.memory.column if tensor else 8, base.extent).moved(distance)
+    moved = moved.counted(base.unit, moved.extent)
+    return replace(moved, first_lane=first) if shared else moved
 
 
 def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:

@@ -301,6 +301,8 @@ class Machine:
     def whole_warps(self, thread_set: ThreadSet, operation: Operation) -> None:
         """Report an operation that only some threads of a warp execute."""
         size = thread_set.warp
+        if len(thread_set.threads) == size * len(thread_set.warps):
+            return
         for warp in thread_set.warps:
             whole = min(size, self.shape.threads - warp * size)
             threads = sum(thread // size == warp for thread in thread_set.threads)

@@ -365,8 +365,7 @@ def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
         return None
     reach = 1 << field(book, "tcgen05.descriptor", "start").width
     steps = int(distance) if abs(distance) < reach else distance & reach - 1
-    moved = replace(base, unit=_BYTE).moved(steps * base.unit // _BYTE)
-    return replace(moved, unit=base.unit, extent=1)
+    return base.counted(_BYTE, base.extent).moved(steps * base.unit // _BYTE).counted(base.unit, 1)
 
 
 def _select(one: _Opcode) -> Computation:
