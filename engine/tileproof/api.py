@@ -410,7 +410,7 @@ class _Work:
 
     def begin(self) -> None:
         """Make ready: the rules are loaded, and are not looked through for garbage any more."""
-        _end_with_parent()
+        end_with_parent()
         _WORK.set(self)
         load(self.files)
         gc.disable()
@@ -478,7 +478,7 @@ def _loaded(name: str) -> Source | Unread:
         return Unread(name, str(error))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when the one that started it ends, in whichever way: also when that was killed."""
     from multiprocessing import parent_process  # noqa: PLC0415
     from threading import Thread  # noqa: PLC0415

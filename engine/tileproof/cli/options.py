@@ -110,13 +110,17 @@ def inputs(name: str) -> list[str | Source | Unread]:
     return list(api.expand(name))
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
     """How many processes to use: as many as are asked for (0: one per core), else by the sizes of the files."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if jobs is not None:
-        return jobs or cores
+        return jobs or cores()
     sizes = (os.stat(item).st_size for item in items if isinstance(item, str) and os.path.isfile(item))  # noqa: PTH113, PTH116  as given
-    return cores if sum(sizes) > PARALLEL_BYTES else 1
+    return cores() if sum(sizes) > PARALLEL_BYTES else 1
 
 
 class progress:  # noqa: N801  reads as a function
