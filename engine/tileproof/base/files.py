@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -37,6 +36,8 @@ def replace_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    import tempfile  # noqa: PLC0415  most runs write nothing
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
     written = Path(name)
     try:

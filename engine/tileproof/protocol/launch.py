@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from math import prod
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
@@ -32,12 +33,12 @@ Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
 )
 
-_DIMENSIONS = re.compile(r"\d+")
-_CALLEE = re.compile(r"@[\w$.-]+(?:::@([\w$.-]+))?")
+_DIMENSIONS = regex(r"\d+")
+_CALLEE = regex(r"@[\w$.-]+(?:::@([\w$.-]+))?")
 _BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
 _CLUSTERS = ("nvvm.cluster_dim", "gpu.known_cluster_size")
-_CLUSTER_OF_ONE = re.compile(r"cluster_launch\s*=\s*false")
-_DYNAMIC = re.compile(r"\bdynamicSmemBytes\s*=\s*(%[\w$.#-]+)")
+_CLUSTER_OF_ONE = regex(r"cluster_launch\s*=\s*false")
+_DYNAMIC = regex(r"\bdynamicSmemBytes\s*=\s*(%[\w$.#-]+)")
 _CONFIGURATION = "cuda.launch_cfg."
 _OVERLAP = "cuda.launch_cfg.programmatic_stream_serialization_allowed"
 _LAUNCHES = ("cuda.launch_ex", "cuda.launch")

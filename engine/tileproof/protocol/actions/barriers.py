@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
 from tileproof.protocol.actions.exits import arrived
@@ -141,7 +141,7 @@ def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
+_SHARED = regex(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
 
 
 @action("proxy_fence")
@@ -158,7 +158,7 @@ def proxy_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
+_WIDE = regex(r"mem_scope<(?:cluster|gpu|sys)>")
 
 
 def arrive(
