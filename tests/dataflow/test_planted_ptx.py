@@ -110,14 +110,21 @@ def test_planted_faults_of_barriers():
     assert counted["drop mbarrier.init", "found"] == 10
 
 
-def _errors(path: Path) -> list[str]:
-    return [one.message for one in tileproof.check(path).diagnostics if one.severity.value == "error"]
+# Faults of files that were taken for good, by what the PTX says.
+TRUE = {
+    # Warp 0 loads tiles and then frees the tensor memory that warps 4 to 7 still read: they meet at no barrier after it.
+    "tilelang__mha_fwd_bshd_main__sm_100a": {"PR112", "PR114"},
+}
+
+
+def _errors(path: Path) -> set[str]:
+    return {one.code for one in tileproof.check(path).diagnostics if one.severity.value == "error"}
 
 
 @pytest.mark.skipif(not FILES, reason="no ../shared beside this checkout")
 def test_good_files_have_no_error():
     for path in FILES[::40]:
-        assert _errors(path) == [], path
+        assert _errors(path) == TRUE.get(path.stem, set()), path
 
 
 @pytest.mark.parametrize(
@@ -126,4 +133,4 @@ def test_good_files_have_no_error():
     ids=lambda path: path.name,
 )
 def test_no_good_file_has_an_error(path: Path):
-    assert _errors(path) == []
+    assert _errors(path) == TRUE.get(path.stem, set())
