@@ -112,7 +112,7 @@ def test_planted_faults_of_barriers():
 
 # Faults of files that were taken for good, by what the PTX says.
 TRUE = {
-    # Warp 0 loads tiles and then frees the tensor memory that warps 4 to 7 still read: they meet at no barrier after it.
+    # Warp 0 loads tiles, then frees tensor memory that warps 4 to 7 still read: they meet at no barrier before that.
     "tilelang__mha_fwd_bshd_main__sm_100a": {"PR112", "PR114"},
 }
 
