@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
@@ -85,6 +86,8 @@ class Scheduler:
         self.step = effects(book, self.aliases)
         self._stepping: dict[int, Step | None] = {}
         self._producers: dict[int, str] = {}
+        self._issuing: dict[tuple[int, str], list[int]] = {}
+        self._present: dict[tuple[str, int], bool] = {}
 
     # -- rule data
 
@@ -246,18 +249,38 @@ class Scheduler:
             named = (op for op in kernel.walk() if op.name == operation.name and self.producer(op) == issued)
             alike = [op.span.start for op in named if self.stepping(op) == step]
             return [start for start in alike if start != subject] if len(alike) <= _PEERS else []
-        return [op.span.start for op in kernel.walk() if op.span.start != subject and self.producer(op) == issued]
+        key = (kernel.span.start, issued)
+        if key not in self._issuing:
+            self._issuing[key] = [op.span.start for op in kernel.walk() if self.producer(op) == issued]
+        return [start for start in self._issuing[key] if start != subject]
 
     def present(self, kind: Insertable, subject: int) -> bool:
         """Whether the text already has such an operation after a subject, before anything synchronizes."""
+        key = (kind.name, subject)
+        if key not in self._present:
+            self._present[key] = self._is_present(kind.custom.partition(" ")[0], subject)
+        return self._present[key]
+
+    def _is_present(self, name: str, subject: int) -> bool:
+        known = self.named.get(name, [])
         for start in (subject, *(op.span.start for op in self.points.enclosing(subject))):
             home = self.points.homes[start]
             for sibling in home.block.operations[home.index + 1 :]:
-                if any(op.name == kind.custom.partition(" ")[0] for op in sibling.walk()):
+                first = bisect_left(known, sibling.span.start)
+                if first < len(known) and known[first] < sibling.span.end:
                     return True
                 if self.synchronises([sibling]):
                     return False
         return False
+
+    @cached_property
+    def named(self) -> dict[str, list[int]]:
+        """Where the operations of each name are, in order."""
+        found: dict[str, list[int]] = {}
+        for top in self.module.operations:
+            for operation in top.walk():
+                found.setdefault(operation.name, []).append(operation.span.start)
+        return {name: sorted(starts) for name, starts in found.items()}
 
     def synchronises(self, operations: Sequence[Operation]) -> bool:
         """Whether something among operations, or inside them, synchronizes with other threads or operations."""
