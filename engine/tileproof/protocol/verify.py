@@ -19,7 +19,7 @@ from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.program import Program, compile_kernel
-from tileproof.protocol.ptx_kernels import compile_function
+from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
@@ -28,6 +28,7 @@ from tileproof.ptx.graph import Graph
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
+Judged: TypeAlias = "tuple[Outcome, Study]"
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
 
@@ -95,6 +96,43 @@ def verify_function(
     compiled = compile_function(book, graph)
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
+    judged = _judge_function(book, graph, compiled, ACTIONS, explain, thorough)
+    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
+    return outcome if line is None else study.causes(outcome, line)
+
+
+def function_studies(
+    book: Rulebook,
+    graph: Graph,
+    actions: Mapping[str, Action],
+    own: Mapping[str, Step],
+) -> Iterator[Study]:
+    """The studies that the verdict on a kernel in PTX rests on, as ``studies`` gives those of kernels in IR.
+
+    Args:
+        own: steps of opcodes that no instruction has.
+
+    Raises:
+        Unstructured: as of ``verify_function``.
+    """
+    compiled = compile_function(book, graph, own)
+    done: list[Study] = []
+    judged = _judge_function(book, graph, compiled, actions, False, False, done)
+    launched = launch(book, compiled.kernel, compiled.steps, (), {})
+    _, chosen = _launched(book, launched, judged)
+    yield from done if launched.known else [chosen]
+
+
+def _judge_function(
+    book: Rulebook,
+    graph: Graph,
+    compiled: Compiled,
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    done: list[Study] | None = None,
+) -> Callable[[Shape], Judged]:
+    """What is known of a kernel in PTX if it is launched in one way."""
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
     fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
     module = Surroundings(
@@ -106,11 +144,12 @@ def verify_function(
 
     def judged(shape: Shape) -> Judged:
         program = compiled.program
-        study = Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
+        study = Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
+        if done is not None:
+            done.append(study)
         return study.outcome(), study
 
-    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
-    return outcome if line is None else study.causes(outcome, line)
+    return judged
 
 
 def studies(
@@ -172,9 +211,6 @@ def _unfollowed(
     """A kernel of which nothing is verified, because of an operation."""
     said = state(book, "PR190", case, **facts)
     return Outcome(kernel, (), (Doubt(case, operation, said.message, said.hint),), parts(book, inside))
-
-
-Judged: TypeAlias = "tuple[Outcome, Study]"
 
 
 def _judge(

@@ -29,16 +29,13 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Ran, Study
-from tileproof.protocol.verify import studies
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
+from tileproof.scheduling.edits import Gap
+from tileproof.scheduling.forms import TextForm
 from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
 from tileproof.scheduling.plan import Insertion, Plan, insertables
-
-_SLOT = "tileproof.slot"  # an operation of no dialect
-_FILLED = Step("slot", 0, 0, 0)
 
 
 class Trials:
@@ -55,7 +52,7 @@ class Trials:
     def __init__(
         self,
         book: Rulebook,
-        points: InsertionPoints,
+        form: TextForm,
         acts: Callable[[Operation], bool],
         heeded: Set[str],
         strongest: Plan,
@@ -68,25 +65,24 @@ class Trials:
             heeded: the codes of findings that matter.
         """
         self.book = book
-        self.points = points
+        self.points = form.points
         self.heeded = heeded
         self.progress = progress
         self.count = 0
         self.spent = 0
         self.most = 0
         self.filled: dict[int, list[Instruction]] = {}
+        self.planned: dict[int, list[Insertion]] = {}
         self.right: list[Strengths] = []
         self.wrong: list[Strengths] = []
         self.step = effects(book, {})
         self.operations: dict[tuple[str, int], Operation] = {}
         gaps = self._gaps(acts, strongest)
         self.bounds = {block: sorted(one.index for one in found) for block, found in gaps.items()}
-        lines = [InsertedLine(gap, 0, f'"{_SLOT}"() : () -> ()') for found in gaps.values() for gap in found]
-        edited = Edited(points.source.text, lines)
-        self.module = scan(Source(points.source.name, edited.text)).module
-        ordered = sorted((line.gap for line in lines), key=lambda gap: gap.offset)
-        slots = [op for top in self.module.operations for op in top.walk() if op.name == _SLOT]
-        self._slots = list(zip(slots, ordered, strict=True))
+        ordered = sorted((gap for found in gaps.values() for gap in found), key=lambda gap: gap.offset)
+        self.slotted = form.slotted(ordered)
+        edited = self.slotted.edited
+        self._slots = list(zip(self.slotted.slots, ordered, strict=True))
         self.slots = {(gap.block, gap.index): op for op, gap in self._slots}
         self.edited = edited
         self.runs: list[tuple[Study, Ran]] = []
@@ -94,9 +90,9 @@ class Trials:
         self.uneven: set[int] = set()
         self.divided: set[int] = set()
         self.fill(strongest)
-        operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
         registers = any(one.kind.queue == "wgmma" for one in strongest)
-        for study in studies(book, operations, aliases, self.actions(ACTIONS), self.concerned, own, registers):
+        self.known = {(one.code, one.operation.span.start) for one in self.lacking()}
+        for study in self.slotted.studies(self.actions(ACTIONS), self.concerned, registers):
             self.runs += [(study, ran) for ran in study.ran]
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)
@@ -156,12 +152,13 @@ class Trials:
 
     def fill(self, plan: Plan) -> bool:
         """Let the slots do what a plan inserts; whether there is a slot for all of it, where all its threads come."""
-        self.filled = {}
+        self.filled, self.planned = {}, {}
         for one in sorted(plan, key=lambda i: (i.gap.offset, i.kind.rank)):
             slot = self.slot(one.gap)
             if slot is None or (one.kind.whole and self.in_part_of_a_warp(one.gap)):
                 return False
             self.filled.setdefault(slot.span.start, []).append(self.instruction(one, slot))
+            self.planned.setdefault(slot.span.start, []).append(one)
         return True
 
     def in_part_of_a_warp(self, gap: Gap) -> bool:
@@ -178,7 +175,7 @@ class Trials:
         """What an insertion does, at the place of a slot."""
         known = (one.kind.name, one.pending)
         if known not in self.operations:
-            self.operations[known] = scan(Source("", one.kind.text(False, one.pending) + "\n")).module.operations[0]
+            self.operations[known] = scan(Source("", one.kind.text("custom", one.pending) + "\n")).module.operations[0]
         operation = replace(self.operations[known], span=slot.span, name_span=slot.name_span)
         step = self.step(operation, ())
         assert isinstance(step, Step)
@@ -195,7 +192,7 @@ class Trials:
             return False
         self.count += 1
         self.progress()
-        fine = not any(self.fails(study, ran) for study, ran in self.active)
+        fine = not any(self.fails(study, ran) for study, ran in self.active) and not self.lacks()
         (self.right if fine else self.wrong).append(strengths)
         return fine
 
@@ -212,6 +209,14 @@ class Trials:
         self.spent += done.machine.steps
         return found
 
+    def lacking(self) -> Sequence[ProtocolFault]:
+        """What is wrong with the filled slots that no run shows, and that matters."""
+        return [one for one in self.slotted.lacking(self.planned) if one.code in self.heeded]
+
+    def lacks(self) -> bool:
+        """Whether more of that is wrong than with the strongest plan."""
+        return any((one.code, one.operation.span.start) not in self.known for one in self.lacking())
+
     def begin(self, lacking: Plan, wanted: Set[tuple[str, int]]) -> None:
         """Choose the runs that matter: the cheapest that show what a plan lacks.
 
@@ -220,15 +225,19 @@ class Trials:
         """
         self.fill(lacking)
         left = set(wanted)
+        seen = {(one.code, self.edited.origin(one.operation.span.start)) for one in self.lacking()}
+        left -= seen
         for study, ran in self.runs:
             if not left:
-                return
+                break
             done = study.again(ran.recipe)
             self.spent += done.machine.steps
             shown = {(code, self.edited.origin(place)) for code, place in done.places() - ran.places}
             if left & shown:
                 self.active.append((study, ran))
                 left -= shown
+        if seen and not self.active:
+            self.active += self.runs[:1]  # it says where threads come by
 
     def refuted(self, plan: Plan) -> bool:
         """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
@@ -259,8 +268,10 @@ class Trials:
         self.progress()
         self.fill(plan)
         needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
+        for queue, more in self.slotted.needed(self.planned).items():
+            needs[queue] |= more
         timelines: dict[str, list[Timeline]] = {queue: [] for queue in QUEUES}
-        right = True
+        right = not self.lacks()
         longest = max((ran.steps for _, ran in self.active), default=0)
         for study, ran in self.active:
             recorder = Recorder({one.queue for one in insertables(self.book).values() if one.whole})
@@ -281,7 +292,7 @@ class Trials:
         self.count += 1
         self.progress()
         self.fill(plan)
-        found: list[ProtocolFault] = []
+        found: list[ProtocolFault] = list(self.lacking())
         for study, ran in self.active:
             machine = study.again(ran.recipe).machine
             self.spent += machine.steps
