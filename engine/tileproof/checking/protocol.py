@@ -70,17 +70,22 @@ def _fix(source: Source, correction: Correction | None) -> Fix | None:
     )
 
 
+def open_findings(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
+    """The findings about a kernel in PTX that the checks of single threads do not judge."""
+    kinds = book.enums["ptx_finding"].by_spelling
+    return tuple(one for one in outcome.faults if one.code not in kinds or kinds[one.code] != ".thread")
+
+
 def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     A kernel in which something is in doubt, or another finding is open, has none; nor one of which steps were not
     executed for another reason than that threads wait for ever.
     """
-    known = book.enums["ptx_finding"].by_spelling
-    found = outcome.faults
+    found = open_findings(book, outcome)
     bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
     doubtful = any(doubt.case != "assumed_block" or not bounded for doubt in outcome.doubts)
-    doubtful |= any(one.code not in known for one in found)
+    doubtful |= any(one.code not in book.enums["ptx_finding"].by_spelling for one in found)
     hangs = bool(found) and all(one.code in DEADLOCKS for one in found)
     missing = any(id(step) not in outcome.executed for step in outcome.steps)
     return () if doubtful or (missing and not hangs) else found

@@ -156,6 +156,23 @@ def _wanted(
     return wanted
 
 
+def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
+    """The steps that no thread executes whatever the kernel is given, by ``id`` of their operations.
+
+    Of a branch or loop around each, which threads came to, nothing supposed or unknown decided which way they went.
+    """
+    guards = guards_of(code)
+    found: set[int] = set()
+    open_: set[int] = set()
+    for place, one in enumerate(code):
+        if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
+            continue
+        untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
+        never = untaken in reached.went and untaken not in reached.leading
+        (found if never else open_).add(id(one.operation))
+    return found - open_
+
+
 def guards_of(code: Sequence[Instruction]) -> list[int]:
     """For each place that of the innermost branch or loop around it; -1 outside of all."""
     found = [-1] * len(code)
@@ -177,4 +194,4 @@ def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> li
     return chain[::-1]
 
 
-__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek"]
+__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek", "unreachable"]

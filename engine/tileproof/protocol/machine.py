@@ -155,7 +155,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not moved and not self.release_parked() and not self.deliver() and not self.excuse():
+            if not moved and not self.deliver() and not self.release_parked() and not self.excuse():
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -555,11 +555,10 @@ class Machine:
             self.mark(event, thread_set)
 
     def deliver(self) -> bool:
-        """Let copies of unknown length deliver what was announced after them; whether a barrier waited for that."""
+        """Let copies of unknown length deliver what is announced; whether a barrier waited for that."""
         moved = False
         for barrier in self.barriers.values():
-            if barrier.early and barrier.bytes > 0:
-                barrier.early -= 1
+            if barrier.unsized_copies and barrier.bytes > 0:
                 barrier.unsized = barrier.phase
                 barrier.bytes = 0
                 barrier.settle()

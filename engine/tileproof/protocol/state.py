@@ -86,7 +86,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
-        early: copies of unknown size that came before what announces their bytes.
+        unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
         unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
@@ -109,7 +109,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
-    early: int = 0
+    unsized_copies: int = 0
     unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
@@ -122,7 +122,7 @@ class Barrier:
             self.pending = self.count
             self.done.join(self.gathered)
             self.gathered = Clock()
-            self.expected = self.copied = 0
+            self.expected = self.copied = self.unsized_copies = 0
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
+from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
@@ -306,7 +306,8 @@ class Study:
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        steps = tuple(steps_of(self.compiled))
+        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
+        steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
         loose = [one for one in steps if id(one) in guessed]
