@@ -68,6 +68,9 @@ class TextForm(Protocol):
     def step(self, operation: Operation) -> Step | None:
         """What an operation does in the protocol."""
 
+    def touches(self, operation: Operation) -> bool:
+        """Whether an operation that is no step needs what is waited for."""
+
     def issuer(self, operation: Operation) -> str:
         """The text in which the pieces of ``schedule_producer`` are looked for."""
 
@@ -97,6 +100,9 @@ class IrForm:
 
     def step(self, operation: Operation) -> Step | None:
         return self._step(operation, [resolve(use.text, self.aliases) for use in operation.inputs])
+
+    def touches(self, operation: Operation) -> bool:
+        return False
 
     def issuer(self, operation: Operation) -> str:
         types = " ".join(resolve(use.text, self.aliases) for use in operation.inputs[:1])

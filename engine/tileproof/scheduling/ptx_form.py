@@ -29,7 +29,7 @@ from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoint
 from tileproof.scheduling.forms import OWN, SLOT, Slotted
 from tileproof.scheduling.needs import Need
 from tileproof.scheduling.plan import Insertion
-from tileproof.scheduling.ptx_paths import WgmmaPaths
+from tileproof.scheduling.ptx_paths import WgmmaPaths, first_accesses
 from tileproof.scheduling.ptx_places import Nested, PtxPoints, nested
 
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
@@ -46,7 +46,7 @@ class PtxForm:
         self.book = book
         self.source = source
         self.steps: dict[int, Step] = {}
-        self.names: dict[int, str] = {}
+        self.touching: set[int] = set()  # the offsets of statements that access registers of wgmma
         module = read_module(book, source)
         graphs = Graphs(book, module)
         followed: list[Graph] = []
@@ -64,6 +64,7 @@ class PtxForm:
                     if start not in self.steps or self.steps[start].name in PURE:
                         self.steps[start] = one.effect
                         operations[start] = one.operation
+            self.touching |= first_accesses(book, source, graph)
             followed.append(graph)
             kernels.append(nested(graph, _kernel(function), operations))
         self.points: InsertionPoints = PtxPoints(source, followed, kernels, self.steps)
@@ -71,6 +72,9 @@ class PtxForm:
 
     def step(self, operation: Operation) -> Step | None:
         return self.steps.get(operation.span.start)
+
+    def touches(self, operation: Operation) -> bool:
+        return operation.span.start in self.touching
 
     def issuer(self, operation: Operation) -> str:
         return operation.name

@@ -63,6 +63,20 @@ class WgmmaPaths:
         return found
 
 
+def first_accesses(book: Rulebook, source: Source, graph: Graph) -> set[int]:
+    """The offsets of the statements that access registers of some wgmma, of many in sequence that of the first."""
+    if not _multiplies(graph):
+        return set()
+    found = set()
+    for events in Wgmma(Reporter(book, source, graph.module), graph).events:
+        before = ""
+        for event in events:
+            if event.kind == "access" != before:
+                found.add(graph.module.instructions[event.number].start)
+            before = event.kind
+    return found
+
+
 def _multiplies(graph: Graph) -> bool:
     first, last = graph.function.first, graph.function.last
     return any(one.opcode.startswith("wgmma.mma") for one in graph.module.instructions[first:last])
@@ -163,4 +177,4 @@ class _Function:
         return groups.get(block, 0) + sum(one <= slot for one in commits)
 
 
-__all__ = ["WgmmaPaths"]
+__all__ = ["WgmmaPaths", "first_accesses"]

@@ -65,6 +65,7 @@ class Trials:
             heeded: the codes of findings that matter.
         """
         self.book = book
+        self.form = form
         self.points = form.points
         self.heeded = heeded
         self.progress = progress
@@ -108,7 +109,7 @@ class Trials:
         found: dict[int, list[Gap]] = {}
 
         def enter(operation: Operation) -> bool:
-            result = acts(operation)
+            result = acts(operation) or self.form.touches(operation)
             for region in operation.regions:
                 for block in region.blocks:
                     held = [i for i, op in enumerate(block.operations) if enter(op)]
