@@ -313,6 +313,7 @@ class Coverage:
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
+        left: the loops that threads left.
         terms: the terms of what decided there.
     """
 
@@ -327,6 +328,7 @@ class Coverage:
     complete: bool = True
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
+    left: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
 

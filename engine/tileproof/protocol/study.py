@@ -61,6 +61,7 @@ class Outcome:
         executed: those of them that were executed in some run, by ``id``.
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
+        guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
     """
 
     kernel: Operation
@@ -69,6 +70,7 @@ class Outcome:
     steps: tuple[Operation, ...] = ()
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
+    guessed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,15 @@ class Run:
     def hangs(self) -> bool:
         """Whether threads wait for ever."""
         return any(fault.code in DEADLOCKS for fault in self.faults)
+
+    def left_loop(self) -> bool:
+        """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
+        coverage, code = self.machine.coverage, self.machine.program.code
+        return any(
+            code[place].kind in ("test", "check")
+            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
+            for place in coverage.doubtful & coverage.left
+        )
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
@@ -246,7 +257,8 @@ class Study:
             halves_missing(machine)
             warpgroups(machine)
             self.fills = unfilled(machine, self.fills)
-        for case, operation in machine.taint.reasons if program is None else ():
+        let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
+        for case, operation in machine.taint.reasons if program is None and not let_go else ():
             self.doubt(case, operation)
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
@@ -315,7 +327,7 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed))
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -400,6 +412,7 @@ class Study:
         wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first.machine)
+        ended: list[Run] = []  # those of a kernel in PTX whose first run has no end
         for i, (extents, most) in enumerate((*trials, *wider)):
             if budget <= 0 or (i >= len(trials) and not self.missing()):
                 break
@@ -412,9 +425,12 @@ class Study:
             further = done.executed >= (hung if first.hangs else coverage.executed)
             if done.skipped or not done.complete:
                 continue
+            if self.ptx and not coverage.complete:
+                ended.append(other)
+                continue
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
-        return first
+        return _foremost(ended) or first
 
     def missing(self) -> bool:
         """Whether a step was not executed yet."""
@@ -466,6 +482,20 @@ class Study:
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
+                return self.hangs_in_turn(first)
+        return True
+
+    def hangs_in_turn(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same in long loops, and none of them has left such a loop.
+
+        Then roles that do not agree on how often a loop runs are not the cause, and short loops show nothing.
+        """
+        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, None
+        for size in (_ELEMENTS * self.shape.extent, 2 * _ELEMENTS * self.shape.extent):
+            one = self.run(Extents(size, size, counted=False), self.shape.extent, size)
+            same = one.awaited()
+            awaited = same if awaited is None else awaited & same
+            if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
                 return False
         return True
 
@@ -574,6 +604,22 @@ class Study:
                     known.add(_named(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
+
+
+def _foremost(ended: Sequence[Run]) -> Run | None:
+    """The run that shows most of those that came to an end: threads wait for ever in long loops, or what all find."""
+    stuck = [one for one in ended if one.hangs and not one.left_loop()]
+    if stuck and all(one.hangs or one.calm for one in ended):
+        return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
+    calm = [one for one in ended if one.calm]
+    if calm:
+        return max(calm, key=lambda one: len(one.machine.coverage.executed))
+    free = [one for one in ended if not one.hangs]
+    if not free or len(free) < len(ended):
+        return None
+    best = max(free, key=lambda one: len(one.machine.coverage.executed))
+    every = frozenset.intersection(*(one.places() for one in free))
+    return Run(best.machine, tuple(one for one in best.faults if _named(one) in every))
 
 
 def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -38,6 +38,7 @@ def _lanes(book: Rulebook, kind: str) -> str:
 _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory that threads load or store themselves
 
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
+APART = "apart"  # the shape of what each thread copies from or to a place of its own
 
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
@@ -70,6 +71,10 @@ def access(
     elif where.sharers > len(thread_set.threads):
         where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
+        if where.parts and where.memory.space == "smem" and _proxy(machine.book, kind) != ".generic":
+            for start, mine in _started(thread_set, where.parts, agents):
+                there = replace(where, offset=start, parts=())
+                access(machine, thread_set, operation, there, kind, writes, mine, moment, APART, ctas)
         return
     low, high = where.offset, where.offset + (where.extent or 1)
     lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
@@ -97,6 +102,24 @@ def access(
                     machine.tensor.overwritten[slot] = operation
 
 
+def _started(
+    thread_set: ThreadSet, parts: Sequence[int | None], agents: tuple[Agent, ...]
+) -> Iterator[tuple[int, tuple[Agent, ...]]]:
+    """Where threads start operations of their own, and which of the agents those are of each place."""
+    warps: dict[int, set[int]] = {}
+    for thread in thread_set.threads:
+        start = parts[thread]
+        if start is not None:
+            warps.setdefault(start, set()).add(thread // thread_set.warp)
+    for start, mine in sorted(warps.items()):
+        yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
+
+
+def _of_warps(agents: tuple[Agent, ...]) -> bool:
+    """Whether each of the agents belongs to a warp: none is a barrier, which a copy completes on."""
+    return all(isinstance(agent, tuple) and agent[0] != "bar" for agent in agents)
+
+
 def _ordered(
     machine: Machine,
     thread_set: ThreadSet,
@@ -116,11 +139,25 @@ def _ordered(
     book = machine.book
     if old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
-    shared = None
+    shared, alone = None, False
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
+    elif shape == APART and old.touched_bytes is not None and where.offset is not None:
+        touching = old.touched_bytes.touching(where.offset, where.offset + (where.extent or 1))
+        if touching is not None:
+            met = tuple(agent for agent in old.agents if agent[-1] in touching)
+            if not met:
+                return False
+            old = replace(old, agents=met)
+            alone = _of_warps(agents) and touching == {agent[-1] for agent in agents}
+    elif old.shape == APART and touched_bytes is not None:
+        touching = touched_bytes.touching(old.low, old.high)
+        if touching is not None:
+            if not touching:
+                return False
+            alone = _of_warps(old.agents) and touching == {agent[-1] for agent in old.agents}
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
             return _raced(machine, thread_set, old, shared, writes, operation, where)
@@ -135,7 +172,11 @@ def _ordered(
         return False  # an example of NVIDIA waits for it by tcgen05.wait::st
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, which one is not known
-    alike = shared is None and shape != "" and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
+    alike = (
+        shared is None
+        and shape not in ("", APART)
+        and (shape == old.shape or _part(shape) == _part(old.shape) is not None)
+    )
     if alike and _apart(shape, (where.offset or 0) - old.low):
         return False
     own_lanes = _lanes(book, old.kind) == _lanes(book, kind) == ".own"
@@ -150,7 +191,7 @@ def _ordered(
                     machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
                 )
             return False
-    alone = alike or own_lanes
+    alone |= alike or own_lanes
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
