@@ -42,6 +42,10 @@ class Insertable:
         """What it commits or waits for: ``wgmma``, ``bulk``, ``async``, ``store`` or ``load``."""
         return self.name[1:].partition("_")[0]
 
+    def commits_for(self, wait: Insertable) -> bool:
+        """Whether it commits what another one waits for."""
+        return (self.role, wait.role, self.queue) == (".commit", ".wait", wait.queue)
+
     def text(self, form: str, pending: int) -> str:
         """How it is written in a form: ``custom`` and ``generic`` of the IR, or ``ptx``."""
         written = {"custom": self.custom, "generic": self.generic.replace("'", '"'), "ptx": self.ptx}[form]

@@ -255,14 +255,25 @@ class Scheduler:
                 return tuple(plan.values()), all(map(self._passes, outcomes))
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
-        """An operation next to its subject; a wait also after each enclosing loop."""
-        gap = self.points.beside(subject, kind.after)
+        """An operation next to its subject, a wait behind the commit of it; a wait also after each enclosing loop."""
+        gap = self.points.beside(self.committed(kind, subject), kind.after)
         if gap is not None:
             yield Insertion(kind, subject, gap)
         if kind.role == ".wait" and kind.most:
             for around in self.points.enclosing(subject):
                 if around.name in _LOOPS and (gap := self.points.beside(around.span.start, True)) is not None:
                     yield Insertion(kind, subject, gap)
+
+    def committed(self, kind: Insertable, subject: int) -> int:
+        """What a wait for a subject is to follow: the commit that the text has behind it, in its block."""
+        name = next((one.custom for one in insertables(self.book).values() if one.commits_for(kind)), None)
+        home = self.points.homes[subject]
+        for sibling in home.block.operations[home.index + 1 :] if name is not None else ():
+            if sibling.name == name:
+                return sibling.span.start
+            if self.synchronises([sibling]):
+                break
+        return subject
 
     def peers(self, subject: int) -> list[int]:
         """The other operations of the kernel that are likely to need the same.
