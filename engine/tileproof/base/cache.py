@@ -11,13 +11,14 @@ import hashlib
 import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 
 from tileproof import __version__
+from tileproof.base.files import replace_bytes
 
 T = TypeVar("T")
 
@@ -72,10 +73,6 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
     except Exception:  # a damaged pickle may raise anything
         pass
     value = make()
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
-        Path(file.name).replace(path)
-    except OSError:
-        pass
+    with suppress(OSError):
+        replace_bytes(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
     return value

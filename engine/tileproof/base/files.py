@@ -17,13 +17,22 @@ def replace_file(path: Path, text: str) -> None:
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", str(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    replace_bytes(target, text.encode(), 0o666 & ~_umask() if mode is None else mode)
+
+
+def replace_bytes(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file anew.
+
+    Raises:
+        OSError: it cannot be written, and is as it was.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     written = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        written.chmod(0o666 & ~_umask() if mode is None else mode)
-        written.replace(target)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        written.chmod(mode)
+        written.replace(path)
     except BaseException:
         written.unlink(missing_ok=True)
         raise

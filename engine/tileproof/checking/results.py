@@ -10,14 +10,15 @@ import hashlib
 import io
 import os
 import pickle
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from tileproof import __version__
 from tileproof.base import cache, resources
+from tileproof.base.files import replace_bytes
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options
 
@@ -56,14 +57,10 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
         return found
     except Exception:  # it is not there; a damaged one may raise anything
         found = make()
-    try:
-        text = io.BytesIO()
-        _Writer(text, source).dump(found)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(text.getvalue())
-        Path(file.name).replace(path)
-    except OSError:
-        pass
+    content = io.BytesIO()
+    _Writer(content, source).dump(found)
+    with suppress(OSError):
+        replace_bytes(path, content.getvalue())
     return found
 
 
