@@ -190,6 +190,15 @@ def applied(text: str, hint: str) -> str | None:
     return "\n".join([*lines[:where], f"{indent[0]}{found[1]}", *lines[where:]])
 
 
+@pytest.mark.skipif(not (SHARED / "field").exists(), reason="no ../shared/field beside this checkout")
+def test_a_count_one_too_small_in_a_multicast_cluster_is_found_at_the_initialisation():
+    """Three commits come to the barrier, from CTAs of a row and of a column, in two phases then."""
+    text = (SHARED / "field" / "sm_100a" / "ct_prim_tcgen05_mcast_clusterMxN_1cta_mma.mlir").read_text()
+    found = only(re.sub(r"(mbarrier\.init %26, )%c3_i32", r"\1%c2_i32", text))
+    assert line(found, found.span.start) == at(text, "mbarrier.init %26")
+    assert "with 3" in found.hint
+
+
 @needs_corpus
 @few_or_more
 def test_most_faults_are_one_finding_at_the_operation_that_was_changed_and_hints_repair_them(kernels):

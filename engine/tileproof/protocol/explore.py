@@ -51,12 +51,10 @@ class Exploration:
         sizes: of that run, how often loops went around.
         terms: the terms of the conditions there.
         uneven: the branches that threads take each in its own way, or may take so.
-        divided: those that threads of one warp take each in its own way.
     """
 
     executed: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
-    divided: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
@@ -67,7 +65,6 @@ class Exploration:
         coverage = machine.coverage
         self.executed |= coverage.executed
         self.uneven |= coverage.uneven
-        self.divided |= coverage.divided
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
         for place in coverage.doubtful - self.leading.keys():

@@ -298,14 +298,21 @@ class Machine:
             return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
 
+    def divided(self, thread_set: ThreadSet) -> dict[int, tuple[int, int]]:
+        """The warps of which only some threads are in a thread set: how many they are, and of how many."""
+        size, found = thread_set.warp, {}
+        if len(thread_set.threads) < size * len(thread_set.warps):
+            for warp in thread_set.warps:
+                whole = min(size, self.shape.threads - warp * size)
+                threads = sum(thread // size == warp for thread in thread_set.threads)
+                if threads < whole:
+                    found[warp] = (threads, whole)
+        return found
+
     def whole_warps(self, thread_set: ThreadSet, operation: Operation) -> None:
         """Report an operation that only some threads of a warp execute."""
-        size = thread_set.warp
-        for warp in thread_set.warps:
-            whole = min(size, self.shape.threads - warp * size)
-            threads = sum(thread // size == warp for thread in thread_set.threads)
-            if threads < whole:
-                self.report("PR179", "here", operation, threads=threads, whole=whole, warp=warp)
+        for warp, (threads, whole) in self.divided(thread_set).items():
+            self.report("PR179", "here", operation, threads=threads, whole=whole, warp=warp)
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
@@ -321,8 +328,6 @@ class Machine:
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
-                    if {one // thread_set.warp for one in yes} & {one // thread_set.warp for one in no}:
-                        self.coverage.divided.add(thread_set.place)
                     self.decide(thread_set.place, value, True)
                     self.decide(thread_set.place, value, False)
                     self.split(thread_set, yes, no, instruction)

@@ -303,7 +303,6 @@ class Coverage:
 
     Attributes:
         uneven: places of branches that threads of a thread set take each in its own way, or may take so.
-        divided: places of branches that threads of one warp took each in its own way.
         executed: the steps that were executed, by ``id`` of their operations.
         guessed: the steps in loops that were left where they may not end, likewise.
         skipped: whether a counted loop that takes part in the protocol had no turn.
@@ -319,7 +318,6 @@ class Coverage:
 
     executed: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
-    divided: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
     passed_by: bool = False

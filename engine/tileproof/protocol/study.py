@@ -270,8 +270,9 @@ class Study:
         recipe: Recipe,
         ends: Callable[[str, int], bool] | None = None,
         missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        program: Program | None = None,
     ) -> Run:
-        """A run as one before, which a finding may end."""
+        """A run as one before, perhaps of a changed program, which a finding may end."""
         return self.run(
             recipe.extents,
             recipe.turns,
@@ -279,6 +280,7 @@ class Study:
             recipe.forced,
             recipe.agreed,
             recipe.budget,
+            program=program,
             ends=ends or (lambda code, place: False),
             missed=missed,
         )

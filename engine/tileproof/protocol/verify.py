@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
@@ -105,17 +106,20 @@ def function_studies(
     book: Rulebook,
     graph: Graph,
     actions: Mapping[str, Action],
-    own: Mapping[str, Step],
+    own: Mapping[str, Step] = MappingProxyType({}),
+    changed: Callable[[Program], Program] = lambda program: program,
 ) -> Iterator[Study]:
     """The studies that the verdict on a kernel in PTX rests on, as ``studies`` gives those of kernels in IR.
 
     Args:
         own: steps of opcodes that no instruction has.
+        changed: makes the program that is run of that of the kernel.
 
     Raises:
         Unstructured: as of ``verify_function``.
     """
     compiled = compile_function(book, graph, own)
+    compiled.program = changed(compiled.program)
     done: list[Study] = []
     judged = _judge_function(book, graph, compiled, actions, False, False, done)
     launched = launch(book, compiled.kernel, compiled.steps, (), {})
@@ -160,6 +164,7 @@ def studies(
     concerned: Callable[[Operation], bool],
     own: Mapping[str, Step],
     registers: bool,
+    changed: Callable[[Program], Program],
 ) -> Iterator[Study]:
     """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
     or that of the launch which speaks best for the kernel.
@@ -168,6 +173,7 @@ def studies(
         concerned: whether a kernel is wanted.
         own: steps of operations that no kernel has, by name.
         registers: whether operations of wgmma are inserted, so that accesses to registers matter.
+        changed: makes the program that is run of that of a kernel.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -181,7 +187,7 @@ def studies(
         ) -> Step | None:
             return own.get(operation.name) or usual(operation, types)
 
-        compiled = compile_kernel(kernel, aliases, step, book)
+        compiled = changed(compile_kernel(kernel, aliases, step, book))
         module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)

@@ -15,6 +15,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import Action
 from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.program import Program
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Doubt, Outcome, Study
 from tileproof.protocol.verify import studies, verify
@@ -24,7 +25,8 @@ from tileproof.scheduling.needs import Need
 from tileproof.scheduling.plan import Insertion
 
 SLOT = "tileproof.slot"  # an operation of no dialect, an opcode of no instruction
-OWN = {SLOT: Step("slot", 0, 0, 0)}
+FILLED = Step("slot", 0, 0, 0)
+OWN = {SLOT: FILLED}
 
 
 class Slotted(Protocol):
@@ -39,9 +41,13 @@ class Slotted(Protocol):
     slots: Sequence[Operation]
 
     def studies(
-        self, actions: Mapping[str, Action], concerned: Callable[[Operation], bool], registers: bool
+        self,
+        actions: Mapping[str, Action],
+        concerned: Callable[[Operation], bool],
+        registers: bool,
+        changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
-        """The studies of some kernels, after their runs; ``registers``: whether wgmma is waited for."""
+        """The studies of some kernels, after their runs; ``registers``, ``changed``: as of ``verify.studies``."""
 
     def lacking(self, filled: Mapping[int, Sequence[Insertion]]) -> Sequence[ProtocolFault]:
         """What is wrong with filled slots that no run of the machine shows."""
@@ -113,7 +119,8 @@ class IrForm:
         return tuple(verify(self.book, module.operations, module.aliases, line=line))
 
     def tolerates(self, doubt: Doubt) -> bool:
-        return doubt.assumed
+        """Whether no insertion changes it: how the kernel is launched, or what the text leaves its roles to decide."""
+        return doubt.assumed or doubt.case == "guessed_steps"
 
     def slotted(self, gaps: Sequence[Gap]) -> Slotted:
         lines = [InsertedLine(gap, 0, f'"{SLOT}"() : () -> ()') for gap in gaps]
@@ -128,10 +135,14 @@ class _SlottedIr:
         self.slots: Sequence[Operation] = [op for top in self.module.operations for op in top.walk() if op.name == SLOT]
 
     def studies(
-        self, actions: Mapping[str, Action], concerned: Callable[[Operation], bool], registers: bool
+        self,
+        actions: Mapping[str, Action],
+        concerned: Callable[[Operation], bool],
+        registers: bool,
+        changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
         module = self.module
-        yield from studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers)
+        yield from studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
 
     def lacking(self, filled: Mapping[int, Sequence[Insertion]]) -> Sequence[ProtocolFault]:
         return ()
@@ -143,4 +154,4 @@ class _SlottedIr:
         return None
 
 
-__all__ = ["OWN", "SLOT", "IrForm", "Slotted", "TextForm"]
+__all__ = ["FILLED", "OWN", "SLOT", "IrForm", "Slotted", "TextForm"]

@@ -120,7 +120,7 @@ def graph(book: Rulebook, source: Source) -> Any:
             if function.body is None or function.kind != "entry":
                 continue
             with suppress(Unstructured):
-                list(function_studies(book, graphs.of(function), actions, {}))
+                list(function_studies(book, graphs.of(function), actions))
             recorder.last.clear()
         return recorder.graph
     module = scan(source).module

@@ -13,7 +13,7 @@ from tileproof.protocol.actions import Action
 from tileproof.protocol.counterparts import PURE, counterpart, is_step, relevant
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.program import Instruction
+from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.steps import Step
 from tileproof.protocol.structuring import Unstructured
@@ -157,12 +157,16 @@ class _SlottedPtx:
         self.paths = WgmmaPaths(book, source, graphs, self.module, {i: one.start for i, one in slots.items()})
 
     def studies(
-        self, actions: Mapping[str, Action], concerned: Callable[[Operation], bool], registers: bool
+        self,
+        actions: Mapping[str, Action],
+        concerned: Callable[[Operation], bool],
+        registers: bool,
+        changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
         for function in _entries(self.module):
             if concerned(_kernel(function)):
                 watched = {name: self._watched(name, action) for name, action in actions.items()}
-                for study in function_studies(self.book, self.graphs.of(function), watched, OWN):
+                for study in function_studies(self.book, self.graphs.of(function), watched, OWN, changed):
                     study.actions = dict(actions)
                     yield study
 

@@ -18,7 +18,7 @@ from tileproof.protocol.steps import Step
 from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
-from tileproof.scheduling.edits import Edited, Gap
+from tileproof.scheduling.edits import Edited, Gap, InsertedLine
 from tileproof.scheduling.forms import IrForm, TextForm
 from tileproof.scheduling.needs import Chosen, Need, merged
 from tileproof.scheduling.order import needed
@@ -52,7 +52,8 @@ class Scheduled:
         left: what the verifier finds after all, warnings included; where the text stays as it was, what no insertion
             repairs.
         trials: how many plans were judged.
-        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
+        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings, and
+            steps that it executed only where roles disagree on what the text leaves open.
         minimal: whether Z3 showed that no other plan from the places that were tried is better.
         complete: whether the search came to its end within its budget.
     """
@@ -95,7 +96,8 @@ class Scheduler:
         self.form = form or IrForm(book, source)
         self.points = self.form.points
         self.trials = 0
-        self.lacking: frozenset[Key] = frozenset()  # the findings of the text that was given
+        self.judged: dict[frozenset[InsertedLine], tuple[Edited, tuple[Outcome, ...]]] = {}
+        self.lacking: list[tuple[Plan, frozenset[Key]]] = []  # plans that are not enough, and what is found then
         self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
         self._stepping: dict[int, Step | None] = {}
         self._producers: dict[int, str] = {}
@@ -140,7 +142,8 @@ class Scheduler:
             mine = self.points.operations.get(origin(operation.span.start))
             if mine is None:
                 continue
-            row = rows.get((f".{fault.code}", self.producer(mine), where))
+            issued = self._producer(operation)  # of inline assembly what is in it
+            row = rows.get((f".{fault.code}", self.producer(mine) if issued == ".threads" else issued, where))
             if row is not None:
                 names = row[0]
                 assert isinstance(names, frozenset)
@@ -158,11 +161,13 @@ class Scheduler:
 
     def judge(self, plan: Sequence[Insertion]) -> tuple[Edited, tuple[Outcome, ...]]:
         """What the verifier says of the text with insertions."""
-        self.trials += 1
-        edited = Edited(self.source.text, [one.line for one in plan])
-        outcomes = self.form.outcomes(edited.text)
-        self.progress()
-        return edited, outcomes
+        lines = frozenset(one.line for one in plan)
+        if lines not in self.judged:
+            self.trials += 1
+            edited = Edited(self.source.text, [one.line for one in plan])
+            self.judged[lines] = edited, self.form.outcomes(edited.text)
+            self.progress()
+        return self.judged[lines]
 
     def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
         faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
@@ -170,7 +175,7 @@ class Scheduler:
         for outcome in outcomes:
             for left in outcome.doubts:
                 if self.form.tolerates(left):
-                    continue  # no insertion changes how the kernel is launched
+                    continue
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
@@ -238,9 +243,7 @@ class Scheduler:
         plan: dict[tuple[str, int], Insertion] = {}
         while True:
             edited, outcomes = self.judge(tuple(plan.values()))
-            if not plan:
-                self.lacking = self.keys(edited, outcomes)
-            before = len(plan)
+            found, before = (tuple(plan.values()), self.keys(edited, outcomes)), len(plan)
             for fault in _to_repair(outcomes):
                 asked = list(self.repairs(fault, edited.origin))
                 for subject, kind in asked:
@@ -250,8 +253,9 @@ class Scheduler:
                         if wanted or kind.role == ".fence" or not self.present(kind, other):
                             for one in self.beside(kind, other):
                                 plan.setdefault((kind.name, one.gap.offset), one)
+            self.lacking.append(found)
             if len(plan) == before:
-                self.wanted = self.keys(edited, outcomes)
+                self.wanted = found[1]
                 return tuple(plan.values()), all(map(self._passes, outcomes))
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
@@ -324,6 +328,11 @@ class Scheduler:
 
     # -- the best of what is enough
 
+    def begin(self, trials: Trials) -> None:
+        """Choose the runs of trials that matter: those that show what plans on the way to enough insertions lacked."""
+        for lacking, found in self.lacking:
+            trials.begin(lacking, found - self.wanted)
+
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
         trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
@@ -332,13 +341,15 @@ class Scheduler:
             raise Unseen(trials.edited.origin(unseen.name_span.start))
         share = trials.whole * limit(self.book, "schedule_share") // 100
         trials.most = min(max(share, limit(self.book, "schedule_steps")), limit(self.book, "schedule_most"))
-        trials.begin((), self.lacking - self.wanted)
+        self.begin(trials)
         best, fenced = start, start
         minimal = least = False
         search = Relaxation(self, trials, start)
         for again in range(_ROUNDS):
             if not again or not trials.fits(fenced):
                 fenced, least = search.fenced()
+                if fenced != start and trials.refuted(fenced):
+                    continue
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
             if self.keys(*self.judge(plan)) <= self.wanted:

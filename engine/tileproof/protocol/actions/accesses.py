@@ -60,7 +60,7 @@ def access(
         return
     if where.outside is not None:
         index, extent = where.outside
-        named = _named(kind, writes, agents, where.memory.space)
+        named = _named(kind, writes, agents)
         machine.report("PR177", "here", operation, access=named, index=index, extent=extent, last=extent - 1)
         return
     touched_bytes = None
@@ -168,7 +168,7 @@ def _ordered(
         return True
     if old.kind == kind == ".tma" and old.writes and writes and old.agents == agents and old.moment == moment:
         return False  # parts of one stage, which several copies fill
-    if old.shape == PRIMITIVE and kind in (".load", ".generic"):
+    if old.shape == PRIMITIVE and kind in (".load", ".free"):
         return False  # an example of NVIDIA waits for it by tcgen05.wait::st
     if (old.vague or where.vague) and shared is None and ".generic" in (old.kind, kind):
         return False  # threads write what one warpgroup reads, which one is not known
@@ -198,7 +198,7 @@ def _ordered(
         known = all(machine.knows(thread_set, agent, old.moment, alone=alone) for agent in old.agents)
     else:
         known = _known(machine, thread_set, old, shared)
-    named = _named(kind, writes, agents, where.memory.space)
+    named = _named(kind, writes, agents)
     if not known:
         if machine.missed is not None:
             machine.missed(
@@ -218,14 +218,14 @@ def _ordered(
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "reused", operation, at=(("read", old.operation),), buffer=buffer, access=named)
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
-        _thread_fenced(machine, thread_set, old, named, where.memory.space, operation)
+        _thread_fenced(machine, thread_set, old, named, operation)
     return True
 
 
-def _named(kind: str, writes: bool, agents: Sequence[Agent], space: str) -> str:
+def _named(kind: str, writes: bool, agents: Sequence[Agent]) -> str:
     """An access as findings name it, a member of the enum ``ordered_access``."""
-    if kind == ".generic" and space == "tmem":
-        return ".dealloc"  # threads reach tensor memory by tcgen05.ld and tcgen05.st only
+    if kind == ".free":
+        return ".dealloc"
     if kind == ".tma" and not writes:
         return ".tma_read" if agents and agents[0][0] == "bulk" else ".tma_send"
     return f"{kind}_{'write' if writes else 'read'}"
@@ -248,16 +248,23 @@ def _unordered(
         cta: whose memory it is.
     """
     at = (("earlier", old.operation),)
-    buffer, space = where.memory.field_at(where.offset or 0), where.memory.space
-    earlier = _named(old.kind, old.writes, old.agents, space)
+    buffer = where.memory.field_at(where.offset or 0)
+    earlier = _named(old.kind, old.writes, old.agents)
     hazard = "RAW" if not writes else "WAW" if old.writes else "WAR"
+    if earlier == ".dealloc":  # it came first in this run only: what it is to wait for is what comes after it here
+        hazard, operation, at = "WAW" if writes else "WAR", old.operation, (("earlier", operation),)
+        named, earlier = earlier, named
     if _handed_on(machine, thread_set, old):
         machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
     elif {named, earlier} & _BY_THREADS:
         if hazard == "RAW":
             machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)
         else:
-            machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+            others = {agent[-1] for agent in old.agents} != set(thread_set.warps)
+            if named == ".dealloc" and others:
+                machine.report("PR114", "freed", operation, at=at, hazard=hazard, access=named, earlier=earlier)
+            else:
+                machine.report("PR114", "here", operation, at=at, hazard=hazard, access=named, earlier=earlier)
     elif hazard == "RAW" and cta != thread_set.cta:
         home = thread_set.cta
         machine.report(
@@ -329,9 +336,7 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
         machine.report("PR127", "here", operation, at=(("write", old.operation), ("arrival", arrival)))
 
 
-def _thread_fenced(
-    machine: Machine, thread_set: ThreadSet, old: Access, named: str, space: str, operation: Operation
-) -> None:
+def _thread_fenced(machine: Machine, thread_set: ThreadSet, old: Access, named: str, operation: Operation) -> None:
     """A barrier of threads orders operations on tensor memory only with the fences around it."""
     if "thread" in machine.module.unfenced:
         return
@@ -341,7 +346,7 @@ def _thread_fenced(
     before = machine.since("before", thread_set.cta, others, old.moment)
     after = machine.since("after", thread_set.cta, thread_set.warps, old.moment)
     if machine.since("met", thread_set.cta, thread_set.warps, old.moment) and not (before and after):
-        earlier = _named(old.kind, old.writes, old.agents, space)
+        earlier = _named(old.kind, old.writes, old.agents)
         machine.report("PR115", "here", operation, at=(("earlier", old.operation),), access=named, earlier=earlier)
 
 
