@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.assembly_multiplies import multiplies
@@ -23,7 +24,7 @@ from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
-from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.facts import Facts, MalformedAtom, WrongWord, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations
@@ -65,13 +66,13 @@ from tileproof.uses.wgmma_pages import four_op_facts
 _MOST_MENDED = 4  # illegal atoms of a file whose nearest legal form is looked for
 
 
-_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
+_ATOM = regex(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 
 
-_GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
+_GENERATION = regex(r"(?i:sm)(\d+)\.mma$")
 
 
-_ASSEMBLES = re.compile(
+_ASSEMBLES = regex(
     r"nvvm\.tcgen05\.mma|wgmma\.mma_async|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
 )  # else there is nothing to follow
 
@@ -178,9 +179,18 @@ class _Check:
                 Diagnostic(
                     *(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources),
                     related=related,
+                    fix=self.word_fix(facts.wrong) if facts.wrong is not None else None,
                 )
             )
         return legal
+
+    def word_fix(self, wrong: WrongWord) -> Fix | None:
+        """The edits that make a word what it has to be, where constants decide it."""
+        from tileproof.memory.word_repairs import repaired  # noqa: PLC0415  most words are right
+
+        edits = repaired(self.ruleset, self.source, self.scan.module.operations, wrong)
+        said = ", ".join(f"{name} {value}" for name, value in wrong.right.items())
+        return Fix(said, edits, safe=True) if edits else None
 
     # -- types
 

@@ -9,7 +9,8 @@ from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related
 from tileproof.base.source import Source, Span
 from tileproof.dialects.operations import Operations
 from tileproof.judge.outcome import finding
-from tileproof.protocol.faults import Correction, ProtocolFault
+from tileproof.protocol.faults import HAZARDS, Correction, ProtocolFault
+from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated
@@ -81,11 +82,12 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
-    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. Hazards
-    and what is wrong at the end stand only where no finding is open that the machine makes of IR alone.
+    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
+    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
+    no other finding is open. Where roles go by integers that each loads for itself, two accesses without an order may
+    be those of roles that never differ so.
     """
-    bounded = outcome.kernel.attribute("nvvm.maxntid") is not None  # then the kernel says which block is assumed
-    if any(doubt.assumed and (doubt.case != "assumed_block" or not bounded) for doubt in outcome.doubts):
+    if any(doubt.assumed for doubt in outcome.doubts):
         return ()
     known = Operations.of(book)
     ahead = _steps(book, "waiting_step")
@@ -98,6 +100,8 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
 
     codes = book.enums["ptx_finding"].by_spelling
     others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
+    loads = outcome.kernel.attribute(LOADS) is not None
+    hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
         match codes.get(fault.code):
@@ -108,9 +112,9 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
             case ".unfenced":
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
-                return not out_of_step
+                return not out_of_step and not hazards
             case ".whole":
-                return not out_of_step and not missing and not others
+                return not (outcome.doubts or missing or others or (loads and fault.code in HAZARDS))
         return False
 
     return tuple(filter(stands, outcome.faults))

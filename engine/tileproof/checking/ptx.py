@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +9,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from tileproof.base.diagnostic import Diagnostic, Origin, Related
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
@@ -30,8 +30,8 @@ from tileproof.rulebase.findings import place, state
 
 __all__ = ["check_ptx", "is_ptx"]
 
-_MMA = re.compile(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
-_CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
+_MMA = regex(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
+_CTA_GROUP = regex(r"\.cta_group::[12](?!\d)")
 
 
 def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
@@ -217,6 +217,7 @@ def _kind(book: Rulebook, opcode: str) -> _Kind:
     return _Kind(step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
 
 
+@lru_cache(maxsize=4)
 def _module_rules(book: Rulebook) -> frozenset[str]:
     """Codes of the rules about target and version alone: they are broken once a module, not once an instruction."""
     return frozenset(rule.code for rule in book.rules.values() if rule.facts <= {"target", "ptx"})
@@ -230,7 +231,6 @@ def _instructions(
     where: dict[str, Scalar],
     malformed: list[Fault],
 ) -> Iterator[Diagnostic]:
-    said = _module_rules(book)
     ruleset = book.under(options.contract)
     groups: dict[int, str] = {}
     undeclared = sorted(fault.span.start for fault in malformed if fault.code == "PT008")
@@ -243,7 +243,7 @@ def _instructions(
         if undeclared and any(statement.start <= at < statement.end for at in undeclared):
             continue
         for diagnostic in diagnostics(ruleset, source, statement.start, statement.end, statement.registers, where):
-            if diagnostic.code not in said:
+            if diagnostic.code not in _module_rules(book):
                 yield diagnostic
         group = _CTA_GROUP.search(statement.opcode) if statement.opcode.startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:

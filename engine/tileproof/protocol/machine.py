@@ -80,6 +80,9 @@ class Machine:
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
         taint: what is in doubt.
         together: the steps that all threads of a warp execute together.
+        tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
+        misled: the operations, by ``id``, that tried another parity than the wait after them.
+        eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
     """
 
     program: Program
@@ -124,6 +127,9 @@ class Machine:
     roles: int = 0
     computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
     together: Set[str] = frozenset()
+    tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
+    misled: set[int] = field(default_factory=set)
+    eager: Set[int] = frozenset()
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")

@@ -9,12 +9,12 @@ in another role of the kernel decide alike.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
@@ -22,7 +22,7 @@ from tileproof.protocol.terms import is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Value, term_of
 from tileproof.rulebase.book import Rulebook
 
-_TYPE = re.compile(r"([usb])(8|16|32|64)\Z")
+_TYPE = regex(r"([usb])(8|16|32|64)\Z")
 _COMPARISONS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "eq": ("eq", operator.eq),
     "ne": ("ne", operator.ne),
@@ -401,8 +401,7 @@ def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
         return None
     reach = 1 << field(book, "tcgen05.descriptor", "start").width
     steps = int(distance) if abs(distance) < reach else distance & reach - 1
-    moved = replace(base, unit=_BYTE).moved(steps * base.unit // _BYTE)
-    return replace(moved, unit=base.unit, extent=1)
+    return base.counted(_BYTE, base.extent).moved(steps * base.unit // _BYTE).counted(base.unit, 1)
 
 
 def _select(one: _Opcode) -> Computation:
@@ -462,6 +461,8 @@ def _convert(one: _Opcode) -> Computation | None:
 
 
 def _move(one: _Opcode) -> Computation:
+    if one.kind == "p":  # compilers write -1 for a predicate that holds
+        return Computation("arith.extui", 1, lambda a: (1 if type(a) is int and a else a,))
     return Computation("arith.extui", 1, lambda a: (a,))
 
 

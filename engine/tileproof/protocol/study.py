@@ -29,7 +29,7 @@ from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -211,6 +211,7 @@ class Study:
         allowed: Set[tuple[str, int]] | None = None,
         ends: Callable[[str, int], bool] | None = None,
         missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        eager: Set[int] = frozenset(),
     ) -> Run:
         """One run.
 
@@ -225,6 +226,7 @@ class Study:
             allowed: the only findings, by code and place, after which the run goes on.
             ends: whether a finding, by code and place, ends the run.
             missed: told of orders that are missing.
+            eager: the operations, by ``id``, that try a wait and succeed though it is not over.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -245,6 +247,7 @@ class Study:
             missed=missed,
             watch=watch,
             most=min(budget or most, most),
+            eager=eager,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -314,6 +317,8 @@ class Study:
             self.reached.add(long.machine)
         self.judged = long
         faults = [*self.certain(first, long)]
+        if long.machine.misled and long.calm:
+            faults += self.misled(long)
         bound: int | None = None
         if self.open_loops():
             complete = long.machine.coverage.complete
@@ -473,6 +478,12 @@ class Study:
                 continue
             yield fault
 
+    def misled(self, long: Run) -> Iterator[ProtocolFault]:
+        """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
+        machine = long.machine
+        one = self.run(machine.shape.extents, machine.shape.extent, machine.tiles, eager=machine.misled)
+        yield from (fault for fault in one.faults if fault.code in HAZARDS)
+
     def hangs_anyhow(self, first: Run) -> bool:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
@@ -609,7 +620,7 @@ class Study:
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
-    """The run that shows most of those that came to an end: threads wait for ever in long loops, or what all find."""
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all miss a fence."""
     stuck = [one for one in ended if one.hangs and not one.left_loop()]
     if stuck and all(one.hangs or one.calm for one in ended):
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
@@ -621,7 +632,8 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
         return None
     best = max(free, key=lambda one: len(one.machine.coverage.executed))
     every = frozenset.intersection(*(one.places() for one in free))
-    return Run(best.machine, tuple(one for one in best.faults if _named(one) in every))
+    found = tuple(one for one in best.faults if one.code == PROXY and _named(one) in every)
+    return Run(best.machine, found) if found else None
 
 
 def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:

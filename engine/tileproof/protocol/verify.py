@@ -18,7 +18,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.launch import Launch, launch
+from tileproof.protocol.launch import Launch, launch, narrowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import Surroundings
@@ -85,11 +85,12 @@ def verify_function(
     explain: bool = False,
     thorough: bool = False,
     line: Callable[[Operation], int] | None = None,
+    seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
-        explain, thorough, line: as of ``verify``.
+        explain, thorough, line, seen: as of ``verify``.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
@@ -97,9 +98,11 @@ def verify_function(
     compiled = compile_function(book, graph)
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
-    judged = _judge_function(book, graph, compiled, ACTIONS, explain, thorough)
-    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
-    return outcome if line is None else study.causes(outcome, line)
+    outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
+    outcome = outcome if line is None else study.causes(outcome, line)
+    if seen is not None:
+        seen(outcome, study)
+    return outcome
 
 
 def function_studies(
@@ -121,22 +124,24 @@ def function_studies(
     compiled = compile_function(book, graph, own)
     compiled.program = changed(compiled.program)
     done: list[Study] = []
-    judged = _judge_function(book, graph, compiled, actions, False, False, done)
-    launched = launch(book, compiled.kernel, compiled.steps, (), {})
-    _, chosen = _launched(book, launched, judged)
+    launched, (_, chosen) = _function_launched(book, graph, compiled, actions, done=done)
     yield from done if launched.known else [chosen]
 
 
-def _judge_function(
+def _function_launched(
     book: Rulebook,
     graph: Graph,
     compiled: Compiled,
     actions: Mapping[str, Action],
-    explain: bool,
-    thorough: bool,
+    explain: bool = False,
+    thorough: bool = False,
     done: list[Study] | None = None,
-) -> Callable[[Shape], Judged]:
-    """What is known of a kernel in PTX if it is launched in one way."""
+) -> tuple[Launch, Judged]:
+    """How a kernel in PTX is launched, and what is known of it then.
+
+    Args:
+        done: is given the studies of each launch.
+    """
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
     fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
     module = Surroundings(
@@ -146,14 +151,23 @@ def _judge_function(
         clusters=limit(book, "clusters"),
     )
 
-    def judged(shape: Shape) -> Judged:
+    def study(shape: Shape) -> Study:
         program = compiled.program
-        study = Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
-        if done is not None:
-            done.append(study)
-        return study.outcome(), study
+        return Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
 
-    return judged
+    def judged(shape: Shape) -> Judged:
+        one = study(shape)
+        if done is not None:
+            done.append(one)
+        return one.outcome(), one
+
+    def right(shape: Shape) -> int:
+        run = study(shape).counted(shape.extent, limit(book, "long_tiles", thorough, True))
+        wrong = any(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
+        return len(run.machine.coverage.executed) if run.calm and not wrong else 0
+
+    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), right)
+    return launched, _launched(book, launched, judged)
 
 
 def studies(

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import atom_facts
 from tileproof.evaluate.answer import Answer
@@ -42,8 +43,8 @@ _WIDE = 600  # values; of a fact with more those near the present one and some u
 _USUAL_NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a person writes as an operand; other classes stay where they are legal.
 _CLASSES = (".b32", ".f32", ".b64", ".f64", ".b16", ".pred", ".integer")
-_NESTED = re.compile(r"\{\s*\{([^{}]*)\}\s*\}", re.ASCII)
-_NAME = re.compile(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
+_NESTED = regex(r"\{\s*\{([^{}]*)\}\s*\}", re.ASCII)
+_NAME = regex(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

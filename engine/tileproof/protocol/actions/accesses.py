@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.evaluate.hardware import limit
 from tileproof.layout import LayoutError
@@ -314,7 +314,7 @@ def _raced(
     return True
 
 
-_CTA_SCOPE = re.compile(r"(?:release|acq_rel)\.cta\b|mem_scope<cta>")
+_CTA_SCOPE = regex(r"(?:release|acq_rel)\.cta\b|mem_scope<cta>")
 
 
 def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation, asynchronous: bool) -> None:

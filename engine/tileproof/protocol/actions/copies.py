@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.layout.basics import get_shape, size
 from tileproof.layout.coordinates import crd2idx
@@ -292,7 +293,7 @@ def complete_on(
     barrier.settle()
 
 
-_MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
+_MULTICAST = regex(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
 
 
 @lru_cache(maxsize=4096)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
@@ -161,7 +161,7 @@ def by_pair(text: str) -> bool:
     return _PAIR.search(text) is not None
 
 
-_PAIR = re.compile(r"cta_2|two_cta|\b2 cta\b|num_cta = 2")
+_PAIR = regex(r"cta_2|two_cta|\b2 cta\b|num_cta = 2")
 
 
 def cta_pair(machine: Machine, thread_set: ThreadSet, text: str) -> tuple[int, ...]:
