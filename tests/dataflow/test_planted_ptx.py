@@ -91,7 +91,7 @@ UNSAID = {"expect 16 bytes more"}
 @pytest.mark.sweep
 @pytest.mark.skipif(not FILES, reason="no ../shared beside this checkout")
 def test_planted_faults_of_barriers():
-    """One fault of each kind a file: found, or at least no longer verified; of a fifth neither, fences above all."""
+    """One fault of each kind a file: nine of ten are found; of the rest the kernel is at least no longer verified."""
     counted: Counter[tuple[str, str]] = Counter()
     for path in (path for path in FILES if path.stem in FOLLOWED):
         text = path.read_text(encoding="utf-8")
@@ -105,8 +105,8 @@ def test_planted_faults_of_barriers():
     found, silent = (sum(n for (_, how), n in judged.items() if how == which) for which in ("found", "silent"))
     print(f"{found} of {total} found, {silent} silent: {sorted(counted.items())}")
     assert total > 30
-    assert found >= 0.7 * total
-    assert silent <= 0.2 * total
+    assert found >= 0.9 * total
+    assert silent <= 0.05 * total
     assert counted["drop mbarrier.init", "found"] == 10
 
 

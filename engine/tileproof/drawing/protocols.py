@@ -209,7 +209,8 @@ class Timeline:
         mine = [one for one in row.events if one.key == key]
         if not mine:
             return None
-        lines = tuple(one.kind if one.kind == "pass" else f"{one.kind} {one.amount}" for one in mine)
+        # Of a copy in PTX it may be open how much it brings.
+        lines = tuple(f"{one.kind} {one.amount}" if one.amount and one.kind != "pass" else one.kind for one in mine)
         phase = max(one.phase for one in mine)
         ended = {one.kind for one in mine} == {"pass"}
         said = f"step {row.moment}: {self.barrier_name(key)}, phase {phase}: {', '.join(lines)}"

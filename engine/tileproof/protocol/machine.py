@@ -333,6 +333,8 @@ class Machine:
             if isinstance(common, Lanes):
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
+                if not no:  # all others pass it by for their role: data decide whether the rest does
+                    self.coverage.doubtful.add(thread_set.place)
                 if yes and no:
                     self.decide(thread_set.place, value, True)
                     self.decide(thread_set.place, value, False)
