@@ -359,15 +359,15 @@ def listed_descriptors(
 
 
 def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text: str | None = None) -> Scheduled:
-    """IR with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
+    """IR or PTX with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
 
     Args:
         item: a file; a string that no path can be is text.
-        text: instead of ``item``, IR as text.
+        text: instead of ``item``, IR or PTX as text.
 
     Raises:
         FileNotFoundError: no such file.
-        NotScheduled: the file cannot be read, is PTX, holds no IR, or is malformed.
+        NotScheduled: the file cannot be read, holds no IR or PTX, or is malformed.
         ValueError: both a file and a text, or neither.
     """
     from tileproof.scheduling.text import NotScheduled, schedule  # noqa: PLC0415

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import tileproof
 from conftest import corpus_files
 from tileproof import api
 from tileproof.cli import main
@@ -124,16 +123,6 @@ def test_malformed_ptx_is_refused_with_its_place(tmp_path: Path):
     assert done.stderr.startswith(f"tileproof: {file}:") and done.stderr.count("\n") == 1
     with pytest.raises(ValueError, match="rd99"):
         api.listed_descriptors(file)
-
-
-def test_ptx_is_not_scheduled(tmp_path: Path):
-    file = tmp_path / "gemm.ptx"
-    file.write_text(WGMMA, encoding="utf-8")
-    done = CliRunner().invoke(main, ["schedule", str(file)])
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"tileproof: {file}: is PTX: schedule inserts into IR only\n"
-    with pytest.raises(ValueError, match="is PTX"):
-        tileproof.schedule(text=WGMMA)
 
 
 TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]

@@ -268,7 +268,7 @@ def test_no_placement_of_all_is_better(name: str):
     path = next(path for path in KERNELS if path.stem == name)
     scheduler = Scheduler(BOOK, Source(path.name, bare(path.read_text())))
     start, _ = scheduler.enough()
-    trials = Trials(BOOK, scheduler.points, scheduler.acts, scheduler.heeded, start)
+    trials = Trials(BOOK, scheduler.form, scheduler.acts, scheduler.heeded, start)
     trials.most = 1 << 40
     scheduler.begin(trials)
     trials.active = list(trials.runs)
@@ -349,7 +349,7 @@ def test_trials_end_with_their_budget():
     text = next(path for path in KERNELS if path.stem == "bulk_and_fences").read_text()
     scheduler = Scheduler(BOOK, Source("kernel.mlir", bare(text)))
     start, _ = scheduler.enough()
-    trials = Trials(BOOK, scheduler.points, scheduler.acts, scheduler.heeded, start)
+    trials = Trials(BOOK, scheduler.form, scheduler.acts, scheduler.heeded, start)
     scheduler.begin(trials)
     trials.most = trials.spent + 1
     before = trials.count

@@ -18,12 +18,12 @@ from tileproof.cli.options import fail, inputs, load_rules, no_garbage_collectio
 )
 @rule_options
 def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[Path, ...]) -> None:
-    """Insert the fences, commits and waits that a kernel lacks; everything else stays byte for byte.
+    """Insert the fences, commits and waits that a kernel in IR or PTX lacks; everything else stays byte for byte.
 
     What is inserted is listed on standard error, with the lines of the result.
 
-    Exit status: 0 the result verifies, 1 an error is left that no insertion repairs, and the text stays as it is, 2 bad
-    arguments or no IR.
+    Exit status: 0 the result verifies, 1 the kernel cannot be followed, or an error is left that no insertion repairs,
+    and the text stays as it is, 2 bad arguments, or neither IR nor PTX.
     """
     from tileproof import api  # noqa: PLC0415
     from tileproof.base.files import replace_file  # noqa: PLC0415

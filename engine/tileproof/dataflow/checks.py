@@ -18,12 +18,15 @@ from tileproof.rulebase.book import Ruleset
 
 
 def check_threads(
-    ruleset: Ruleset, source: Source, graphs: Graphs, judge: Callable[[Facts], Iterable[Diagnostic]]
+    ruleset: Ruleset,
+    source: Source,
+    graphs: Graphs,
+    judge: Callable[[Facts], Iterable[Diagnostic]] | None = None,
 ) -> Iterator[Diagnostic]:
     """What is wrong on the paths of a thread through each function, each finding once.
 
     Args:
-        judge: what the rules say of facts.
+        judge: what the rules say of facts; without it the operands of MMAs are not looked at.
     """
     book, module = ruleset.book, graphs.module
     report = Reporter(book, source, module)
@@ -48,7 +51,7 @@ def check_threads(
         if has("tcgen05."):
             found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
             found.update(dict.fromkeys(check_allocations(report, graph, values)))
-        if has("tcgen05.mma", "wgmma.mma"):
+        if judge is not None and has("tcgen05.mma", "wgmma.mma"):
             for facts in operand_facts(ruleset, graph, values):
                 found.update(dict.fromkeys(judge(facts)))
     yield from found

@@ -8,7 +8,8 @@ CuTe DSL clears accumulators behind the fence, and ptxas moves that before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from tileproof.base.records import dataclass
@@ -43,7 +44,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
+class Event:
     """What one statement does: ``mma``, ``fence``, ``commit``, ``wait``, ``copy``, ``access`` or ``end``.
 
     Attributes:
@@ -59,8 +60,16 @@ class _Event:
     pending: int = 0
 
 
-class _Checker:
-    def __init__(self, report: Reporter, graph: Graph) -> None:
+class Wgmma:
+    """The wgmma of a function, and what each of its statements does to them; it is asked what is wrong with them."""
+
+    def __init__(self, report: Reporter, graph: Graph, groups: int = _MOST_GROUPS) -> None:
+        """Read the function.
+
+        Args:
+            groups: in flight, that are told apart.
+        """
+        self.groups = groups
         self.report = report
         self.graph = graph
         self.module = graph.module
@@ -74,6 +83,17 @@ class _Checker:
         self.used |= self.copied_from()
         self.most = _most_registers(report, graph)
         self.events = [self.of_block(block.first, block.last) for block in graph.blocks]
+        self.written = self.events
+
+    def insert(self, inserted: Iterable[Event]) -> None:
+        """Let statements that are none of wgmma, by their numbers, do what events say, and all others what they do."""
+        by_block: dict[int, list[Event]] = {}
+        for event in inserted:
+            at = bisect_right(self.graph.blocks, event.number, key=lambda block: block.first) - 1
+            by_block.setdefault(at, []).append(event)
+        self.events = list(self.written)
+        for at, found in by_block.items():
+            self.events[at] = sorted([*found, *self.written[at]], key=lambda event: event.number)
 
     def wgmma(self, number: int) -> None:
         statement = self.module.instructions[number]
@@ -107,15 +127,15 @@ class _Checker:
                     todo.append(target)
         return found
 
-    def of_block(self, first: int, last: int) -> list[_Event]:
+    def of_block(self, first: int, last: int) -> list[Event]:
         """The events of a block. All its registers are those of the function's own block or of one inside it: names in
         flight are not declared again there by any compiler, and a name that is would be seen as in flight."""
-        found: list[_Event] = []
+        found: list[Event] = []
         for number in range(first, last):
             statement = self.module.instructions[number]
             opcode = statement.opcode
             if number in self.graph.hidden:
-                found += [_Event(number, "commit"), _Event(number, "wait"), _Event(number, "fence")]
+                found += [Event(number, "commit"), Event(number, "wait"), Event(number, "fence")]
                 continue
             if opcode.startswith("wgmma."):
                 found += self.of_wgmma(number, opcode)
@@ -127,27 +147,27 @@ class _Checker:
                     found.append(event)
         return found
 
-    def of_wgmma(self, number: int, opcode: str) -> Iterator[_Event]:
+    def of_wgmma(self, number: int, opcode: str) -> Iterator[Event]:
         if opcode.startswith(_MMA):
-            yield _Event(number, "mma")
+            yield Event(number, "mma")
         elif opcode.startswith(_FENCE):
-            yield _Event(number, "fence")
+            yield Event(number, "fence")
         elif opcode.startswith(_COMMIT):
-            yield _Event(number, "commit")
+            yield Event(number, "commit")
         elif opcode.startswith(_WAIT):
             operands = operands_of(self.module.operands(self.module.instructions[number]).strip())
             value = operands[0].parts[0].value if operands and operands[0].parts else None
-            yield _Event(number, "wait", pending=-1 if value is None else value)
+            yield Event(number, "wait", pending=-1 if value is None else value)
 
-    def of_access(self, number: int, opcode: str, body: str) -> _Event | None:
+    def of_access(self, number: int, opcode: str, body: str) -> Event | None:
         names = names_in(body)
         outputs = written(self.report.book, body, opcode)
         if opcode[:4] == "mov." and len(names) >= len(outputs):
-            return _Event(number, "copy", tuple(names[len(outputs) :]), outputs)
+            return Event(number, "copy", tuple(names[len(outputs) :]), outputs)
         mine = tuple(name for name in dict.fromkeys(names) if name in self.used)
         if not mine:
             return None
-        return _Event(number, "access", mine, tuple(name for name in outputs if name in self.used))
+        return Event(number, "access", mine, tuple(name for name in outputs if name in self.used))
 
     # -- the state
 
@@ -156,7 +176,7 @@ class _Checker:
             state = self.after(event, state)
         return state
 
-    def after(self, event: _Event, state: _State) -> _State:
+    def after(self, event: Event, state: _State) -> _State:
         groups, copies, changed, fenced = state.groups, state.copies, state.written, state.fenced
         match event.kind:
             case "mma":
@@ -166,7 +186,7 @@ class _Checker:
             case "fence":
                 return _State(groups, copies, frozenset(), True)
             case "commit":
-                return _State(groups.commit(_MOST_GROUPS), copies, changed, fenced)
+                return _State(groups.commit(self.groups), copies, changed, fenced)
             case "wait":
                 waited = groups.wait(event.pending) if event.pending >= 0 else Groups()
                 if copies:
@@ -230,7 +250,22 @@ class _Checker:
         """Whether a function ends at a statement because something went wrong."""
         return self.module.instructions[number].opcode == "trap"
 
-    def judge(self, event: _Event, state: _State) -> Iterator[tuple[object, Found]]:
+    def awaited(self) -> Iterator[tuple[int, int]]:
+        """The wgmma that are in flight where threads access their registers or end, each with where that is."""
+        begin = _State(Groups(), frozenset(), frozenset(), False)
+        for block, entered in states(self.graph, begin, self.move, self.join).items():
+            state = entered
+            for event in self.events[block]:
+                if event.kind == "access" and state.groups.flying:
+                    touched = {origin for name, origin in state.copies if name in event.names}.union(event.names)
+                    mine = (one for one in state.groups.flying if not touched.isdisjoint(self.registers[one]))
+                    yield from ((one, event.number) for one in mine)
+                state = self.after(event, state)
+            last = self.graph.blocks[block].last - 1
+            if not self.graph.blocks[block].successors and not self.trapped(last):
+                yield from ((one, last) for one in state.groups.flying)
+
+    def judge(self, event: Event, state: _State) -> Iterator[tuple[object, Found]]:
         report = self.report
         if event.kind == "mma":
             wrong = {name: number for name, number in state.written if name in self.sources[event.number]}
@@ -287,7 +322,7 @@ def _listed(names: object) -> str:
 def check_wgmma(report: Reporter, graph: Graph) -> Iterator[Found]:
     """What is wrong with the wgmma of a function."""
     yield from _external_call(report, graph)
-    yield from _Checker(report, graph).check()
+    yield from Wgmma(report, graph).check()
 
 
 def _external_call(report: Reporter, graph: Graph) -> Iterator[Found]:

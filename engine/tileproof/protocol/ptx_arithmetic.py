@@ -228,14 +228,19 @@ def _conjoin(one: _Opcode) -> Computation:
             return base if mask & base.memory.columns == base.memory.columns else None
         if base.memory.space != "smem":
             return None
-        if is_descriptor(base, unit):
-            return base if mask & low == low else None
+        described = is_descriptor(base, unit)
+        if described:
+            if not ~mask & low:
+                return base
+            mask = (mask & low) * unit  # what is below counts no bit of the descriptor
         clear = ~mask & full
         if clear == full or clear & clear + 1:  # no rounding down
             return None
         offset = None if base.offset is None else base.offset & ~clear
         parts = tuple(None if part is None else part & ~clear for part in base.parts)
         there = base.at(offset, base.unit, base.extent, parts)
+        if described:
+            return there
         others = (mask | pair | full) & 0xFFFFFFFF == 0xFFFFFFFF  # none but the bit of the pair is cleared above
         return replace(there, leader=True) if others and not mask & pair else there
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from types import MappingProxyType
 from zlib import crc32
 
 from tileproof.base.records import dataclass
@@ -54,19 +55,23 @@ class Compiled:
     steps: list[Operation]
 
 
-def compile_function(book: Rulebook, graph: Graph) -> Compiled:
+def compile_function(book: Rulebook, graph: Graph, own: Mapping[str, Step] = MappingProxyType({})) -> Compiled:
     """The program of a kernel in PTX.
+
+    Args:
+        own: steps of opcodes that no instruction has.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed, or it calls what may synchronise.
     """
-    return _Kernel(book, graph).compiled()
+    return _Kernel(book, graph, own).compiled()
 
 
 @dataclass(slots=True)
 class _Kernel:
     book: Rulebook
     graph: Graph
+    own: Mapping[str, Step]
     keys: Keys = field(default_factory=Keys)
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
@@ -85,11 +90,15 @@ class _Kernel:
         for at, case in ((graph.irreducible, "irreducible"), (graph.indirect, "indirect")):
             if at is not None:
                 raise Unstructured(self.at(at.start, at.end), case)
-        cut = slice_of(self.book, graph, self.keys)
+        cut = slice_of(self.book, graph, self.keys, self.own.keys())
         if cut.calls:
             raise Unstructured(self.operation(cut.calls[0], "call"), "call")
         region = self.region(cut)
-        writer_effects = effects(self.book, {}, registers=False)
+        usual = effects(self.book, {}, registers=False)
+
+        def writer_effects(operation: Operation, types: Sequence[str]) -> Step | None:
+            return self.own.get(operation.name) or usual(operation, types)
+
         unknown = self.slot()
         scope = dict.fromkeys(cut.registers, unknown)
         labels = {f"^{number}": number for number in cut.edges}

@@ -7,13 +7,14 @@ once to where its paths meet. Paths to a trap are those of a failed assertion: n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import field, replace
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.control_flow import EXIT, dominators, post_dominators, postorder
+from tileproof.protocol.counterparts import Counterpart
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
@@ -87,6 +88,7 @@ class _Slicer:
     book: Rulebook
     graph: Graph
     keys: Keys
+    own: Set[str]
     lines: dict[int, list[Line]] = field(default_factory=dict)
     edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
     deciders: dict[int, Line] = field(default_factory=dict)
@@ -154,7 +156,8 @@ class _Slicer:
         elif step:
             assert one.same is not None
             for place in (*one.same.operands, *(at for _, at in one.same.named)):
-                for at in (place, place + 1) if (one.same.named and place) else (place,):
+                tuple_ = place < len(operands) and bool(operands[place].parts) and operands[place].parts[0].registers
+                for at in (place, place + 1) if tuple_ and one.same.named else (place,):
                     if at < len(operands):
                         reads += [name for part in operands[at].parts[:1] for name in names(part)]
             if 0 not in one.same.operands and operands and not operands[0].address and _writes(self.book, one.opcode):
@@ -182,10 +185,16 @@ class _Slicer:
         lines: dict[int, Line] = {}
         roots: list[Line] = []
         calls: list[Statement] = []
+        own: set[int] = set()
         for number in sorted(numbers):
             block = graph.blocks[numbers[number]]
             opcode = graph.module.instructions[number].opcode
             if word_of(self.book, opcode).jump and number == block.last - 1:
+                continue
+            if opcode in self.own:
+                one = replace(statement(self.book, graph.module, number), same=Counterpart((opcode,), (), ()))
+                lines[number] = Line(one, (), (), True, False)
+                own.add(number)
                 continue
             line = self.line(statement(self.book, graph.module, number))
             lines[number] = line
@@ -218,7 +227,7 @@ class _Slicer:
                 if branch not in branches:
                     branches.add(branch)
                     todo.append(self.deciders[branch])
-        return self.reduced(kept & lines.keys(), lines, needed, branches, ends, calls)
+        return self.reduced((kept & lines.keys()) | own, lines, needed, branches, ends, calls)
 
     def reduced(
         self,
@@ -256,9 +265,13 @@ class _Slicer:
         return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
 
 
-def slice_of(book: Rulebook, graph: Graph, keys: Keys) -> Cut:
-    """The part of a kernel that its protocol depends on."""
-    return _Slicer(book, graph, keys).cut()
+def slice_of(book: Rulebook, graph: Graph, keys: Keys, own: Set[str] = frozenset()) -> Cut:
+    """The part of a kernel that its protocol depends on.
+
+    Args:
+        own: opcodes of no instruction, which are kept wherever something else is.
+    """
+    return _Slicer(book, graph, keys, own).cut()
 
 
 @lru_cache(maxsize=4096)

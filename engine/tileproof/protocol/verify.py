@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
@@ -19,7 +20,7 @@ from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, launch, narrowed
 from tileproof.protocol.program import Program, compile_kernel
-from tileproof.protocol.ptx_kernels import compile_function
+from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
@@ -28,6 +29,7 @@ from tileproof.ptx.graph import Graph
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
+Judged: TypeAlias = "tuple[Outcome, Study]"
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
 
@@ -96,6 +98,50 @@ def verify_function(
     compiled = compile_function(book, graph)
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
+    outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
+    outcome = outcome if line is None else study.causes(outcome, line)
+    if seen is not None:
+        seen(outcome, study)
+    return outcome
+
+
+def function_studies(
+    book: Rulebook,
+    graph: Graph,
+    actions: Mapping[str, Action],
+    own: Mapping[str, Step] = MappingProxyType({}),
+    changed: Callable[[Program], Program] = lambda program: program,
+) -> Iterator[Study]:
+    """The studies that the verdict on a kernel in PTX rests on, as ``studies`` gives those of kernels in IR.
+
+    Args:
+        own: steps of opcodes that no instruction has.
+        changed: makes the program that is run of that of the kernel.
+
+    Raises:
+        Unstructured: as of ``verify_function``.
+    """
+    compiled = compile_function(book, graph, own)
+    compiled.program = changed(compiled.program)
+    done: list[Study] = []
+    launched, (_, chosen) = _function_launched(book, graph, compiled, actions, done=done)
+    yield from done if launched.known else [chosen]
+
+
+def _function_launched(
+    book: Rulebook,
+    graph: Graph,
+    compiled: Compiled,
+    actions: Mapping[str, Action],
+    explain: bool = False,
+    thorough: bool = False,
+    done: list[Study] | None = None,
+) -> tuple[Launch, Judged]:
+    """How a kernel in PTX is launched, and what is known of it then.
+
+    Args:
+        done: is given the studies of each launch.
+    """
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
     fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
     module = Surroundings(
@@ -107,10 +153,12 @@ def verify_function(
 
     def study(shape: Shape) -> Study:
         program = compiled.program
-        return Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
+        return Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
 
     def judged(shape: Shape) -> Judged:
         one = study(shape)
+        if done is not None:
+            done.append(one)
         return one.outcome(), one
 
     def right(shape: Shape) -> int:
@@ -119,11 +167,7 @@ def verify_function(
         return len(run.machine.coverage.executed) if run.calm and not wrong else 0
 
     launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), right)
-    outcome, chosen = _launched(book, launched, judged)
-    outcome = outcome if line is None else chosen.causes(outcome, line)
-    if seen is not None:
-        seen(outcome, chosen)
-    return outcome
+    return launched, _launched(book, launched, judged)
 
 
 def studies(
@@ -187,9 +231,6 @@ def _unfollowed(
     """A kernel of which nothing is verified, because of an operation."""
     said = state(book, "PR190", case, **facts)
     return Outcome(kernel, (), (Doubt(case, operation, said.message, said.hint),), parts(book, inside))
-
-
-Judged: TypeAlias = "tuple[Outcome, Study]"
 
 
 def _judge(

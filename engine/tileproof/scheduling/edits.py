@@ -22,14 +22,14 @@ class Gap:
         index: of the operation that follows; the number of operations where none does.
         offset: the beginning of a line.
         indent: what the lines around begin with.
-        generic: whether the operations around are in generic form.
+        form: how the operations around are written: ``custom``, ``generic`` or ``ptx``.
     """
 
     block: int
     index: int
     offset: int
     indent: str
-    generic: bool
+    form: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class InsertionPoints:
                 return None
             offset = end + 1
         indent = text[start : near.span.start]
-        return Gap(block.operations[0].span.start, index, offset, indent, near.generic)
+        return Gap(block.operations[0].span.start, index, offset, indent, "generic" if near.generic else "custom")
 
     def beside(self, start: int, after: bool) -> Gap | None:
         """The place directly before or after an operation."""

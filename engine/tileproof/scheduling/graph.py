@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import networkx as nx
@@ -18,9 +19,12 @@ from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.values import Address
-from tileproof.protocol.verify import verify
+from tileproof.protocol.verify import function_studies, verify
 from tileproof.protocol.warps import ThreadSet
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import is_ptx, read_module
 from tileproof.rulebase.book import Rulebook
 
 Step = Callable[[Machine, ThreadSet, Instruction], int]
@@ -41,10 +45,15 @@ _QUEUES = ("wgmma", "bulk", "async")
 
 
 class Recorder:
-    """Watches the machine and draws what it does."""
+    """Watches the machine and draws what it does.
 
-    def __init__(self, source: Source) -> None:
+    Attributes:
+        as_written: whether operations are named as the text spells them: those of PTX have no name of their own.
+    """
+
+    def __init__(self, source: Source, as_written: bool = False) -> None:
         self.source = source
+        self.as_written = as_written
         self.graph: Any = nx.MultiDiGraph()
         self.last: dict[int, int] = {}
 
@@ -72,11 +81,11 @@ class Recorder:
 
     def node(self, name: str, machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
         operation = instruction.operation
-        start = operation.name_span.start
+        span = operation.name_span
+        start = span.start
         if start not in self.graph:
-            self.graph.add_node(
-                start, line=self.source.position(start).line, name=operation.name, step=name, touches=[]
-            )
+            spelled = self.source.text[start : span.end] if self.as_written else operation.name
+            self.graph.add_node(start, line=self.source.position(start).line, name=spelled, step=name, touches=[])
         touched = self.graph.nodes[start]["touches"]
         for slot in instruction.inputs:
             value = thread_set.values[slot]
@@ -103,9 +112,18 @@ def _operations(thread_set: ThreadSet, name: str, opened: bool | None) -> set[in
 
 def graph(book: Rulebook, source: Source) -> Any:
     """The graph, a ``networkx.MultiDiGraph`` whose nodes are offsets and whose edges have their kind as key."""
-    module = scan(source).module
-    recorder = Recorder(source)
+    recorder = Recorder(source, as_written=is_ptx(source))
     actions = {name: recorder.watched(name, action) for name, action in ACTIONS.items()}
+    if recorder.as_written:
+        graphs = Graphs(book, read_module(book, source))
+        for function in graphs.module.functions:
+            if function.body is None or function.kind != "entry":
+                continue
+            with suppress(Unstructured):
+                list(function_studies(book, graphs.of(function), actions))
+            recorder.last.clear()
+        return recorder.graph
+    module = scan(source).module
     for _ in verify(book, module.operations, module.aliases, actions):
         recorder.last.clear()
     return recorder.graph

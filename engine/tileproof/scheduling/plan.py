@@ -32,6 +32,7 @@ class Insertable:
     most: int
     custom: str
     generic: str
+    ptx: str
     rank: int
 
     @property
@@ -39,10 +40,14 @@ class Insertable:
         """What it commits or waits for: ``wgmma``, ``bulk``, ``async``, ``store`` or ``load``."""
         return self.name[1:].partition("_")[0]
 
-    def text(self, generic: bool, pending: int) -> str:
-        """How it is written."""
-        form = self.generic.replace("'", '"') if generic else self.custom
-        return form.replace("{pending}", str(pending))
+    def commits_for(self, wait: Insertable) -> bool:
+        """Whether it commits what another one waits for."""
+        return (self.role, wait.role, self.queue) == (".commit", ".wait", wait.queue)
+
+    def text(self, form: str, pending: int) -> str:
+        """How it is written in a form: ``custom`` and ``generic`` of the IR, or ``ptx``."""
+        written = {"custom": self.custom, "generic": self.generic.replace("'", '"'), "ptx": self.ptx}[form]
+        return written.replace("{pending}", str(pending))
 
 
 @lru_cache(maxsize=8)
@@ -50,11 +55,11 @@ def insertables(book: Rulebook) -> Mapping[str, Insertable]:
     """The operations that can be inserted, by the members of the enum ``schedule_operation``."""
     found = {}
     for rank, ((name,), row) in enumerate(book.shared_table("schedule").rows.items()):
-        role, side, groups, most, custom, generic = row
+        role, side, groups, most, custom, generic, ptx = row
         assert isinstance(most, int)
         found[name] = Insertable(
             *(name, str(role), side == ".after", groups == ".turns", most),
-            *(str(custom), str(generic), rank),
+            *(str(custom), str(generic), str(ptx), rank),
         )
     return found
 
@@ -76,7 +81,7 @@ class Insertion:
     @property
     def line(self) -> InsertedLine:
         """The line that it becomes."""
-        return InsertedLine(self.gap, self.kind.rank, self.kind.text(self.gap.generic, self.pending))
+        return InsertedLine(self.gap, self.kind.rank, self.kind.text(self.gap.form, self.pending))
 
     @property
     def waits(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
@@ -11,17 +11,16 @@ from itertools import product
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
-from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation
-from tileproof.mlir.scanner import scan
 from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.faults import ProtocolFault
-from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.study import Doubt, Outcome
-from tileproof.protocol.verify import verify
+from tileproof.protocol.steps import Step
+from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, InsertedLine, InsertionPoints
+from tileproof.rulebase.findings import state
+from tileproof.scheduling.edits import Edited, Gap, InsertedLine
+from tileproof.scheduling.forms import IrForm, TextForm
 from tileproof.scheduling.needs import Chosen, Need, merged
 from tileproof.scheduling.order import needed
 from tileproof.scheduling.placing import place
@@ -69,21 +68,38 @@ class Scheduled:
     complete: bool
 
 
+class Unseen(Exception):
+    """It is not known what a step accesses, at an offset of the text, and waits that are missing depend on it."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
 class Scheduler:
     """Looks for the insertions of one text."""
 
-    def __init__(self, book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        book: Rulebook,
+        source: Source,
+        progress: Callable[[], None] = lambda: None,
+        form: TextForm | None = None,
+    ) -> None:
+        """Read the text.
+
+        Args:
+            form: what the text is, where it is not IR.
+        """
         self.book = book
         self.source = source
         self.progress = progress
-        self.module = scan(source).module
-        self.points = InsertionPoints(source, self.module.operations)
+        self.form = form or IrForm(book, source)
+        self.points = self.form.points
         self.trials = 0
         self.judged: dict[frozenset[InsertedLine], tuple[Edited, tuple[Outcome, ...]]] = {}
         self.lacking: list[tuple[Plan, frozenset[Key]]] = []  # plans that are not enough, and what is found then
         self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
-        self.aliases = self.module.aliases
-        self.step = effects(book, self.aliases)
         self._stepping: dict[int, Step | None] = {}
         self._producers: dict[int, str] = {}
         self._issuing: dict[tuple[int, str], list[int]] = {}
@@ -103,8 +119,7 @@ class Scheduler:
         return self._producers[start]
 
     def _producer(self, operation: Operation) -> str:
-        types = " ".join(resolve(use.text, self.aliases) for use in operation.inputs[:1])
-        text = f"{operation.name} {types}"
+        text = self.form.issuer(operation)
         pieces = self.book.enums["schedule_producer"].by_spelling
         return next((member for piece, member in pieces.items() if piece in text), ".threads")
 
@@ -112,7 +127,7 @@ class Scheduler:
         """What an operation does in the protocol."""
         start = operation.span.start
         if start not in self._stepping:
-            self._stepping[start] = self.step(operation, [resolve(use.text, self.aliases) for use in operation.inputs])
+            self._stepping[start] = self.form.step(operation)
         return self._stepping[start]
 
     def acts(self, operation: Operation) -> bool:
@@ -130,7 +145,8 @@ class Scheduler:
             mine = self.points.operations.get(origin(operation.span.start))
             if mine is None:
                 continue
-            row = rows.get((f".{fault.code}", self.producer(operation), where))
+            issued = self._producer(operation)  # of inline assembly what is in it
+            row = rows.get((f".{fault.code}", self.producer(mine) if issued == ".threads" else issued, where))
             if row is not None:
                 names = row[0]
                 assert isinstance(names, frozenset)
@@ -152,8 +168,7 @@ class Scheduler:
         if lines not in self.judged:
             self.trials += 1
             edited = Edited(self.source.text, [one.line for one in plan])
-            module = scan(Source(self.source.name, edited.text)).module
-            self.judged[lines] = edited, tuple(verify(self.book, module.operations, module.aliases))
+            self.judged[lines] = edited, self.form.outcomes(edited.text)
             self.progress()
         return self.judged[lines]
 
@@ -162,7 +177,7 @@ class Scheduler:
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             for left in outcome.doubts:
-                if _stays(left):
+                if self.form.tolerates(left):
                     continue
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
@@ -174,13 +189,19 @@ class Scheduler:
         start, right = self.enough() if relevant(self.book, self.source.text) else ((), True)
         plan, minimal, complete = start, True, True
         if start and right:
-            plan, minimal, complete = self.relaxed(start)
+            try:
+                plan, minimal, complete = self.relaxed(start)
+            except Unseen as unseen:
+                left = (
+                    Left("PR190", *self.source.position(unseen.offset), state(self.book, "PR190", "accessed").message),
+                )
+                return Scheduled(self.source, (), left, self.trials, False, False, False)
         edited, outcomes = self.judge(plan)
         verified = all(map(self._passes, outcomes))
         if not verified:
             minimal = complete = False
         if not all(outcome.faults == () for outcome in outcomes):
-            outcomes = _by_causes(self.book, edited, self.source, verified)
+            outcomes = self.by_causes(edited, verified)
         place = (lambda offset: offset) if verified else edited.origin
         source = Source(self.source.name, edited.text) if verified else self.source
         inserted = _numbered(edited, plan) if verified else ()
@@ -190,7 +211,7 @@ class Scheduler:
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
-        return all(map(_stays, outcome.doubts)) and Severity.ERROR not in severities
+        return all(map(self.form.tolerates, outcome.doubts)) and Severity.ERROR not in severities
 
     def left(self, source: Source, place: Callable[[int], int], outcomes: Sequence[Outcome]) -> Iterator[Left]:
         """What is left to find, at its places."""
@@ -200,6 +221,22 @@ class Scheduler:
             for code, operation, message in found:
                 at = place(operation.name_span.start)
                 yield Left(code, *source.position(at if at >= 0 else -at - 1), message)
+
+    def by_causes(self, edited: Edited, verified: bool) -> tuple[Outcome, ...]:
+        """What is left to find in a text, each mistake once and where it is to be changed, as ``check`` reports it.
+
+        Args:
+            verified: whether the text stands; else places are those of the source.
+        """
+        source, whole = self.source, Source(self.source.name, edited.text)
+
+        def line(operation: Operation) -> int:
+            if verified:
+                return whole.position(operation.name_span.start).line
+            at = edited.origin(operation.name_span.start)
+            return source.position(at if at >= 0 else -at - 1).line
+
+        return self.form.outcomes(edited.text, line)
 
     def enough(self) -> tuple[Plan, bool]:
         """Insertions after which no finding remains that an insertion repairs: each next to its subject.
@@ -225,14 +262,25 @@ class Scheduler:
                 return tuple(plan.values()), all(map(self._passes, outcomes))
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
-        """An operation next to its subject; a wait also after each enclosing loop."""
-        gap = self.points.beside(subject, kind.after)
+        """An operation next to its subject, a wait behind the commit of it; a wait also after each enclosing loop."""
+        gap = self.points.beside(self.committed(kind, subject), kind.after)
         if gap is not None:
             yield Insertion(kind, subject, gap)
         if kind.role == ".wait" and kind.most:
             for around in self.points.enclosing(subject):
                 if around.name in _LOOPS and (gap := self.points.beside(around.span.start, True)) is not None:
                     yield Insertion(kind, subject, gap)
+
+    def committed(self, kind: Insertable, subject: int) -> int:
+        """What a wait for a subject is to follow: the commit that the text has behind it, in its block."""
+        name = next((one.custom for one in insertables(self.book).values() if one.commits_for(kind)), None)
+        home = self.points.homes[subject]
+        for sibling in home.block.operations[home.index + 1 :] if name is not None else ():
+            if sibling.name == name:
+                return sibling.span.start
+            if self.synchronises([sibling]):
+                break
+        return subject
 
     def peers(self, subject: int) -> list[int]:
         """The other operations of the kernel that are likely to need the same.
@@ -297,7 +345,7 @@ class Scheduler:
             found[operation.span.start] = any(inner) or (step is not None and step.name in self.bounds)
             return found[operation.span.start]
 
-        for operation in self.module.operations:
+        for operation in self.form.operations:
             enter(operation)
         return found
 
@@ -310,7 +358,10 @@ class Scheduler:
 
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
-        trials = Trials(self.book, self.points, self.acts, self.heeded, start, self.progress)
+        trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
+        unseen = trials.slotted.unseen({one.kind.queue for one in start if one.waits})
+        if unseen is not None:
+            raise Unseen(trials.edited.origin(unseen.name_span.start))
         share = trials.whole * limit(self.book, "schedule_share") // 100
         trials.most = min(max(share, limit(self.book, "schedule_steps")), limit(self.book, "schedule_most"))
         self.begin(trials)
@@ -404,7 +455,8 @@ class Relaxation:
 
     def grouped(self, fixed: Plan, turns: bool, conditions: int) -> Plan:
         """Fences, and commits behind the outermost loops in which nothing synchronizes."""
-        moved = (tuple(self.outward(one, turns, conditions))[-1] if one.commits else one for one in fixed)
+        whole = [one for one in fixed if not one.commits or self.alone(one.kind) or not self.splits(one.kind, one.gap)]
+        moved = (tuple(self.outward(one, turns, conditions))[-1] if one.commits else one for one in whole)
         return tuple({(one.kind.name, one.gap.offset): one for one in moved}.values())
 
     def waited(self, fixed: Plan) -> tuple[Plan, bool] | None:
@@ -416,19 +468,48 @@ class Relaxation:
         for _ in range(_ROUNDS):
             lacks = self.trials.needed(plan)
             if lacks.right:
-                return self.coarser(plan, chosen, lacks), proved
-            needs = {queue: held | lacks.needs[queue] for queue, held in needs.items()}
+                plan = self.coarser(plan, chosen, lacks)
+                return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
+            needs = {q: held | self.beside_runs(kinds[q], lacks.needs[q]) for q, held in needs.items()}
             before, known = known, sum(map(len, needs.values()))
             if known == before or self.trials.spent > self.trials.most:
                 return None
             for queue, kind in kinds.items():
-                found = place(queue, needs[queue], lacks.timelines[queue], kind.most)
+                most = max(kind.most, self.scheduler.form.most) if self.alone(kind) else kind.most
+                found = place(queue, needs[queue], lacks.timelines[queue], most)
                 if found is None:
                     return None
                 proved &= found.proved
                 chosen[queue] = found.chosen
             plan = (*fixed, *self.waits(chosen))
         return None
+
+    def alone(self, kind: Insertable) -> bool:
+        """Whether each instruction of a tile may be a group: what it touches is known to the byte."""
+        return kind.turns or not self.scheduler.form.most
+
+    def beside_runs(self, kind: Insertable, needs: Set[Need]) -> Set[Need]:
+        """Needs without the places between instructions that are issued one after the other, if others are left.
+
+        Where an operation of the text is one of many instructions of a tile, no wait splits the tile.
+        """
+        if not self.scheduler.form.most:
+            return needs
+        places = self.trials.places
+        return {tuple(one for one in need if not self.splits(kind, places[one[0]])) or need for need in needs}
+
+    def splits(self, kind: Insertable, gap: Gap) -> bool:
+        """Whether the steps before and behind a place issue what a kind commits or waits for."""
+        if not self.scheduler.form.most:
+            return False
+        scheduler = self.scheduler
+        operations = scheduler.points.homes[gap.block].block.operations
+        behind = next((one for one in operations[gap.index :] if any(map(scheduler.acts, one.walk()))), None)
+        before = next((one for one in reversed(operations[: gap.index]) if any(map(scheduler.acts, one.walk()))), None)
+        subjects = (scheduler.points.operations[one.subject] for one in self.start if one.kind.queue == kind.queue)
+        issued = {scheduler.producer(one) for one in subjects}
+        ends = (before, behind)
+        return all(one is not None and not one.regions and scheduler.producer(one) in issued for one in ends)
 
     def waits(self, chosen: Mapping[str, Chosen]) -> Iterator[Insertion]:
         """The waits that were chosen for each queue, by slots."""
@@ -531,34 +612,11 @@ class Relaxation:
         return tuple(mine) if found is None else chosen(found)
 
 
-def _stays(doubt: Doubt) -> bool:
-    """Whether no insertion changes a doubt: how the kernel is launched, or what the text leaves its roles to decide."""
-    return doubt.assumed or doubt.case == "guessed_steps"
-
-
 def _to_repair(outcomes: Sequence[Outcome]) -> Iterator[ProtocolFault]:
     """What is found, and what is in doubt because it depends on how often loops run: it is wrong for some numbers."""
     for outcome in outcomes:
         yield from outcome.faults
         yield from (doubt.fault for doubt in outcome.doubts if doubt.fault is not None)
-
-
-def _by_causes(book: Rulebook, edited: Edited, source: Source, verified: bool) -> tuple[Outcome, ...]:
-    """What is left to find in a text, each mistake once and where it is to be changed, as ``check`` reports it.
-
-    Args:
-        verified: whether the text stands; else places are those of the source.
-    """
-    whole = Source(source.name, edited.text)
-    module = scan(whole).module
-
-    def line(operation: Operation) -> int:
-        if verified:
-            return whole.position(operation.name_span.start).line
-        at = edited.origin(operation.name_span.start)
-        return source.position(at if at >= 0 else -at - 1).line
-
-    return tuple(verify(book, module.operations, module.aliases, line=line))
 
 
 def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:
@@ -571,13 +629,16 @@ def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
+def schedule(
+    book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None, form: TextForm | None = None
+) -> Scheduled:
     """The text with the fences, commits and waits that it lacks.
 
     Args:
         progress: called after each run of the verifier.
+        form: what the text is, where it is not IR.
     """
-    return Scheduler(book, source, progress).run()
+    return Scheduler(book, source, progress, form).run()
 
 
 __all__ = ["Left", "Scheduled", "Scheduler", "schedule"]

@@ -8,6 +8,7 @@ from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import state
 from tileproof.scheduling.synthesis import Scheduled
 from tileproof.scheduling.synthesis import schedule as search
 
@@ -23,10 +24,10 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
         progress: called after each run of the verifier.
 
     Raises:
-        NotScheduled: the text is PTX, holds no IR, or is malformed.
+        NotScheduled: the text holds no IR or PTX, or is malformed.
     """
     if is_ptx(source):
-        raise NotScheduled(f"{source.name}: is PTX: schedule inserts into IR only")
+        return _of_ptx(book, source, progress)
     found = scan(source)
     if found.faults:
         fault = found.faults[0]
@@ -35,6 +36,22 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
     if not found.module.operations:
         raise NotScheduled(f"{source.name}: holds no IR")
     return search(book, source, progress)
+
+
+def _of_ptx(book: Rulebook, source: Source, progress: Callable[[], None]) -> Scheduled:
+    from tileproof.ptx.module import read_module  # noqa: PLC0415  a kernel in IR needs none of it
+    from tileproof.ptx.names import name_faults  # noqa: PLC0415
+    from tileproof.scheduling.ptx_form import PtxForm  # noqa: PLC0415
+
+    module = read_module(book, source)
+    fault = next(iter((*module.faults, *name_faults(book, module))), None)
+    if fault is not None:
+        line, column = source.position(fault.span.start)
+        said = state(book, fault.code, fault.case, **fault.facts).message
+        raise NotScheduled(f"{source.name}:{line}:{column}: {said}")
+    if not any(one.body is not None for one in module.functions):
+        raise NotScheduled(f"{source.name}: holds no function")
+    return search(book, source, progress, PtxForm(book, source))
 
 
 def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:

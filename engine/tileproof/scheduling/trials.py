@@ -29,16 +29,13 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Ran, Run, Study
-from tileproof.protocol.verify import studies
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
+from tileproof.scheduling.edits import Gap
+from tileproof.scheduling.forms import FILLED, TextForm
 from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
 from tileproof.scheduling.plan import Insertable, Insertion, Plan, insertables
-
-_SLOT = "tileproof.slot"  # an operation of no dialect
-_FILLED = Step("slot", 0, 0, 0)
 
 
 class Trials:
@@ -55,7 +52,7 @@ class Trials:
     def __init__(
         self,
         book: Rulebook,
-        points: InsertionPoints,
+        form: TextForm,
         acts: Callable[[Operation], bool],
         heeded: Set[str],
         strongest: Plan,
@@ -68,13 +65,15 @@ class Trials:
             heeded: the codes of findings that matter.
         """
         self.book = book
-        self.points = points
+        self.form = form
+        self.points = form.points
         self.heeded = heeded
         self.progress = progress
         self.count = 0
         self.spent = 0
         self.most = 0
         self.filled: dict[int, list[Instruction]] = {}
+        self.planned: dict[int, list[Insertion]] = {}
         self.right: list[Strengths] = []
         self.wrong: list[Strengths] = []
         self.step = effects(book, {})
@@ -84,12 +83,10 @@ class Trials:
         self._programs: dict[int, Program] = {}
         gaps = self._gaps(acts, strongest)
         self.bounds = {block: sorted(one.index for one in found) for block, found in gaps.items()}
-        lines = [InsertedLine(gap, 0, f'"{_SLOT}"() : () -> ()') for found in gaps.values() for gap in found]
-        edited = Edited(points.source.text, lines)
-        self.module = scan(Source(points.source.name, edited.text)).module
-        ordered = sorted((line.gap for line in lines), key=lambda gap: gap.offset)
-        slots = [op for top in self.module.operations for op in top.walk() if op.name == _SLOT]
-        self._slots = list(zip(slots, ordered, strict=True))
+        ordered = sorted((gap for found in gaps.values() for gap in found), key=lambda gap: gap.offset)
+        self.slotted = form.slotted(ordered)
+        edited = self.slotted.edited
+        self._slots = list(zip(self.slotted.slots, ordered, strict=True))
         self.slots = {(gap.block, gap.index): op for op, gap in self._slots}
         self.edited = edited
         self.runs: list[tuple[Study, Ran]] = []
@@ -97,10 +94,10 @@ class Trials:
         self.uneven: set[int] = set()
         self.divided: set[int] = set()
         self.fill(strongest)
-        operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
         registers = any(one.kind.queue == "wgmma" for one in strongest)
+        self.known = {(one.code, one.operation.span.start) for one in self.lacking()}
         actions = self.actions(ACTIONS)
-        for study in studies(book, operations, aliases, actions, self.concerned, own, registers, self._without_slots):
+        for study in self.slotted.studies(actions, self.concerned, registers, self._without_slots):
             self.runs += [(study, ran) for ran in study.ran]
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)
@@ -114,7 +111,7 @@ class Trials:
         found: dict[int, list[Gap]] = {}
 
         def enter(operation: Operation) -> bool:
-            result = acts(operation)
+            result = acts(operation) or self.form.touches(operation)
             for region in operation.regions:
                 for block in region.blocks:
                     held = [i for i, op in enumerate(block.operations) if enter(op)]
@@ -155,7 +152,7 @@ class Trials:
         self._compiled[id(compiled.kernel)] = compiled
         code = [
             Instruction("jump", one.operation, target=place + 1)
-            if one.effect is _FILLED and one.operation.span.start not in self.filled
+            if one.effect is FILLED and one.operation.span.start not in self.filled
             else one
             for place, one in enumerate(compiled.code)
         ]
@@ -186,13 +183,14 @@ class Trials:
 
         What all threads of a warp execute together is in no slot that only some of them come to.
         """
-        self.filled = {}
+        self.filled, self.planned = {}, {}
         self._programs.clear()
         for one in sorted(plan, key=lambda i: (i.gap.offset, i.kind.rank)):
             slot = self.slot(one.gap)
             if slot is None or (self.together(one.kind) and slot.span.start in self.divided):
                 return False
             self.filled.setdefault(slot.span.start, []).append(self.instruction(one, slot))
+            self.planned.setdefault(slot.span.start, []).append(one)
         return True
 
     def together(self, kind: Insertable) -> bool:
@@ -208,7 +206,8 @@ class Trials:
         """An operation as it is inserted."""
         known = (kind.name, pending)
         if known not in self.operations:
-            self.operations[known] = scan(Source("", kind.text(False, pending) + "\n")).module.operations[0]
+            text = kind.text("custom", pending) + "\n"
+            self.operations[known] = scan(Source("", text)).module.operations[0]
         return self.operations[known]
 
     def effect(self, kind: Insertable) -> Step:
@@ -230,7 +229,7 @@ class Trials:
             return False
         self.count += 1
         self.progress()
-        fine = not any(self.fails(study, ran) for study, ran in self.active)
+        fine = not any(self.fails(study, ran) for study, ran in self.active) and not self.lacks()
         (self.right if fine else self.wrong).append(strengths)
         return fine
 
@@ -246,6 +245,14 @@ class Trials:
         self.again(study, ran, ends)
         return found
 
+    def lacking(self) -> Sequence[ProtocolFault]:
+        """What is wrong with the filled slots that no run shows, and that matters."""
+        return [one for one in self.slotted.lacking(self.planned) if one.code in self.heeded]
+
+    def lacks(self) -> bool:
+        """Whether more of that is wrong than with the strongest plan."""
+        return any((one.code, one.operation.span.start) not in self.known for one in self.lacking())
+
     def begin(self, lacking: Plan, wanted: Set[tuple[str, int]]) -> None:
         """Add to the runs that matter the cheapest that show what a plan lacks.
 
@@ -254,6 +261,8 @@ class Trials:
         """
         self.fill(lacking)
         left = set(wanted)
+        seen = {(one.code, self.edited.origin(one.operation.span.start)) for one in self.lacking()}
+        left -= seen
         known = {id(ran) for _, ran in self.active}
         for study, ran in sorted(self.runs, key=lambda each: (id(each[1]) not in known, each[1].steps)):
             if not left:
@@ -263,6 +272,8 @@ class Trials:
             if left & shown and id(ran) not in known:
                 self.active.append((study, ran))
             left -= shown
+        if seen and not self.active:
+            self.active += self.runs[:1]  # it says where threads come by
         self.active.sort(key=lambda each: each[1].steps)
 
     def refuted(self, plan: Plan) -> bool:
@@ -294,8 +305,10 @@ class Trials:
         self.progress()
         self.fill(plan)
         needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
+        for queue, more in self.slotted.needed(self.planned).items():
+            needs[queue] |= more
         timelines: dict[str, list[Timeline]] = {queue: [] for queue in QUEUES}
-        right = True
+        right = not self.lacks()
         longest = max((ran.steps for _, ran in self.active), default=0)
         for study, ran in self.active:
             recorder = Recorder({one.queue for one in insertables(self.book).values() if self.together(one)})
@@ -317,7 +330,7 @@ class Trials:
         self.count += 1
         self.progress()
         self.fill(plan)
-        found: list[ProtocolFault] = []
+        found: list[ProtocolFault] = list(self.lacking())
         for study, ran in self.active:
             found += self.again(study, ran).machine.faults
         return found

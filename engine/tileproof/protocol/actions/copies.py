@@ -25,7 +25,7 @@ from tileproof.protocol.actions.written import wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number, words
-from tileproof.protocol.values import Address, Fields, Lanes
+from tileproof.protocol.values import Address, Fields, Lanes, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -46,7 +46,8 @@ def _async_load(
 @action("async_load")
 def _raw_async_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     where = address(thread_set, instruction, 0)
-    size = number(instruction.operation, "size")
+    size: Value = named_operand(machine, thread_set, instruction, "size")
+    size = size if isinstance(size, int) else number(instruction.operation, "size")
     # Where each thread has a place of its own it writes so many bytes there.
     shape = f"!cute.ptr<i{8 * size}, smem>" if size and where is not None and where.parts else "each"
     _async_load(machine, thread_set, instruction.operation, where, shape)
