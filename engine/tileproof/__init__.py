@@ -16,8 +16,8 @@ The functions are imported on first use: ``tileproof --version`` pays for none o
 from __future__ import annotations
 
 from os import environ as _environment
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as type checkers know it; `typing` takes longer to load than `--version` to run
 if TYPE_CHECKING:
     from tileproof import cute_dsl, prove, triton
     from tileproof.api import check, descriptor, emit, legal, legal_many, load_rules, parse, repair, schedule, suggest

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.checking.contents import NOTHING, refusal, text_of
@@ -304,7 +305,7 @@ def emit(
 
 
 # Some of these are legal in a file name; none is in one that is given as an input.
-_NO_PATH = re.compile(r'[\n\r"<>{}\0]')
+_NO_PATH = regex(r'[\n\r"<>{}\0]')
 
 
 def _existing(item: str | Path) -> str:
@@ -401,15 +402,51 @@ def expand(name: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """Checks one file in another process, which loads the rules itself."""
+class _Work:
+    """What a process that checks files is given once."""
 
     files: tuple[Source, ...]
     options: Options
 
-    def __call__(self, name: str) -> FileReport | Unread:
-        gc.disable()  # this process does nothing else; see cli._no_garbage_collection
-        return check_one(load(self.files), name, self.options)
+    def begin(self) -> None:
+        """Make ready: the rules are loaded, and are not looked through for garbage any more."""
+        end_with_parent()
+        _WORK.set(self)
+        load(self.files)
+        gc.disable()
+        gc.freeze()
+
+
+_WORK: ContextVar[_Work] = ContextVar("_WORK")
+
+
+def _check_there(name: str) -> FileReport | Unread:
+    """Check one file in a process that did ``_Work.begin``."""
+    work = _WORK.get()
+    report = check_one(load(work.files), name, work.options)
+    gc.collect()  # only of this file: memory does not grow with the number of files
+    return report
+
+
+def _check_in_processes(
+    jobs: int, names: Sequence[str], work: _Work, progress: Callable[[], None]
+) -> list[FileReport | Unread]:
+    """Check files in several processes, the largest first, so that none is left alone with one at the end."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  where it is used only: 15 ms
+
+    with ProcessPoolExecutor(min(jobs, len(names)), initializer=work.begin) as pool:
+        order = sorted(range(len(names)), key=lambda place: -_size(names[place]))
+        begun = {place: pool.submit(_check_there, names[place]) for place in order}
+        for _ in as_completed(begun.values()):
+            progress()
+        return [begun[place].result() for place in range(len(names))]
+
+
+def _size(name: str) -> int:
+    try:
+        return os.stat(name).st_size  # noqa: PTH116  a name that is no path has no size
+    except (OSError, ValueError):
+        return 0
 
 
 def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
@@ -441,7 +478,7 @@ def _loaded(name: str) -> Source | Unread:
         return Unread(name, str(error))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when the one that started it ends, in whichever way: also when that was killed."""
     from multiprocessing import parent_process  # noqa: PLC0415
     from threading import Thread  # noqa: PLC0415
@@ -474,12 +511,7 @@ def check_all(
     outcomes: list[FileReport | Unread] = []
     names = [item for item in items if isinstance(item, str)]
     if jobs > 1 and len(names) == len(items) > 1:
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
-
-        with ProcessPoolExecutor(min(jobs, len(names)), initializer=_end_with_parent) as pool:
-            for outcome in pool.map(_Job(files, options), names):
-                outcomes.append(outcome)
-                progress()
+        outcomes = _check_in_processes(jobs, names, _Work(files, options), progress)
     else:
         for item in items:
             outcomes.append(check_one(book, item, options))

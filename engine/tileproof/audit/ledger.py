@@ -7,17 +7,17 @@ comment beside its cases says ``checklist: MMA03``. Tests are in a checkout only
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.checklist import CHECKLIST, carriers
 
 _LARGEST = 2_000_000  # bytes of a file of tests that is read
-_NAMED = re.compile(r"def test_\w*|checklist:.*")
-_ID = re.compile(r"[A-Z]{3}\d\d(?!\d)")
+_NAMED = regex(r"def test_\w*|checklist:.*")
+_ID = regex(r"[A-Z]{3}\d\d(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)

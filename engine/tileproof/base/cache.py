@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from tileproof import __version__
-from tileproof.base.files import put
+from tileproof.base.files import replace_bytes
 
 T = TypeVar("T")
 
@@ -74,5 +74,5 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
         pass
     value = make()
     with suppress(OSError):
-        put(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+        replace_bytes(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
     return value

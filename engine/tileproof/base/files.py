@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -28,15 +27,17 @@ def _replace(path: Path, text: str) -> None:
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
-    put(target, text.encode(), 0o666 & ~_umask() if mode is None else mode)
+    replace_bytes(target, text.encode(), 0o666 & ~_umask() if mode is None else mode)
 
 
-def put(path: Path, data: bytes, mode: int = 0o600) -> None:
+def replace_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Make a file of bytes, or replace it, in one step; what was written of it goes where that fails.
 
     Raises:
         OSError: it cannot be written.
     """
+    import tempfile  # noqa: PLC0415  most runs write nothing
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
     written = Path(name)
     try:

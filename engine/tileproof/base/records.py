@@ -2,8 +2,8 @@
 
 The standard library looks at every annotation and compiles up to six methods a class from text, one after the other:
 half a millisecond a class, and a check of one kernel loads two hundred. Here only the fields are collected, as the
-standard library keeps them, so that ``fields``, ``replace`` and ``match`` work as ever. ``__init__`` is compiled when
-the first record of its class is made; the other methods are closures over the names of the fields, and compare, hash
+standard library keeps them, so that ``fields``, ``replace`` and ``match`` work as ever. ``__init__`` is made when
+the first record of its class is; the other methods are closures over the names of the fields, and compare, hash
 and print as the standard library's do. Records are pickled and copied as calls of their class.
 
 A record inherits from no other record, and all that is annotated in it is a field and an argument of ``__init__``.
@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from functools import cache
 from operator import attrgetter
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 Fields = tuple[dataclasses.Field[Any], ...]
+
+_NONE = dataclasses.MISSING
 
 # Two things that the standard library keeps of a class beside its fields, taken from one that it made.
 _MADE: Any = dataclasses.make_dataclass("_MADE", ["field"], init=False, repr=False, eq=False)
@@ -90,25 +94,41 @@ class _Init:
 
 
 def _init(kind: type, fields: Fields, frozen: bool) -> Any:
-    names: dict[str, Any] = {"_put": object.__setattr__, "_missing": dataclasses.MISSING}
-    parameters = ["self"]
+    """``__init__`` of a class: the code of its form, with the names of its fields in place of ``_0``, ``_1``, ..."""
+    form = tuple(one.default_factory is not _NONE for one in fields)
+    code = _code(form, frozen, hasattr(kind, "__post_init__"))
+    written = {f"_{place}": one.name for place, one in enumerate(fields)}
+    code = code.replace(
+        co_varnames=tuple(written.get(name, name) for name in code.co_varnames),
+        co_names=tuple(written.get(name, name) for name in code.co_names),
+        co_consts=tuple(written.get(one, one) if isinstance(one, str) else one for one in code.co_consts),
+    )
+    names: dict[str, Any] = {"_put": object.__setattr__, "_missing": _NONE}
+    names |= {f"_make{place}": one.default_factory for place, one in enumerate(fields) if form[place]}
+    given = tuple(one.default for one, made in zip(fields, form, strict=True) if made or one.default is not _NONE)
+    return FunctionType(code, names, "__init__", given)
+
+
+@cache
+def _code(form: tuple[bool, ...], frozen: bool, finished: bool) -> CodeType:
+    """The code of ``__init__`` for fields ``_0``, ``_1``, ...: to compile it takes longer than all else of a class.
+
+    Args:
+        form: for each field whether its value is made where none is given.
+        finished: whether the class has a ``__post_init__``.
+    """
     lines = []
-    for one in fields:
-        name = value = one.name
-        if one.default is not dataclasses.MISSING:
-            names[f"_default_{name}"] = one.default
-            parameters.append(f"{name}=_default_{name}")
-        elif one.default_factory is not dataclasses.MISSING:
-            names[f"_make_{name}"] = one.default_factory
-            parameters.append(f"{name}=_missing")
-            value = f"_make_{name}() if {name} is _missing else {name}"
-        else:
-            parameters.append(name)
+    for place, made in enumerate(form):
+        name = f"_{place}"
+        value = f"_make{place}() if {name} is _missing else {name}" if made else name
         lines.append(f"_put(self, '{name}', {value})" if frozen else f"self.{name} = {value}")
-    if hasattr(kind, "__post_init__"):
+    if finished:
         lines.append("self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), names)
-    return names["__init__"]
+    parameters = ", ".join(["self", *(f"_{place}" for place in range(len(form)))])
+    names: dict[str, Any] = {}
+    exec(f"def __init__({parameters}):\n " + "\n ".join(lines or ["pass"]), names)
+    code: CodeType = names["__init__"].__code__
+    return code
 
 
 def _comparison(names: list[str], frozen: bool) -> dict[str, Any]:

@@ -7,17 +7,17 @@ the type of an MMA that differ in the operand alone, A or B, are one as well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tileproof.base.diagnostic import Diagnostic, Related
+from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.judge.outcome import Options
 from tileproof.rulebase.book import Rulebook
 
 _PLACES = 12  # that a finding names
-_OPERAND = re.compile(r"\b[AB]\b")
+_OPERAND = regex(r"\b[AB]\b")
 _LIKEWISE = "likewise"
 
 

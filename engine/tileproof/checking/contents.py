@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source
 from tileproof.ptx.module import is_ptx
 from tileproof.report.values import Unread
@@ -20,15 +21,15 @@ UNCONVERTED = "MLIR bytecode: install nvidia-cutlass-dsl or print it as text"
 
 _MOST_LINES = 400  # of a text that are looked at
 _BEGINNING = 4000  # characters in which a Python program imports or defines something
-_NEUTRAL = re.compile(r"\s*(?://|[\])}>,;({\[]|$)")
+_NEUTRAL = regex(r"\s*(?://|[\])}>,;({\[]|$)")
 # What only IR has at the beginning of a line, and what other languages have as well: `dialect.operation ...`.
-_IR = re.compile(
+_IR = regex(
     r'\s*(?:%[\w$.#-]+\s*[=:,]|"[\w$.]+"\s*\(|\^[\w$.-]+\s*[(:]|![\w$.-]+\s*=|#[\w$.-]+ = '
     r"|(?:builtin\.)?module\b.*[{@]|(?:gpu|func|llvm|cuda|nvvm|cute|cute_nvgpu|lir|scf|arith|cf)\.[\w.]+(?![^;]*;\s*$))"
 )
-_OPERATION = re.compile(r"\s*(?:[a-z_]\w*\.[a-z_][\w.]*(?=$|[\s<(])|return$)")
-_PTX = re.compile(r"\s*(?:[.@]|[$%\w]+:|.*[;,{]\s*(?://.*)?$)")
-_PYTHON = re.compile(r"^(?:import [\w.]+|from [\w.]+ import |(?:async )?def \w+\(|class \w+[(:])", re.M)
+_OPERATION = regex(r"\s*(?:[a-z_]\w*\.[a-z_][\w.]*(?=$|[\s<(])|return$)")
+_PTX = regex(r"\s*(?:[.@]|[$%\w]+:|.*[;,{]\s*(?://.*)?$)")
+_PYTHON = regex(r"^(?:import [\w.]+|from [\w.]+ import |(?:async )?def \w+\(|class \w+[(:])", re.M)
 
 _CONVERT = """
 import sys

@@ -13,16 +13,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 
-_SPLIT = re.compile(r"^// -----[^\n]*$", re.M)
-_EXPECTED = re.compile(
+_SPLIT = regex(r"^// -----[^\n]*$", re.M)
+_EXPECTED = regex(
     r"expected-(?P<severity>error|warning|note|remark)(?P<re>-re)? *"
     r"(?:@(?P<where>[+-]\d{1,9}|above|below|unknown))? *\{\{(?P<text>.*)\}\}[^\n]*$",
     re.M,
 )
-_PATTERN = re.compile(r"\{\{(.*?)\}\}")
+_PATTERN = regex(r"\{\{(.*?)\}\}")
 
 
 @dataclass(frozen=True, slots=True)

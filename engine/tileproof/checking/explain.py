@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from difflib import get_close_matches
 from typing import Any
 
+from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.checking.examples import Written, written
 from tileproof.dialects.facts import Facts
@@ -18,7 +18,7 @@ from tileproof.rulebase.explain import contract_of
 from tileproof.rulebase.expression import Expression
 from tileproof.rulebase.resolve import MESSAGE_FUNCTIONS, PLACEHOLDER
 
-_COMMENT = re.compile(r"#[^\n]*")
+_COMMENT = regex(r"#[^\n]*")
 
 
 def find(book: Rulebook, name: str) -> Rule | Finding | None:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.assembly_multiplies import multiplies
@@ -65,13 +66,13 @@ from tileproof.uses.wgmma_pages import four_op_facts
 _MOST_MENDED = 4  # illegal atoms of a file whose nearest legal form is looked for
 
 
-_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
+_ATOM = regex(r"!cute_nvgpu\.(?:atom\.\w|sm\d+\.\w*mma|SM\d+\.\w*mma)")
 
 
-_GENERATION = re.compile(r"(?i:sm)(\d+)\.mma$")
+_GENERATION = regex(r"(?i:sm)(\d+)\.mma$")
 
 
-_ASSEMBLES = re.compile(
+_ASSEMBLES = regex(
     r"nvvm\.tcgen05\.mma|wgmma\.mma_async|tma_load|tma_store|cp\.async\.bulk\.|atom\.bulk_copy"
 )  # else there is nothing to follow
 

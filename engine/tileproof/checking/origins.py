@@ -5,7 +5,6 @@ CuTe DSL prints them where CUTE_DSL_LINEINFO is set, MLIR tools with -mlir-print
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +12,14 @@ from functools import cached_property
 from operator import attrgetter
 
 from tileproof.base.diagnostic import Diagnostic, Origin
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Module, Operation
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.locations import aliases, frames
 
-_LOCATION = re.compile(r"\bloc\s*\(")
-_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python\d[\d.]*[\\/]|^<")
+_LOCATION = regex(r"\bloc\s*\(")
+_LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python\d[\d.]*[\\/]|^<")
 
 
 def own_first(places: Sequence[Origin]) -> tuple[Origin, ...]:

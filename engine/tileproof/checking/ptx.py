@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +9,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from tileproof.base.diagnostic import Diagnostic, Origin, Related
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
@@ -30,8 +30,8 @@ from tileproof.rulebase.findings import place, state
 
 __all__ = ["check_ptx", "is_ptx"]
 
-_MMA = re.compile(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
-_CTA_GROUP = re.compile(r"\.cta_group::[12](?!\d)")
+_MMA = regex(r"(?:^|\.)mma(?:_async)?(?:\.|$)")
+_CTA_GROUP = regex(r"\.cta_group::[12](?!\d)")
 
 
 def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
@@ -178,7 +178,7 @@ def _followed(
     """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where."""
     # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
     from tileproof.checking.coverage import covered  # noqa: PLC0415
-    from tileproof.checking.protocol import confirmed, diagnostic  # noqa: PLC0415
+    from tileproof.checking.protocol import confirmed, diagnostic, open_findings  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
     from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
@@ -192,7 +192,7 @@ def _followed(
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None
-    open_ = [fault for fault in outcome.faults if fault not in sure]
+    open_ = [fault for fault in open_findings(book, outcome) if fault not in sure]
     if open_:
         said = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
         spans = (fault.operation.name_span for fault in open_)
@@ -217,6 +217,7 @@ def _kind(book: Rulebook, opcode: str) -> _Kind:
     return _Kind(step, step and relevant(book, opcode), _MMA.search(opcode) is not None)
 
 
+@lru_cache(maxsize=4)
 def _module_rules(book: Rulebook) -> frozenset[str]:
     """Codes of the rules about target and version alone: they are broken once a module, not once an instruction."""
     return frozenset(rule.code for rule in book.rules.values() if rule.facts <= {"target", "ptx"})
@@ -230,7 +231,6 @@ def _instructions(
     where: dict[str, Scalar],
     malformed: list[Fault],
 ) -> Iterator[Diagnostic]:
-    said = _module_rules(book)
     ruleset = book.under(options.contract)
     groups: dict[int, str] = {}
     undeclared = sorted(fault.span.start for fault in malformed if fault.code == "PT008")
@@ -243,7 +243,7 @@ def _instructions(
         if undeclared and any(statement.start <= at < statement.end for at in undeclared):
             continue
         for diagnostic in diagnostics(ruleset, source, statement.start, statement.end, statement.registers, where):
-            if diagnostic.code not in said:
+            if diagnostic.code not in _module_rules(book):
                 yield diagnostic
         group = _CTA_GROUP.search(statement.opcode) if statement.opcode.startswith("tcgen05.") else None
         if group and groups.setdefault(statement.body, group[0]) != group[0]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.rulebase.book import Rulebook
@@ -204,7 +205,7 @@ def installed_release(command: Sequence[str], variables: Mapping[str, str]) -> s
     return None if found is None or asked.returncode else found[0]
 
 
-_INTERPRETER = re.compile(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(\S*python[\d.]*)\b")
+_INTERPRETER = regex(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(\S*python[\d.]*)\b")
 
 
 def _python(program: str) -> str | None:

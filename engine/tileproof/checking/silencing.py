@@ -9,9 +9,11 @@ import ast
 import re
 from collections.abc import Iterable
 
+from tileproof.base.patterns import regex
+
 _REASON = "known"
-_THERE = re.compile(r"(tileproof:\s*ignore\s*\[)([^\]\n]*)\]")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_THERE = regex(r"(tileproof:\s*ignore\s*\[)([^\]\n]*)\]")
+_LINE = regex(r"[^\n]*\n|[^\n]+")
 
 
 def mark_of(file: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options, finding, ineffective
 from tileproof.judge.suppressions import Suppression, suppressions_anywhere
@@ -20,9 +21,9 @@ from tileproof.rulebase.book import Rulebook
 
 _MARK = "tileproof:"
 _MOST = 5_000_000  # characters of a source that is looked into
-_IN_IR = re.compile(r'"((?:[^"\\\n]|\\.)+)":(\d+):\d+')
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)+)"', re.M)
-_LINE = re.compile(r"(?:^\s*\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+\d+", re.M)
+_IN_IR = regex(r'"((?:[^"\\\n]|\\.)+)":(\d+):\d+')
+_FILE = regex(r'^\s*\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)+)"', re.M)
+_LINE = regex(r"(?:^\s*\.loc|inlined_at)\s+(\d+)\s+(\d+)\s+\d+", re.M)
 
 
 def comments(source: Source) -> tuple[Suppression, ...]:

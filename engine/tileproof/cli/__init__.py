@@ -1,90 +1,20 @@
 """The command line: one module a command, loaded when it is named, because start-up time is a feature.
 
-What commands share is in ``options`` and ``checking``.
+The group of all commands is in ``group``; what commands share is in ``options`` and ``checking``.
 """
 
 from __future__ import annotations
 
-import atexit
-import gc
-import sys
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # as type checkers know it; `typing` takes longer to load than all else here
+if TYPE_CHECKING:
+    from tileproof.cli.group import COMMANDS, main
 
-import click
-
-from tileproof import __version__
-
-COMMANDS = (
-    "builtin",
-    "check",
-    "config",
-    "decode",
-    "descriptors",
-    "draw",
-    "emit",
-    "encode",
-    "explain",
-    "layout",
-    "legal",
-    "lsp",
-    "prove",
-    "rules",
-    "run",
-    "schedule",
-    "suggest",
-)
-
-atexit.register(gc.freeze)  # the interpreter collects cycles once more at exit, which is not needed
+__all__ = ["COMMANDS", "main"]
 
 
-class _Commands(click.Group):
-    """A group whose commands are found by name: ``tileproof.cli.NAME.NAME``."""
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'tileproof.cli' has no attribute '{name}'")
+    from tileproof.cli import group  # noqa: PLC0415  `--version` needs none of it
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it cannot write, on a full disk say, is one line."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # a reader that stops early, which click knows
-            raise
-        except OSError as error:
-            click.echo(f"tileproof: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
-            sys.exit(2)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(f"tileproof.cli.{cmd_name}"), cmd_name)
-        return command
-
-
-def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if not asked or context.resilient_parsing:
-        return
-    click.echo(f"tileproof {__version__}")
-    if "--verbose" in sys.argv:
-        from tileproof.cli.about import about  # noqa: PLC0415
-
-        for line in about():
-            click.echo(line)
-    context.exit()
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option(
-    "-V",
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Show the version and exit.",
-)
-@click.option(
-    "--verbose", is_flag=True, is_eager=True, expose_value=False, help="With --version: also what it runs on."
-)
-def main() -> None:
-    """Verify NVIDIA tensor-core code: CuTe DSL IR and PTX against rules that are data."""
+    return getattr(group, name)

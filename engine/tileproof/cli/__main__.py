@@ -1,5 +1,21 @@
-"""``python -m tileproof.cli``."""
+"""The program: ``tileproof`` and ``python -m tileproof.cli``."""
 
-from tileproof.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+from tileproof import __version__
+
+
+def run() -> None:
+    """Run the command line. Which version this is, is said without loading it."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        print(f"tileproof {__version__}")
+        return
+    from tileproof.cli.group import main  # noqa: PLC0415
+
+    main()
+
+
+if __name__ == "__main__":
+    run()

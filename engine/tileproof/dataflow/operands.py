@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.facts import Facts
@@ -23,7 +23,7 @@ from tileproof.syntax import SyntaxFault
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
 _WGMMA_WORD = "wgmma.descriptor"
-_KIND = re.compile(r"\.kind::(\w+)")
+_KIND = regex(r"\.kind::(\w+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
@@ -198,8 +199,8 @@ _RELATED: Mapping[str, Callable[[Types, Types], Sequence[str | None]]] = {
     ".choice_alike": lambda operands, results: (*operands[1:], *results),
 }
 
-_VECTOR = re.compile(r"vector<(?:\[?\d+\]?x)*([^>]*)>")
-_MEMORY = re.compile(r"(!cute\.(?:ptr|memref))<[^,<]*, (\w+)")
+_VECTOR = regex(r"vector<(?:\[?\d+\]?x)*([^>]*)>")
+_MEMORY = regex(r"(!cute\.(?:ptr|memref))<[^,<]*, (\w+)")
 
 
 @lru_cache(maxsize=65536)

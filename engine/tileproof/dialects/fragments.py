@@ -6,9 +6,9 @@ copy's count values. An operand for which no row holds has no layout: it is not 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.evaluate.fragments import Fragments, Missing, fragments_of
 from tileproof.mlir.types import Kind, Node
 from tileproof.rulebase import load
@@ -16,8 +16,8 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.fragment import BITS, INTEGER, Fragment, Taken
 
-_ELEMENT = re.compile(r"(?:f|bf|tf|i|si|ui)(\d{1,4})(?!\d)")
-_INTEGER = re.compile(r"(?<![\w])x?(\d{1,9})(?!\d)")
+_ELEMENT = regex(r"(?:f|bf|tf|i|si|ui)(\d{1,4})(?!\d)")
+_INTEGER = regex(r"(?<![\w])x?(\d{1,9})(?!\d)")
 
 
 def fragments(node: Node, book: Rulebook | None = None) -> Fragments | None:

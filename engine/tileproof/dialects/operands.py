@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.values import Descriptor, Pointer, Tensor, read_type
 from tileproof.layout.values import ComposedLayout, Layout, Tuple
@@ -54,7 +53,7 @@ def static_size(shape: Tuple) -> int | None:
     return shape if isinstance(shape, int) else None
 
 
-_FIELD = re.compile(r"set_value<(\w+)>|field = #[\w.]+<(\w+)>")
+_FIELD = regex(r"set_value<(\w+)>|field = #[\w.]+<(\w+)>")
 
 
 def field_set(operation: Operation) -> str | None:

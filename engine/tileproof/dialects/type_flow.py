@@ -8,10 +8,10 @@ from there on, so that one cause gives one conflict.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.conditions import refusal, said
@@ -238,7 +238,7 @@ def same_type(a: str, b: str) -> bool:
     return one == other
 
 
-_INTEGER = re.compile(r"-?\d+(?=\s*:\s*i\d)")
+_INTEGER = regex(r"-?\d+(?=\s*:\s*i\d)")
 
 
 def _integer(constant: Operation) -> str | None:

@@ -7,11 +7,11 @@ work on the two parts, so that is how the types are taken apart here. Each type 
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.wellformed import malformed
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, Wildcard, show, show_value
@@ -193,7 +193,7 @@ Type: TypeAlias = (
     Algebraic | Pointer | CoordIterator | Descriptor | Tensor | Scalar | Atom | TiledMma | TiledCopy | Divisor | Other
 )
 
-_BITS = re.compile(r"(?:f|bf|tf|i|si|ui)(\d+)")
+_BITS = regex(r"(?:f|bf|tf|i|si|ui)(\d+)")
 
 
 def element_bits(element: str) -> int | None:
@@ -220,7 +220,7 @@ class _Unreadable(Exception):
     """A type whose parameters do not have the form expected here."""
 
 
-_INTEGER = re.compile(r"i(\d{1,3})")
+_INTEGER = regex(r"i(\d{1,3})")
 
 
 def _read(text: str) -> Type:
@@ -262,7 +262,7 @@ def _read(text: str) -> Type:
     return Other(text)
 
 
-_ATOM = re.compile(r"!cute_nvgpu\.(?:atom\.\w+|\w+\.(?:sparse_)?mma\w*)$")
+_ATOM = regex(r"!cute_nvgpu\.(?:atom\.\w+|\w+\.(?:sparse_)?mma\w*)$")
 
 
 def _first(node: Node) -> Node:

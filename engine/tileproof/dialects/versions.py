@@ -6,20 +6,18 @@ coordinates and dynamic extents meet a product or a divide. What it declares the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Algebraic, Type, read_type
 from tileproof.layout import has_scaled_basis
 from tileproof.layout.tuples import transform
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Leaf, Swizzle, Tile, Tuple, Value
 from tileproof.mlir.ir import Module
 
-_ALGEBRA = re.compile(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
-_OURS = re.compile(r"[!#](?:cute|cute_nvgpu|cuda)\.")
-_FAMILY = re.compile(
-    r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$"
-)
+_ALGEBRA = regex(r"[!#]cute\.(?:shape|stride|coord|int_tuple|layout|composed_layout|tile|swizzle)<(?!.*\{)")
+_OURS = regex(r"[!#](?:cute|cute_nvgpu|cuda)\.")
+_FAMILY = regex(r"cute\.(?:\w+_product|\w+_divide|complement|composition|make_layout_like|layout_eval|recast_layout)$")
 
 
 def is_published(module: Module) -> bool:

@@ -6,16 +6,16 @@ swizzles.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from tileproof.base.patterns import regex
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.tuples import add, congruent, has_basis, leaves, weakly_congruent
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, show
 
 _OFFSET_BITS = 32
-_ERROR_LEAF = re.compile(r"\bx\b")
+_ERROR_LEAF = regex(r"\bx\b")
 
 
 def malformed(kind: str, value: Value, published: bool) -> str | None:

@@ -6,9 +6,9 @@ know no variables. All rules are below the class ``tileproof``: a picture inside
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from tileproof.base.patterns import regex
 from tileproof.drawing.palette import Palette
 
 CLASS = "tileproof"
@@ -42,7 +42,7 @@ _RULES = (
     (".cell:focus", "outline:none"),
     (".cell:focus rect", "stroke:ink;stroke-width:2.5"),
 )
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.emitting.kernel import SMEM, Register, register
 from tileproof.emitting.sequence import Sequence
 from tileproof.rulebase.book import Rulebook
 
-_NAME = re.compile(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)
-_VARIABLE = re.compile(r"\.shared\b.*\s([A-Za-z_]\w*)\s*(?:\[\d*\])?;", re.ASCII)
-_CONSTANT = re.compile(r"mov\.[bus](?:32|64) (\w+), (0x[0-9a-f]+|\d+);", re.ASCII)
+_NAME = regex(r"(?<![\w%.])([a-z]\d+)\b", re.ASCII)
+_VARIABLE = regex(r"\.shared\b.*\s([A-Za-z_]\w*)\s*(?:\[\d*\])?;", re.ASCII)
+_CONSTANT = regex(r"mov\.[bus](?:32|64) (\w+), (0x[0-9a-f]+|\d+);", re.ASCII)
 ADDRESS = "r0"
 """A register of the class that holds an address in shared memory."""
 

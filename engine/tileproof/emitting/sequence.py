@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.evaluate.bitfields import pack
 from tileproof.evaluate.python import function
@@ -18,7 +19,7 @@ from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar
 from tileproof.rulebase.placeholder import parsed
 from tileproof.rulebase.template import FUNCTIONS, INSTRUCTION, PARTS, Line, Template, pieces
 
-_REGISTER = re.compile(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
+_REGISTER = regex(r"(?<![.\w])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

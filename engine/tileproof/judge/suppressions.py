@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.book import Rulebook
 
-_COMMENT = re.compile(r"(?://|#)\s*tileproof:\s*ignore(-file)?\s*\[([^\]\n]*)\]")
+_COMMENT = regex(r"(?://|#)\s*tileproof:\s*ignore(-file)?\s*\[([^\]\n]*)\]")
 
 
 @dataclass(frozen=True, slots=True)

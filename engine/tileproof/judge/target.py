@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.evaluate.python import Judge
@@ -12,8 +12,8 @@ from tileproof.rulebase.book import Ruleset
 
 # #nvvm.target<chip = "sm_90a"> on a gpu.module; and the check of the launch's shared memory that CuTe DSL generates,
 # the only place in its dumps that names the target. `sm_90` inside a TMA atom names the TMA generation.
-_CHIP = re.compile(r'\bchip\s*=\s*"(sm_[0-9]+[af]?)"')
-_DSL = re.compile(r"current GPU arch (sm_[0-9]+[af]?) allowed")
+_CHIP = regex(r'\bchip\s*=\s*"(sm_[0-9]+[af]?)"')
+_DSL = regex(r"current GPU arch (sm_[0-9]+[af]?) allowed")
 
 
 @dataclass(frozen=True, slots=True)

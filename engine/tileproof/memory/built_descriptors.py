@@ -4,11 +4,11 @@ the tensor map that filled it, instruction descriptors against the shapes that t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve
@@ -31,9 +31,9 @@ from tileproof.rulebase.expression import Scalar
 
 _WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
 _WGMMA_WORD = "wgmma.descriptor"
-_BLOCK = re.compile(r"block_scale<(?:block)?(\w+)>")
-_KIND = re.compile(r"tcgen05_mma_kind<(\w+)>")
-_GROUP = re.compile(r"cta_group<cta_(\d)>")
+_BLOCK = regex(r"block_scale<(?:block)?(\w+)>")
+_KIND = regex(r"tcgen05_mma_kind<(\w+)>")
+_GROUP = regex(r"cta_group<cta_(\d)>")
 _SHAPE = {"M", "N", "K", "a.type", "b.type", "a.major", "b.major"}  # what a join asks of a wgmma
 
 

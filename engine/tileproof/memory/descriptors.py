@@ -6,10 +6,10 @@ Two operations do: ``cute.mma.make_fragment`` for A and B of a tiled MMA that re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, NoTiles, Undecided, describe, fitting, operand
@@ -164,9 +164,9 @@ def operand_of(book: Rulebook, atom: Node, role: str) -> tuple[str, str, tuple[i
 
 
 _AT_POINTER = "cute_nvgpu.make_umma_smem_desc"
-_LAYOUT = re.compile(r'layout\s*=\s*(?:#cute\.layout)?<"([^"]*)">')
-_MAJOR = re.compile(r"major\s*=\s*(?:#cute_nvgpu\.\w+)?<(k|mn)>")
-_TYPED = re.compile(r"%[\w#]+ : (!cute\.ptr<(?:[^<>]|<[^<>]*>)*>|![\w.]+)")  # an operand of the custom form
+_LAYOUT = regex(r'layout\s*=\s*(?:#cute\.layout)?<"([^"]*)">')
+_MAJOR = regex(r"major\s*=\s*(?:#cute_nvgpu\.\w+)?<(k|mn)>")
+_TYPED = regex(r"%[\w#]+ : (!cute\.ptr<(?:[^<>]|<[^<>]*>)*>|![\w.]+)")  # an operand of the custom form
 
 
 def _at_pointer(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from math import gcd
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate.hardware import field as field_of
@@ -71,8 +72,8 @@ def anything(width: int, memory: Operation | None = None, start: int | None = No
     return Known(width, 0, (1 << width) - 1, memory, start, step=step)
 
 
-_INTEGER = re.compile(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|false)\b(?:\s*:\s*i(\d+))?")
-_WIDTH = re.compile(r"\bi(\d+)$")
+_INTEGER = regex(r"(?:constant|value\s*=)\s*(?:\{value\s*=\s*)?(-?\d+|true|false)\b(?:\s*:\s*i(\d+))?")
+_WIDTH = regex(r"\bi(\d+)$")
 
 
 def fold(book: Rulebook, name: str, scope: Scope, places: Places | None = None, depth: int = 0) -> Known:

@@ -6,14 +6,14 @@ how long that is stands in the text.
 
 from __future__ import annotations
 
-import re
 from math import gcd
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import Scope
 
 _DEEPEST = 24  # operations that an integer is followed through
-_INTEGER = re.compile(r"constant\s+(-?\d+|true|false)\b|value\s*=\s*(-?\d+|true|false)\b")
+_INTEGER = regex(r"constant\s+(-?\d+|true|false)\b|value\s*=\s*(-?\d+|true|false)\b")
 _SUMS = frozenset({"arith.addi", "llvm.add", "cute.tuple_add"})
 _PRODUCTS = frozenset({"arith.muli", "llvm.mul", "cute.tuple_mul"})
 _SHIFTS = frozenset({"arith.shli", "llvm.shl"})
@@ -26,7 +26,7 @@ _SAME = frozenset(
     }
 )
 _TWO = _SUMS | _PRODUCTS | _SHIFTS | _QUOTIENTS
-_TUPLE = re.compile(r'!cute\.(?:int_tuple|coord)<"(-?\d+)">')
+_TUPLE = regex(r'!cute\.(?:int_tuple|coord)<"(-?\d+)">')
 
 
 def multiple_of(name: str, scope: Scope, depth: int = 0) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from math import gcd, lcm
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
@@ -93,7 +94,7 @@ class Field:
 
 
 _FROM_OPERAND = "-2147483648"  # among the constant indices of a getelementptr: this one is an operand
-_FIELD = re.compile(r'"([^":]*):(\d+):(\d+)"')
+_FIELD = regex(r'"([^":]*):(\d+):(\d+)"')
 
 
 def fields_of(allocation: Operation) -> tuple[Field, ...]:

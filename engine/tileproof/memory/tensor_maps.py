@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import prod
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import resolve
@@ -59,8 +60,8 @@ Arguments = Mapping[tuple[str, int], TensorMap]
 
 _TILED = "cute_nvgpu.atom.make_non_exec_tiled_tma"
 _GLOBAL = 2  # the operand of an encoding that is the address in global memory
-_CALLEE = re.compile(r"@[\w$.-]+::@([\w$.-]+)")
-_KERNEL = re.compile(r"@([\w$.-]+)\s*\(")
+_CALLEE = regex(r"@[\w$.-]+::@([\w$.-]+)")
+_KERNEL = regex(r"@([\w$.-]+)\s*\(")
 
 
 def kernel_name(operation: Operation) -> str | None:

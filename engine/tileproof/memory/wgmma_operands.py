@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.rulebase.expression import Scalar
 
-_SIZE = re.compile(r"\b([mnk])\s*=\s*(\d+)")
+_SIZE = regex(r"\b([mnk])\s*=\s*(\d+)")
 # `A [<f16>, <one>, <col>]`, or the attributes typeA and layoutA.
 _SIDE = {side: re.compile(rf"\b{side.upper()}\s*\[([^\]]*)\]") for side in "dab"}
 _SIZES = {"M", "N", "K"}
-_WORD = re.compile(r"<\s*(\w+)\s*>")
+_WORD = regex(r"<\s*(\w+)\s*>")
 _MAJORS = {"a": {"row": ".k", "col": ".mn"}, "b": {"col": ".k", "row": ".mn"}}
 
 

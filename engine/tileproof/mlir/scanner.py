@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.mlir.ir import Alias, Argument, Attribute, Block, Module, Operation, Region, Result, TypeUse
@@ -36,12 +37,12 @@ from tileproof.mlir.tokens import (
 MAX_REGION_NESTING = 120
 MAX_FAULTS = 100
 
-_OPERATION = re.compile(r'^[ \t]*+(?:%[\w:, %]++=[ \t]*+)?+"?+(?:[a-z_]\w*+\.[a-z_]|(?:builtin\.)?module\b)', re.M)
+_OPERATION = regex(r'^[ \t]*+(?:%[\w:, %]++=[ \t]*+)?+"?+(?:[a-z_]\w*+\.[a-z_]|(?:builtin\.)?module\b)', re.M)
 # Operations whose braces hold a region even when these are empty.
-_HAS_REGION = re.compile(r"(builtin\.)?module|gpu\.(module|func)|cuda\.kernel|scf\.|affine\.|[a-z_]+\.func$|func$")
+_HAS_REGION = regex(r"(builtin\.)?module|gpu\.(module|func)|cuda\.kernel|scf\.|affine\.|[a-z_]+\.func$|func$")
 _BUILTIN = {"module", "unrealized_conversion_cast"}
 # Operations inside whose region the dialect prefix of their own dialect may be left out.
-_NAMES_DIALECT = re.compile(r"[\w$]+\.func$|cuda\.kernel$")
+_NAMES_DIALECT = regex(r"[\w$]+\.func$|cuda\.kernel$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ prints its result's type, ``cute.slice`` those of its operands. An unknown form 
 
 from __future__ import annotations
 
-import re
-
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation, TypeUse
 
@@ -33,14 +32,14 @@ _QUOTED = {"cute.dice": "coord", "cute.local_tile": "proj"}
 
 _ROLE = {"cute.mma.make_fragment", "cute.tiled.mma.partition"}  # A, B or C, a number in the generic form
 
-_ANGLE_TEXT = re.compile(r"[^:\"!<]*<([^>{]*)>")
-_QUOTED_TEXT = re.compile(r"[^:!\"]*(\"[^\"]*\")")
-_INTEGER = re.compile(r"-?\d+")
-_ROLE_TEXT = re.compile(r"\s*([ABC])\s*\(")
+_ANGLE_TEXT = regex(r"[^:\"!<]*<([^>{]*)>")
+_QUOTED_TEXT = regex(r"[^:!\"]*(\"[^\"]*\")")
+_INTEGER = regex(r"-?\d+")
+_ROLE_TEXT = regex(r"\s*([ABC])\s*\(")
 _REORDERED = {"nvvm.tensormap.replace"}  # new_value = %value in %address
 # Dialects whose custom forms with two lists of types have the operands first, in their order.
 _IN_ORDER = ("arith.", "math.", "llvm.", "vector.")
-_SAME_TYPE = re.compile(r"arith\.(?:add|sub|mul|div|rem|and|or|xor|sh[lr]|max|min|ceildiv|floordiv|neg)\w*$|math\.\w+$")
+_SAME_TYPE = regex(r"arith\.(?:add|sub|mul|div|rem|and|or|xor|sh[lr]|max|min|ceildiv|floordiv|neg)\w*$|math\.\w+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 
@@ -22,7 +23,7 @@ for _ in range(5):
 VALUE, WORD, TYPE, ATTRIBUTE, STRING, NUMBER, SYMBOL, LABEL, ARROW, OPEN, CLOSE, PUNCTUATION = range(1, 13)
 _COMMENT, _NEWLINE, _BAD = 13, 14, 15
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"[ \t\r\f\v]*+(?:"
     r"(%(?>[A-Za-z_$.][\w$.\-]*+|\d++)(?:\#\d++)?)"
     rf"|([A-Za-z_][\w$.]*+(?:{_ANGLE})?+)"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
+from tileproof.base.patterns import regex
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 
-_THREAD = re.compile(r"sreg\.tid\.x$|^gpu\.thread_id$|^cute_nvgpu\.arch\.tid")
-_KEPT = re.compile(r"cast|ext[us]i$|trunci$|make_warp_uniform$|shfl")  # the same number in another form
-_CONSTANT = re.compile(r"\.constant\s*\(?\s*(-?\d+)\b(?!\.)")
-_INTEGER = re.compile(r"\s*(-?\d+)\b(?!\.)")
-_PREDICATE = re.compile(r"cmpi\s+(\w+)|predicate\s*=\s*(\d+)")
+_THREAD = regex(r"sreg\.tid\.x$|^gpu\.thread_id$|^cute_nvgpu\.arch\.tid")
+_KEPT = regex(r"cast|ext[us]i$|trunci$|make_warp_uniform$|shfl")  # the same number in another form
+_CONSTANT = regex(r"\.constant\s*\(?\s*(-?\d+)\b(?!\.)")
+_INTEGER = regex(r"\s*(-?\d+)\b(?!\.)")
+_PREDICATE = regex(r"cmpi\s+(\w+)|predicate\s*=\s*(\d+)")
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _NEXT = ("eq", "ne", "sle", "sgt", "ule", "ugt")  # comparisons with n that tell the one after n apart
 _BARRIERS = ("cta_barrier", "cta_arrive")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
@@ -21,12 +22,12 @@ from tileproof.ptx.module import Module, Scope, read_module
 from tileproof.ptx.text import Operand, operands_of
 from tileproof.rulebase.book import Rulebook
 
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
-_UNIQUE = re.compile(r"\$\{:uid\}")
-_BRACED = re.compile(r"\{\$(r?w?\d+)\}|\$\{(\d+)(?::\w+)?\}")
-_GROUP = re.compile(r"\b(ro|rw)\s*\(([^:)]*)")
-_PAIR = re.compile(r"\|\s*([%$_a-zA-Z][\w$]*)")
+_QUOTED = regex(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = regex(r"\\([0-9A-Fa-f]{2}|.)")
+_UNIQUE = regex(r"\$\{:uid\}")
+_BRACED = regex(r"\{\$(r?w?\d+)\}|\$\{(\d+)(?::\w+)?\}")
+_GROUP = regex(r"\b(ro|rw)\s*\(([^:)]*)")
+_PAIR = regex(r"\|\s*([%$_a-zA-Z][\w$]*)")
 
 
 @dataclass(frozen=True, slots=True)

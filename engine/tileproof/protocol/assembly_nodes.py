@@ -7,11 +7,11 @@ is no wait, and a step that is not modelled, become one step that cannot be foll
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation, TypeUse
 from tileproof.protocol.assembly import Names, Statement, names, said, statements
@@ -28,7 +28,7 @@ _NO_EXTENTS = Extents(0, 0)
 _SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
 _STORE = "llvm.store"
 _VECTOR = "xyzw"
-_INTEGER = re.compile(r"\.[usb](8|16|32|64)$")
+_INTEGER = regex(r"\.[usb](8|16|32|64)$")
 
 
 def operation_like(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.memory.origins import origin_of
@@ -23,7 +24,7 @@ from tileproof.protocol.state import EarlyRead
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
 
-_WAITS = re.compile(r"griddepcontrol\b.*\bwait\b", re.DOTALL)
+_WAITS = regex(r"griddepcontrol\b.*\bwait\b", re.DOTALL)
 # The operands of steps through which global memory is read, and written: tensor maps and pointers.
 _READS = {"bulk_load": 1, "raw_copy": 1, "async_load": 1, "read": 0, "atomic": 0}
 _WRITES = {"bulk_store": 0, "raw_copy": 0, "write": 1, "atomic": 0}

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TypeAlias
 from zlib import crc32
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Aliasing, Operations
 from tileproof.dialects.values import (
@@ -202,7 +203,7 @@ def _aliased(
     return None
 
 
-_FROM_LANE = re.compile(r"shfl\.sync\s+idx\b|shfl_kind\s*<?\s*idx\b")
+_FROM_LANE = regex(r"shfl\.sync\s+idx\b|shfl_kind\s*<?\s*idx\b")
 
 
 def _shuffled(value: Value, lane: Value, warp: int) -> Value:
@@ -229,7 +230,7 @@ def _retyped(outputs: Sequence[Type | None]) -> Function:
     return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else base,)
 
 
-_SWIZZLE = re.compile(r"S<(\d+),(\d+),(-?\d+)>")
+_SWIZZLE = regex(r"S<(\d+),(\d+),(-?\d+)>")
 
 
 def _swizzled(operation: Operation) -> Function | None:
@@ -287,7 +288,7 @@ _BINARY: dict[str, Callable[[int, int], int | None]] = {
     **{"minsi": min, "minui": min, "maxsi": max, "maxui": max},
 }
 _UNARY = {"extui", "extsi", "trunci", "index_cast", "index_castui", "zext", "sext", "trunc"}
-_CONSTANT = re.compile(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\.)")
+_CONSTANT = regex(r"(?:constant\s*\(?|value\s*=\s*)(-?\d+|true|false)\b(?!\.)")
 
 
 def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -> Function | None:
@@ -406,8 +407,9 @@ def with_address(lifted: Callable[..., Value], a: Value, b: Value, around: int =
         distance = (column + (lane << base.memory.lane) if column >= 0 or not lane else None) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
-    moved = replace(base, unit=base.memory.column if tensor else 8).moved(distance)
-    return replace(moved, unit=base.unit, first_lane=first) if shared else replace(moved, unit=base.unit)
+    moved = base.counted(base.memory.column if tensor else 8, base.extent).moved(distance)
+    moved = moved.counted(base.unit, moved.extent)
+    return replace(moved, first_lane=first) if shared else moved
 
 
 def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:

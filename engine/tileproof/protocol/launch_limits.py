@@ -6,10 +6,10 @@ constants are or-ed into it. Shared memory is what the kernel allocates and what
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.facts import Facts
 from tileproof.dialects.operands import field_set
 from tileproof.dialects.operations import Operations
@@ -21,9 +21,9 @@ from tileproof.protocol.launch import stated
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
-_MASK = re.compile(r"\bmulticast_mask\s*=\s*(%[\w$.#-]+)")
-_TWO = re.compile(r"cta_2\b|\bis_two_cta\b")
-_SEGMENTS = re.compile(r"array<i32:\s*([\d,\s]*)>")
+_MASK = regex(r"\bmulticast_mask\s*=\s*(%[\w$.#-]+)")
+_TWO = regex(r"cta_2\b|\bis_two_cta\b")
+_SEGMENTS = regex(r"array<i32:\s*([\d,\s]*)>")
 
 
 def launch_facts(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import resolve
@@ -43,8 +44,8 @@ def _copies(book: Rulebook) -> tuple[tuple[str, str], ...]:
     return tuple((spelling, member[1:]) for spelling, member in book.enums["protocol_copy"].by_spelling.items())
 
 
-_INTEGERS = re.compile(r"!cute\.memref<[su]?i\d+, rmem\b")
-_ALIAS = re.compile(r"![A-Za-z_][\w$]*(?![\w.<$])")
+_INTEGERS = regex(r"!cute\.memref<[su]?i\d+, rmem\b")
+_ALIAS = regex(r"![A-Za-z_][\w$]*(?![\w.<$])")
 
 
 def effects(
@@ -118,7 +119,7 @@ def _unknown_name(book: Rulebook, name: str) -> bool:
     return foreign or name.startswith("nvvm.") or name in book.enums["called_operation"].by_spelling
 
 
-_NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
+_NUMBER = regex(r"(?<![\w%.<#-])\d+(?![\w.>])")
 
 
 def number(operation: Operation, *names: str) -> int | None:

@@ -11,11 +11,11 @@ assertion does: no path of a correct kernel goes there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Block, Operation, Region
 from tileproof.protocol.control_flow import (
@@ -34,7 +34,7 @@ from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While
 JUMPS = frozenset({"cf.br", "cf.cond_br", "cf.switch", "llvm.br", "llvm.cond_br", "llvm.switch"})
 _MOST = 8  # times that the blocks of a region are repeated on average
 _DEEPEST = 100  # branches and loops in each other
-_LESS = re.compile(r"\b[su]lt\b")  # of a comparison in custom form
+_LESS = regex(r"\b[su]lt\b")  # of a comparison in custom form
 _LESS_NUMBERS = ("2", "6")  # slt and ult in generic form
 _ADDITIONS = ("arith.addi", "llvm.add")
 _COMPARISONS = ("arith.cmpi", "llvm.icmp")
@@ -466,8 +466,14 @@ class Structuring:
 
             return handed
 
+        at_latch = len(leaving) == 1 and loop.latches == (leaving[0][0],)
+
         def again(args: Slots, names: Scope) -> Slots:
-            return (marks[1], marks[0], *args, *(0 for _ in handed_on), *(0 for _ in kept))
+            if not at_latch:
+                return (marks[1], marks[0], *args, *(0 for _ in handed_on), *(0 for _ in kept))
+            # A run that leaves the loop by guess leaves it here: with what the only way out would hand on.
+            handed = self.given(leaving[0][1], names)
+            return (marks[1], marks[0], *args, *handed, *(names.get(name, 0) for name in carried))
 
         ends = {target: at_end(target) for target in targets} | {loop.header: again}
         body = self.leaves(block, inside)
@@ -525,9 +531,9 @@ def _is_less(compare: Operation) -> bool:
 
 
 # A successor in custom form with the values handed on: `^bb5(%33, %32 : i32, i32)`.
-_SUCCESSOR = re.compile(r"(\^[\w$.-]+)\s*(?:\(\s*(%[^:()]*):)?")
-_CASE = re.compile(r"(-?\d+)\s*:\s*\^")
-_NUMBERS = re.compile(r"-?\d+")
+_SUCCESSOR = regex(r"(\^[\w$.-]+)\s*(?:\(\s*(%[^:()]*):)?")
+_CASE = regex(r"(-?\d+)\s*:\s*\^")
+_NUMBERS = regex(r"-?\d+")
 
 
 def _edges(block: Block, place: Mapping[str, int]) -> list[Edge]:

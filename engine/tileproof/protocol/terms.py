@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from itertools import repeat
 from zlib import crc32
 
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
+
+_KEPT = 16  # results that a function keeps for all threads of a CTA
 
 
 def is_truth(value: Value) -> bool:
@@ -59,12 +62,15 @@ def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., V
         if not wide:
             found = function(*operands)
             return found if found is None or not supposed else result(found, operands)
-        count = next(len(o.each) for o in operands if isinstance(o, Lanes))
-        columns = [o.each if isinstance(o, Lanes) else (o,) * count for o in operands]
-        cells: list[int | None] = []
-        for row in zip(*columns, strict=True):
-            cells.append(None if None in row else function(*row))
-        return Lanes(tuple(cells), _term(code, operands) if supposed else None)
+        cells = each(*(o.each if isinstance(o, Lanes) else int(o) for o in operands))  # type: ignore[arg-type]
+        return Lanes(cells, _term(code, operands) if supposed else None)
+
+    @lru_cache(maxsize=_KEPT)  # each run of a kernel computes the same places again
+    def each(*operands: int | tuple[int | None, ...]) -> tuple[int | None, ...]:
+        count = next(len(o) for o in operands if isinstance(o, tuple))
+        rows = list(zip(*(o if isinstance(o, tuple) else repeat(o, count) for o in operands), strict=True))
+        found = {row: None if None in row else function(*row) for row in set(rows)}
+        return tuple(map(found.__getitem__, rows))
 
     def result(found: int, operands: Sequence[Value]) -> Supposed:
         term = None if truth is None else truth(operands)

@@ -179,6 +179,10 @@ class Address:
             self.outside,
         )
 
+    def counted(self, unit: int, extent: int | None) -> Address:
+        """The same place as one in other units."""
+        return self.at(self.offset, unit, extent, self.parts, self.origin, self.lanes)
+
     def shared_out(self, distances: Sequence[int | None]) -> Address:
         """The same with the part of each thread so many bytes further; the offset stays."""
         starts = self.parts or (self.offset,) * len(distances)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.calculate.evaluate import check_value
@@ -37,7 +37,7 @@ from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax.layouts import layout as parse_layout
 
-_CONTAINER = re.compile(r"i(8|16|32|64)")
+_CONTAINER = regex(r"i(8|16|32|64)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.layout import LayoutError
 from tileproof.prove.access import Banks
 from tileproof.rulebase.declarations import Table
 from tileproof.rulebase.load import default_files, load
 
-_ACCESS = re.compile(
+_ACCESS = regex(
     r"(?:ld|st)(?:\.shared)?(?:\.v([124]))?(?:\.[bufs])?\.?(8|16|32|64|128)\Z|(?:ld|st)matrix(?:\.x([124]))?(?:\.trans)?\Z"
 )
 FORMS = "ldmatrix.x4, stmatrix.x2, ld.shared.b32, ld.shared.v4.b32, st.shared.b128"

@@ -8,11 +8,11 @@ type is said ``?m`` suffices. A leaf without a name is called by its place among
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
@@ -24,8 +24,8 @@ from tileproof.syntax import SyntaxFault
 AnyText = str | Layout | ComposedLayout
 """A layout, or its text."""
 
-_DYNAMIC = re.compile(r"\?([A-Za-z_]\w*)?(?=\s*(\{)?)")
-_SPACE = re.compile(r"\s+")
+_DYNAMIC = regex(r"\?([A-Za-z_]\w*)?(?=\s*(\{)?)")
+_SPACE = regex(r"\s+")
 
 Name = tuple[str | None, bool]
 """The name of a dynamic leaf, and whether nothing is said there of its type."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from tileproof.base.patterns import regex
 from tileproof.syntax import MAX_DIGITS
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\s*(?:(?P<integer>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])|(?P<cast>\(\s*\.[su]64\s*\))"
     r"|(?P<operator><<|>>|<=|>=|==|!=|&&|\|\||%(?!\w)|[-+*/&|^<>?:()~!]))\s*",
     re.ASCII,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from tileproof.base.diagnostic import Origin
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.ptx.constant import constant
@@ -21,52 +22,52 @@ from tileproof.rulebase.book import Rulebook
 
 _NAME = r"[%$_a-zA-Z][\w$]*+"
 _BODY = r'(?:[^;"{}]++|\{[^{};]*+\}|"[^"]*+")*+'
-_TILE = re.compile(
+_TILE = regex(
     rf"\s*+(?:(?P<label>{_NAME})\s*+:(?!:)"
     rf"|(?P<instruction>(?:@\s*+(?P<not>!?)\s*+(?P<guard>{_NAME})\s*+)?"
     rf"(?P<opcode>[a-z]\w*+(?:(?:\.|::)\w++)*+)(?P<gapped>(?:\s*+(?:\.|::)\w++)*+)(?!\s*+[.:])(?P<body>{_BODY}));"
     rf"|(?P<directive>\.[a-zA-Z_]\w*+)|(?P<brace>[{{}}])|(?P<end>\Z))",
     re.ASCII,
 )
-_UNFINISHED = re.compile(rf"\s*+(?P<statement>(?:@\s*+!?\s*+{_NAME}\s*+)?[a-z][\w.:]*+){_BODY}", re.ASCII)
-_BLANK = re.compile(r"\s*+", re.ASCII)
-_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')  # or a string, in which there is none
+_UNFINISHED = regex(rf"\s*+(?P<statement>(?:@\s*+!?\s*+{_NAME}\s*+)?[a-z][\w.:]*+){_BODY}", re.ASCII)
+_BLANK = regex(r"\s*+", re.ASCII)
+_COMMENT = regex(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')  # or a string, in which there is none
 
-_LOC = re.compile(
+_LOC = regex(
     r"\.loc\s++(\d++)\s++(\d++)\s++(\d++)(?:\s*+,\s*+function_name\s++[^\s,;]++(?:\s*+\+\s*+\d++)?"
     r"\s*+,\s*+inlined_at\s++(\d++)\s++(\d++)\s++(\d++))?(?:\s*+;)?",
     re.ASCII,
 )
-_FILE = re.compile(r'\.file\s++(\d++)\s++"([^"\n]*+)"(?:\s*+,\s*+\d++)*+(?:\s*+;)?', re.ASCII)
-_HEADER = re.compile(r"\.(version|target|address_size)\s++([\w.]++)(?:\s*+,\s*+[\w.]++)*+(?:\s*+;)?", re.ASCII)
-_SECTION = re.compile(r"\.section\s++[\w.$]++\s*+\{[^{}]*+\}", re.ASCII)
-_PRAGMA = re.compile(r'\.pragma\s*+((?:"[^"\n]*+"(?:\s*+,\s*+)?+)++)\s*+;', re.ASCII)
-_REGISTERS = re.compile(r"\.reg\s*+((?:\.\w++\s*+)++)([^;{}:]*+);", re.ASCII)
-_DECLARED = re.compile(rf"({_NAME})\s*+(?:<\s*+(\d++)\s*+>)?", re.ASCII)
-_VARIABLE = re.compile(
+_FILE = regex(r'\.file\s++(\d++)\s++"([^"\n]*+)"(?:\s*+,\s*+\d++)*+(?:\s*+;)?', re.ASCII)
+_HEADER = regex(r"\.(version|target|address_size)\s++([\w.]++)(?:\s*+,\s*+[\w.]++)*+(?:\s*+;)?", re.ASCII)
+_SECTION = regex(r"\.section\s++[\w.$]++\s*+\{[^{}]*+\}", re.ASCII)
+_PRAGMA = regex(r'\.pragma\s*+((?:"[^"\n]*+"(?:\s*+,\s*+)?+)++)\s*+;', re.ASCII)
+_REGISTERS = regex(r"\.reg\s*+((?:\.\w++\s*+)++)([^;{}:]*+);", re.ASCII)
+_DECLARED = regex(rf"({_NAME})\s*+(?:<\s*+(\d++)\s*+>)?", re.ASCII)
+_VARIABLE = regex(
     r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(global|shared|const|local|param|tex)(?:::\w++)?\b"
     r"([^;={}()]*+)(?:=\s*+(?:\{|[^;{}]*+))?",
     re.ASCII,
 )
-_SIZES = re.compile(r"\[\s*+([^\]]*?)\s*+\]")
-_FUNCTION = re.compile(
+_SIZES = regex(r"\[\s*+([^\]]*?)\s*+\]")
+_FUNCTION = regex(
     r"((?:\.(?:visible|extern|weak|common)\s*+)*+)\.(entry|func)\b\s*+((?:\.\w++\s*+)*+)"
     rf"(?:\((?P<results>[^(){{}};]*+)\)\s*+)?(?P<name>{_NAME})\s*+(?:\((?P<parameters>[^(){{}};]*+)\))?"
     r'(?P<performance>(?:[^{;"]++|"[^"\n]*+"\s*+;?)*+)',
     re.ASCII,
 )
-_PERFORMANCE = re.compile(r"\.([a-z]\w*+)\s*+((?:\d++\s*+,?\s*+)*+)", re.ASCII)
-_PARAMETER = re.compile(rf"\.param\b([^,()\[]*?)({_NAME})\s*+((?:\[[^\]]*+\])*+)\s*+(?:,|\Z)", re.ASCII)
-_TARGETS = re.compile(r"\.(branchtargets|calltargets)\s++([^;{}]*+);", re.ASCII)
-_PROTOTYPE = re.compile(r"\.callprototype\b[^;{}]*+;", re.ASCII)
-_REST = re.compile(r'(?:[^;{}"\n]++|"[^"\n]*+")*+;?')
-_ALIGN = re.compile(r"\.align\s*+(\d+)", re.ASCII)
-_TYPE = re.compile(r"\.([a-z]+)(\d+)(?:x(\d))?(?!\w)", re.ASCII)
-_VECTOR = re.compile(r"\.v([248])(?!\w)", re.ASCII)
-_NAMED = re.compile(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
-_WORD = re.compile(r"\.[a-zA-Z_]\w*+", re.ASCII)
-_BRACE = re.compile(r"[{}]")
-_JUNK = re.compile(r"[^\n;{}]*+;?")
+_PERFORMANCE = regex(r"\.([a-z]\w*+)\s*+((?:\d++\s*+,?\s*+)*+)", re.ASCII)
+_PARAMETER = regex(rf"\.param\b([^,()\[]*?)({_NAME})\s*+((?:\[[^\]]*+\])*+)\s*+(?:,|\Z)", re.ASCII)
+_TARGETS = regex(r"\.(branchtargets|calltargets)\s++([^;{}]*+);", re.ASCII)
+_PROTOTYPE = regex(r"\.callprototype\b[^;{}]*+;", re.ASCII)
+_REST = regex(r'(?:[^;{}"\n]++|"[^"\n]*+")*+;?')
+_ALIGN = regex(r"\.align\s*+(\d+)", re.ASCII)
+_TYPE = regex(r"\.([a-z]+)(\d+)(?:x(\d))?(?!\w)", re.ASCII)
+_VECTOR = regex(r"\.v([248])(?!\w)", re.ASCII)
+_NAMED = regex(rf"({_NAME})\s*+((?:\[[^\]]*+\]\s*+)*+)\Z", re.ASCII)
+_WORD = regex(r"\.[a-zA-Z_]\w*+", re.ASCII)
+_BRACE = regex(r"[{}]")
+_JUNK = regex(r"[^\n;{}]*+;?")
 
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
 _SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})

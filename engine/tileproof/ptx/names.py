@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.ptx.module import Fault, Function, Module, Scope, Statement, fault
 from tileproof.ptx.registers import special
@@ -12,7 +13,7 @@ from tileproof.ptx.text import operands_of
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
-_NAME = re.compile(r"(?<![\w$.%])[%$_a-zA-Z][\w$]*+", re.ASCII)
+_NAME = regex(r"(?<![\w$.%])[%$_a-zA-Z][\w$]*+", re.ASCII)
 _MOST = 100  # faults of one module
 
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.rulebase.book import Rulebook
 
-_LETTER = re.compile(r"([a-z])\d+", re.ASCII)
-_VARIABLE = re.compile(r"[a-zA-Z]\w*[a-zA-Z_]", re.ASCII)
+_LETTER = regex(r"([a-z])\d+", re.ASCII)
+_VARIABLE = regex(r"[a-zA-Z]\w*[a-zA-Z_]", re.ASCII)
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.ptx.constant import constant, integer
@@ -18,20 +19,20 @@ from tileproof.syntax import MAX_DIGITS, SyntaxFault
 
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
 _OPCODE = r"[a-z]\w*(?:\.\w+(?:::\w+)*)*(?:\s*::\w+)?(?:\s*\.\w+(?:::\w+)*)*"
-_INSTRUCTION = re.compile(
+_INSTRUCTION = regex(
     rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?({_OPCODE})(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
-_BLANKS = re.compile(r"\s+")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_OPERAND = re.compile(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
-_PART = re.compile(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
-_PAIR = re.compile(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
+_BLANKS = regex(r"\s+")
+_COMMENT = regex(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_OPERAND = regex(r"(\s*(\{[^{}\[\]]*\}|\[(?:[^{}\[\]]|\{[^{}\[\]]*\})*\]|[^,{}\[\]]+?)\s*(?:,|$))", re.ASCII)
+_PART = regex(r"\s*(\{[^{}]*\}|[^,{}]+?)\s*(?:,|$)", re.ASCII)
+_PAIR = regex(rf"({_NAME})\s*\|\s*{_NAME}", re.ASCII)
 # What is added to a register is a constant expression: `r0+-8`. ptxas reads no `r0-8`.
-_SCALAR = re.compile(rf"(!?)\s*({_NAME})(?:\s*\+(.+))?", re.ASCII | re.DOTALL)
-_INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
-_FLOAT32 = re.compile(r"0[fF][0-9a-fA-F]{8}", re.ASCII)  # ptxas reads no sign before it
-_FLOAT64 = re.compile(r"[+\-\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
+_SCALAR = regex(rf"(!?)\s*({_NAME})(?:\s*\+(.+))?", re.ASCII | re.DOTALL)
+_INTEGER = regex(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?", re.ASCII)
+_FLOAT32 = regex(r"0[fF][0-9a-fA-F]{8}", re.ASCII)  # ptxas reads no sign before it
+_FLOAT64 = regex(r"[+\-\s]*(?:0[dD][0-9a-fA-F]{16}|\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)", re.ASCII)
 
 # What a constant is, by members of the enum operand_class. A literal without 0f is a double to ptxas.
 INTEGER, FLOAT32, FLOAT64, SINK = ".integer", ".float32", ".float64", ".sink"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.evaluate.hardware import limit
 from tileproof.ptx import abstract
@@ -25,10 +26,10 @@ from tileproof.rulebase.book import Rulebook
 Definition = tuple[int, str]
 """A statement's number in the module, and the name of a register that it writes, as it stands there."""
 
-_WRITTEN = re.compile(r"\s*+(?:\{([^{}]*+)\}|([%$_a-zA-Z][\w$]*+))(?:\s*+\|\s*+([%$_a-zA-Z][\w$]*+))?", re.ASCII)
-_RETURNED = re.compile(r"\s*+\(([^()]*+)\)")
+_WRITTEN = regex(r"\s*+(?:\{([^{}]*+)\}|([%$_a-zA-Z][\w$]*+))(?:\s*+\|\s*+([%$_a-zA-Z][\w$]*+))?", re.ASCII)
+_RETURNED = regex(r"\s*+\(([^()]*+)\)")
 _WIDTHS = {".b16": 16, ".b32": 32, ".f32": 32, ".b64": 64, ".f64": 64, ".b128": 128, ".b8": 8, ".pred": 1}
-_TYPE = re.compile(r"[usbf](8|16|32|64|128)\Z")
+_TYPE = regex(r"[usbf](8|16|32|64|128)\Z")
 _ROUNDS = 4  # after which ranges are widened
 _MOST = 20_000  # evaluations of one question; beyond it the answer is anything
 

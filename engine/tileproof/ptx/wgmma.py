@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.ptx.text import Operand
 from tileproof.rulebase.book import Rulebook
 
-_SHAPE = re.compile(r"\.m(\d+)n(\d+)k(\d+)(?=\.)")
+_SHAPE = regex(r"\.m(\d+)n(\d+)k(\d+)(?=\.)")
 _HALVES = (".f16", ".bf16")  # the only types with a transpose
 
 

@@ -6,11 +6,11 @@ its facts, what they leave open is chosen by the rules, and the targets that hav
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.checking.instruction import Verdict, context, legal
 from tileproof.ptx.select import lower_atom
@@ -19,7 +19,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import HARDWARE
 from tileproof.rulebase.expression import Value
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = regex(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,19 @@ a site of them writes them where it likes.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.checking.explain import content
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Finding, Rule
 
 INDEX = "index.md"
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
-_OPENING = re.compile(r"(?:#[^\n]*\n)*")
-_SENTENCE = re.compile(r"[.:](?=\s|$)")
+_SPECIAL = regex(r"([\\`*_{}\[\]<>#|~$&])")
+_OPENING = regex(r"(?:#[^\n]*\n)*")
+_SENTENCE = regex(r"[.:](?=\s|$)")
 
 
 @dataclass(frozen=True)

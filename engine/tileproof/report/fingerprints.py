@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.patterns import regex
 from tileproof.report.origins import line_of
 
-_CHOSEN = re.compile(
+_CHOSEN = regex(
     r"\bloc\s*\([^()]*(?:\([^()]*\))*[^()]*\)|%[\w$.#:-]+|[!#][A-Za-z_][\w$]*(?![\w.<$])|\^\w+|\$L\w+|//.*|(?<=_)\d+\b"
 )
-_SPACE = re.compile(r"\s+")
+_SPACE = regex(r"\s+")
 
 
 def fingerprints(diagnostics: Iterable[Diagnostic], folder: str) -> Iterator[tuple[str, Diagnostic]]:

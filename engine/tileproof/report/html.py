@@ -6,11 +6,11 @@ the arrows, go from finding to finding.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge.coverage import KernelCoverage
@@ -18,7 +18,7 @@ from tileproof.report.origins import line_of, place_of
 from tileproof.report.text import summary, window
 from tileproof.report.values import Report
 
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL = regex("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 100  # characters of a related line that are shown
 _STATUS = {"followed": "followed", "partly": "verified in part", "unfollowed": "not verified"}
 _STYLE = """

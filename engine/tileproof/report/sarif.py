@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 from tileproof import __version__
 from tileproof.base.diagnostic import Diagnostic, Fix, Origin
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source, Span
 from tileproof.report.fingerprints import fingerprints
 from tileproof.report.json import coverage_json, kernel_json
@@ -19,7 +19,7 @@ from tileproof.report.values import Report
 from tileproof.rulebase.declarations import Finding, Rule
 
 _ROOT = "SRCROOT"
-_HOLE = re.compile(r"\{[^{}]*\}")
+_HOLE = regex(r"\{[^{}]*\}")
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 
 

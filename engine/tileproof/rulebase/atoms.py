@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from tileproof.base.patterns import regex
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import CONTRACTS
 from tileproof.rulebase.fault import RuleFault
 
 ATOM = "atom"
 _REGISTRY, _INTERFACES, _MMA = "registry", "interfaces", ".mma"  # rules/atoms.rule
-_TYPE = re.compile(r"[A-Za-z_][\w.]*")  # other spellings are for messages only
+_TYPE = regex(r"[A-Za-z_][\w.]*")  # other spellings are for messages only
 
 
 def share_declarations(book: Rulebook) -> Iterator[RuleFault]:

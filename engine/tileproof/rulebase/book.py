@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,21 +41,21 @@ Declaration: TypeAlias = (
 class Rulebook:
     """All rule files together."""
 
-    enums: dict[str, Enum]
-    tables: dict[tuple[str, str], Table]  # by name and contract
-    schemas: dict[str, Schema]
-    atoms: dict[str, Atom]  # by type, however the enum atom spells it
-    unjudged: dict[str, Unjudged]  # by type
-    rules: dict[str, Rule]
-    findings: dict[str, Finding]
-    instructions: dict[str, tuple[Instruction, ...]]  # by name
-    fragments: dict[str, Fragment]  # by type
-    words: dict[tuple[str, str], tuple[Word, ...]]  # by name and contract
-    canonical: dict[str, Canonical]
-    lowerings: dict[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
-    templates: dict[tuple[str, str], tuple[Template, ...]]  # by schema and contract
-    references: dict[str, Reference]  # by title
-    contradictions: dict[str, Contradiction]  # by code
+    enums: MutableMapping[str, Enum]
+    tables: MutableMapping[tuple[str, str], Table]  # by name and contract
+    schemas: MutableMapping[str, Schema]
+    atoms: MutableMapping[str, Atom]  # by type, however the enum atom spells it
+    unjudged: MutableMapping[str, Unjudged]  # by type
+    rules: MutableMapping[str, Rule]
+    findings: MutableMapping[str, Finding]
+    instructions: MutableMapping[str, tuple[Instruction, ...]]  # by name
+    fragments: MutableMapping[str, Fragment]  # by type
+    words: MutableMapping[tuple[str, str], tuple[Word, ...]]  # by name and contract
+    canonical: MutableMapping[str, Canonical]
+    lowerings: MutableMapping[tuple[str, str], tuple[Lowering, ...]]  # by schema and contract
+    templates: MutableMapping[tuple[str, str], tuple[Template, ...]]  # by schema and contract
+    references: MutableMapping[str, Reference]  # by title
+    contradictions: MutableMapping[str, Contradiction]  # by code
 
     def rules_on(self, schema: str, contract: str, inherited: bool = False) -> tuple[Rule, ...]:
         """The rules of a schema in a contract, in the order of the files.
@@ -63,9 +64,25 @@ class Rulebook:
             inherited: with those of the schemas that it extends, unless a rule there replaces them.
         """
         schemas = self.lineage(schema) if inherited else (schema,)
-        found = [rule for rule in self.rules.values() if rule.schema in schemas and rule.contract in (None, contract)]
+        codes = [code for one in schemas for code in self.codes_on.get(one, ())]
+        if len(schemas) > 1:
+            codes.sort(key=self._places.__getitem__)
+        found = [rule for rule in map(self.rules.__getitem__, codes) if rule.contract in (None, contract)]
         replaced = {code for rule in found for code in rule.replaces}
         return tuple(rule for rule in found if rule.code not in replaced)
+
+    @cached_property
+    def codes_on(self) -> dict[str, tuple[str, ...]]:
+        """The codes of the rules of each schema that has any, in the order of the files."""
+        codes: dict[str, list[str]] = {}
+        for code, rule in self.rules.items():
+            codes.setdefault(rule.schema, []).append(code)
+        return {schema: tuple(of) for schema, of in codes.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The place of each rule in the order of the files."""
+        return {code: place for place, code in enumerate(self.rules)}
 
     def lineage(self, schema: str) -> tuple[str, ...]:
         """A schema and all that it extends."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Case, Finding, Table
 
-_PLACEHOLDER = re.compile(r"\{(?:(\w+)\()?(\w+)\)?\}")
+_PLACEHOLDER = regex(r"\{(?:(\w+)\()?(\w+)\)?\}")
 
 
 @dataclass(frozen=True, slots=True)

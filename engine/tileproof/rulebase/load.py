@@ -10,6 +10,7 @@ from tileproof.base.source import Source, Span
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Place
 from tileproof.rulebase.fault import RuleError, RuleFault
+from tileproof.rulebase.stored import Stored
 
 __all__ = ["RuleError", "default_files", "load", "rule_file", "rule_files", "shipped_files"]
 
@@ -73,13 +74,13 @@ def load(files: tuple[Source, ...]) -> Rulebook:
         RuleError: with every fault found, each at its line and column.
     """
     texts = [text for file in files for text in (file.name, file.text)]
-    return cache.made("rules", [*readers(), *texts], lambda: _read(files))
+    return cache.made("rules", [*readers(), *texts], lambda: _read(files)).book(files)
 
 
-def _read(files: tuple[Source, ...]) -> Rulebook:
+def _read(files: tuple[Source, ...]) -> Stored:
     from tileproof.rulebase.collect import collected  # noqa: PLC0415  not where the book is in the cache
 
-    return collected(files, readers())
+    return Stored.of(collected(files, readers()), files)
 
 
 @lru_cache(maxsize=1)

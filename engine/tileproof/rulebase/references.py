@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 from difflib import get_close_matches
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Place
 
 HOLE = "{}"  # in an address or a pattern
 DEVIATION = "deviation: "  # before a citation that says what we knowingly do otherwise
-_END = re.compile(r"(?=[,:;( ]|$)")  # what may follow a title or the name of a section
-_PATH = re.compile(r",\s*([^,:;\s]*[^,:;\s.])")
+_END = regex(r"(?=[,:;( ]|$)")  # what may follow a title or the name of a section
+_PATH = regex(r",\s*([^,:;\s]*[^,:;\s.])")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
 
 MESSAGE_FUNCTIONS = ("nearest", "legal")
 VERSION = "version"
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-REGISTER_NAME = re.compile(r"[a-z]\d+", re.ASCII)
+PLACEHOLDER = regex(r"\{([^{}]*)\}")
+REGISTER_NAME = regex(r"[a-z]\d+", re.ASCII)
 
 
 INTEGER, BOOLEAN = "integer", "truth value"

@@ -6,9 +6,9 @@ part of: fences, commits and waits, memory that it needs. This module has the ab
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.rulebase.expression import Expression, Place, Scalar
 from tileproof.rulebase.references import Citation, Cited
@@ -22,7 +22,7 @@ REGISTERS, WORD = "registers", "word"
 PASSED = ("llvm_types", "llvm_values", "mlir_types", "mlir_type", "values")
 FUNCTIONS = (REGISTERS, WORD, "descriptor", "place", *PASSED)
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_PIECE = regex(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)

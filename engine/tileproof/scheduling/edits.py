@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Block, Operation
@@ -41,7 +41,7 @@ class Home:
     index: int
 
 
-_REST = re.compile(r"[ \t\r]*(loc\(.*\))?[ \t\r]*(//.*)?$")
+_REST = regex(r"[ \t\r]*(loc\(.*\))?[ \t\r]*(//.*)?$")
 
 
 class InsertionPoints:

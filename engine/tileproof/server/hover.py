@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.checking.explain import find
@@ -27,7 +27,7 @@ from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout
 from tileproof.syntax.types import type_tree
 
-_ALIAS = re.compile(r"[!#][A-Za-z_][\w$.]*")
+_ALIAS = regex(r"[!#][A-Za-z_][\w$.]*")
 _MARK = "tileproof:"
 _MOST_BARRIERS = 8  # that a page lists
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import cached_property
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 
-_END = re.compile(r"\r\n|\n|\r")
+_END = regex(r"\r\n|\n|\r")
 _WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 

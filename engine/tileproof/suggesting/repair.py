@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.facts import atom_facts
 from tileproof.evaluate.answer import Answer
@@ -37,17 +37,14 @@ from tileproof.suggesting.nearest import Found, Piece, Start, distance, nearest
 from tileproof.suggesting.reading import Attempt, attempts, usual_first
 from tileproof.suggesting.writing import Change, changes_of, text_of
 
-if TYPE_CHECKING:
-    from tileproof.evaluate.z3 import Encoder
-
 _MOST_PIECES = 6  # that a repair changes
 _MOST_SETS = 3000  # of changed pieces that are tried for one text
 _WIDE = 600  # values; of a fact with more those near the present one and some usual ones are tried
 _USUAL_NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a person writes as an operand; other classes stay where they are legal.
 _CLASSES = (".b32", ".f32", ".b64", ".f64", ".b16", ".pred", ".integer")
-_NESTED = re.compile(r"\{\s*\{([^{}]*)\}\s*\}", re.ASCII)
-_NAME = re.compile(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
+_NESTED = regex(r"\{\s*\{([^{}]*)\}\s*\}", re.ASCII)
+_NAME = regex(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,33 +335,3 @@ def _said_in_ir(book: Rulebook, atom: Atom, fact: str) -> tuple[Scalar, ...]:
             members = [member for _, member in binding.translation]
             return tuple(value for value in domain if value in members or value in (binding.default or ()))
     return domain
-
-
-# -- what cannot hold together
-
-
-def least_conflict(
-    encoder: Encoder, rules: tuple[Rule, ...], present: Mapping[str, Scalar], seconds: float
-) -> Conflict:
-    """A least set of facts and rules that cannot hold together; empty where they can, or where the time is up.
-
-    Named by the solver, then thinned one by one: what can be left out is.
-    """
-    from tileproof.evaluate.solver import Question  # noqa: PLC0415  the solver loads slowly
-
-    named = {f"rule {rule.code}": encoder.reading(rule).kept for rule in rules}
-    named |= {f"fact {name}": encoder.assigned({name: value}) for name, value in present.items()}
-    question = Question(encoder, seconds)
-    solved = question.ask(named=named)
-    if solved.answer is not Answer.UNSATISFIABLE:
-        return Conflict((), ())
-    core = list(solved.core)
-    for name in list(core):
-        rest = {other: named[other] for other in core if other != name}
-        if question.ask(named=rest).answer is Answer.UNSATISFIABLE:
-            core.remove(name)
-    return Conflict(tuple(_of("fact ", core)), tuple(_of("rule ", core)))
-
-
-def _of(kind: str, names: list[str]) -> Iterator[str]:
-    return (name.removeprefix(kind) for name in names if name.startswith(kind))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.facts import MalformedAtom
 from tileproof.evaluate.answer import Answer
 from tileproof.judge.messages import version_text
@@ -189,7 +189,7 @@ def repaired(
         raise BadQuery(f"'{text}' has no atom that is declared in rules/") from None
 
 
-_ELLIPSIS = re.compile(r",?\s*\.\.\.\s*(?=>)")
+_ELLIPSIS = regex(r",?\s*\.\.\.\s*(?=>)")
 
 
 def _first_with(ruleset: Ruleset, text: str) -> Mapping[str, Scalar]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.ptx.opcode import NONE, ptx_spellings
 from tileproof.ptx.parse_facts import Lowered
@@ -16,7 +17,7 @@ from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.nearest import Found
 from tileproof.suggesting.reading import Attempt
 
-_NAME = re.compile(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
+_NAME = regex(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,18 @@ overflow.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken, VisitError
 
 from tileproof.base import cache, resources
+from tileproof.base.patterns import regex
 from tileproof.syntax import MAX_DIGITS, MAX_LENGTH, MAX_NESTING, SyntaxFault
 
 # Brackets that nest, quoted text passed over: what is inside it is parsed by itself. `<=` and a lone `>` are operators.
-_BRACKET = re.compile(r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
-_LONG_INTEGER = re.compile(rf"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])([0-9]{{{MAX_DIGITS + 1},}})")
+_BRACKET = regex(r"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|[(\[{]|[)\]}]|<(?![=\s])|(?<![-\s])>(?!=)")
+_LONG_INTEGER = regex(rf"\"[^\"\\]*(?:\\.[^\"\\]*)*\"|(?<![\w.])([0-9]{{{MAX_DIGITS + 1},}})")
 
 
 def _guard(text: str) -> None:

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, Wildcard
 from tileproof.syntax import MAX_DIGITS, MAX_NESTING
 
@@ -13,8 +14,8 @@ _NUMBER = rf"\d{{1,{MAX_DIGITS}}}"
 _INTEGER = rf"-?{_NUMBER}(?!\d)"
 _BOUND = r"\?(?:\{(?:i\d{1,3}|(?:i\d{1,3} )?div=[1-9]\d{0,17})\})?(?![{\d])"
 _LEAF = rf"(?:{_INTEGER}(?:/[1-9]\d{{0,17}}(?!\d))?|{_BOUND})(?:@\d{{1,3}}(?!\d))*|_"
-_TOKEN = re.compile(rf"({_LEAF})|[(),:;\[\]]", re.ASCII)
-_SWIZZLE = re.compile(rf"S<({_NUMBER}),({_NUMBER}),(-?{_NUMBER})>", re.ASCII)
+_TOKEN = regex(rf"({_LEAF})|[(),:;\[\]]", re.ASCII)
+_SWIZZLE = regex(rf"S<({_NUMBER}),({_NUMBER}),(-?{_NUMBER})>", re.ASCII)
 
 
 @lru_cache(maxsize=65536)

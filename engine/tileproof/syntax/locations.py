@@ -10,12 +10,13 @@ from typing import TypeAlias
 from lark import Lark, Token, Transformer
 
 from tileproof.base.diagnostic import Origin
+from tileproof.base.patterns import regex
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.driver import compile_grammar, run
 
 Place: TypeAlias = "Origin | str | tuple[Place, ...]"  # a place, the name of one, or places from the innermost call out
 
-_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+_ESCAPE = regex(r"\\([0-9A-Fa-f]{2}|.)")
 _DEEPEST = 200  # aliases of aliases
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.types import Kind, Node
 from tileproof.syntax import MAX_DIGITS, MAX_NESTING
 
 # The terminals of grammar/types.lark, in the order of their priorities.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<dims>[0-9?]+(?:x[0-9?]+)+(?![A-Za-z0-9_?])|(?:[0-9?*]+x)+(?=[A-Za-z!]))"
     r"|(?P<number>-?(?:[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?)?|0x[0-9A-Fa-f]+))"
     r"|(?P<name>[!#]?[A-Za-z_][\w$.]*)"
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _LEAVES = {kind.value: kind for kind in (Kind.DIMS, Kind.NUMBER, Kind.SYMBOL, Kind.MARK)}
-_LONG_INTEGER = re.compile(rf"[0-9]{{{MAX_DIGITS + 1},}}")
+_LONG_INTEGER = regex(rf"[0-9]{{{MAX_DIGITS + 1},}}")
 
 
 @lru_cache(maxsize=65536)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tileproof.base.patterns import regex
 from tileproof.memory.known_bits import fold
 from tileproof.memory.wgmma_operands import attributes
 from tileproof.mlir.ir import Operation
@@ -14,10 +15,10 @@ from tileproof.rulebase.expression import Scalar
 
 SCHEMA, ENUM = "nvvm.operation", "nvvm_operation"
 _PLACES = ("first", "second", "third", "fourth", "fifth")
-_VECTOR = re.compile(r"vector<(\d+)x[if]\d+>")
-_BOX = re.compile(r"\bbox\s*\[([^\]]*)\]")
-_SEGMENTS = re.compile(r"array<i32:\s*([\d,\s]*)>")
-_NUMBER = re.compile(r"(?<![\w%.<#-])\d+(?![\w.>])")
+_VECTOR = regex(r"vector<(\d+)x[if]\d+>")
+_BOX = regex(r"\bbox\s*\[([^\]]*)\]")
+_SEGMENTS = regex(r"array<i32:\s*([\d,\s]*)>")
+_NUMBER = regex(r"(?<![\w%.<#-])\d+(?![\w.>])")
 _COORDINATES = 2  # the segment of operands that holds them
 
 

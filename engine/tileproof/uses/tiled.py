@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.base.verdict import Refuted, Verdict
 from tileproof.dialects.facts import Facts
@@ -22,7 +23,7 @@ from tileproof.prove import tiled
 from tileproof.rulebase.expression import Scalar
 
 PARTITION = "cute.tiled.mma.partition"
-_ROLE = re.compile(r"\s*([ABC])\b")
+_ROLE = regex(r"\s*([ABC])\b")
 _MOST_REST = 255
 _PAIR = 2  # an atom of two "threads" is one of two CTAs: no atom has two threads
 

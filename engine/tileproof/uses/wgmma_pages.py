@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.facts import Facts
 from tileproof.mlir.ir import Operation
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
-_N = re.compile(r"\bn\s*=\s*(\d+)|\bm\d+n(\d+)k\d+")
-_REPEATED = re.compile(r"\)\s*x\s*(\d+)")
-_INTEGER = re.compile(r"-?\d+")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_N = regex(r"\bn\s*=\s*(\d+)|\bm\d+n(\d+)k\d+")
+_REPEATED = regex(r"\)\s*x\s*(\d+)")
+_INTEGER = regex(r"-?\d+")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 
 def four_op_facts(book: Rulebook, operations: Sequence[Operation]) -> Iterator[Facts]:

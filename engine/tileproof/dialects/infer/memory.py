@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from math import gcd
 
 from tileproof import layout as algebra
+from tileproof.base.patterns import regex
 from tileproof.dialects.infer.call import (
     Call,
     Results,
@@ -317,7 +317,7 @@ def load_vec(call: Call) -> Results:
     return (read_type(f"vector<{count}x{pointer.element}>"),)
 
 
-_VECTOR = re.compile(r"vector<(\d{1,9})x([\w.!<>]+)>")
+_VECTOR = regex(r"vector<(\d{1,9})x([\w.!<>]+)>")
 
 
 @infers("reduce")

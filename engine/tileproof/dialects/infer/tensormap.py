@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from tileproof import layout as algebra
+from tileproof.base.patterns import regex
 from tileproof.dialects.infer.call import Call, Results, Unknown, infers, layout_operand, operand
 from tileproof.dialects.values import Atom, CoordIterator, Pointer, Tensor, element_bits, read_type
 from tileproof.layout import LayoutError
@@ -16,7 +17,7 @@ from tileproof.layout.values import Basis, ComposedLayout, Layout, Leaf, Swizzle
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
-_WORD = re.compile(r"(?:#?[\w.]*)<(\w+)>")
+_WORD = regex(r"(?:#?[\w.]*)<(\w+)>")
 _KINDS = {"load": "kind", "reduce": "kind", "store": None}
 
 

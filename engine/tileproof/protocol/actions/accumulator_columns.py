@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.evaluate import bitfields, hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
 
 _WORD = "tcgen05.instruction_descriptor"
-_KIND = re.compile(r"tcgen05_mma_kind<(\w+)>")
-_GROUP = re.compile(r"cta_group<cta_(\d)>")
+_KIND = regex(r"tcgen05_mma_kind<(\w+)>")
+_GROUP = regex(r"cta_group<cta_(\d)>")
 
 
 def columns_of(book: Rulebook, operation: Operation, word: int) -> int | None:

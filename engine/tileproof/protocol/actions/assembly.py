@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from tileproof.base.patterns import regex
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.base import Action, address, operand, registrar
 from tileproof.protocol.actions.copies import bulk_load
@@ -16,7 +16,7 @@ from tileproof.protocol.warps import ThreadSet
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
-_WIDTH = re.compile(r"(?:\.v(\d))?\.[a-z]+(\d+)$")
+_WIDTH = regex(r"(?:\.v(\d))?\.[a-z]+(\d+)$")
 
 
 @action("opaque")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
 from tileproof.protocol.actions.exits import arrived
@@ -141,7 +141,7 @@ def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_SHARED = re.compile(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
+_SHARED = regex(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
 
 
 @action("proxy_fence")
@@ -158,7 +158,7 @@ def proxy_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_WIDE = re.compile(r"mem_scope<(?:cluster|gpu|sys)>")
+_WIDE = regex(r"mem_scope<(?:cluster|gpu|sys)>")
 
 
 def arrive(
@@ -333,7 +333,10 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         key, barrier = waiting[0]
         thread_set.blocked = OnMbarrier(key, barrier, barrier.phase)
         return WAITS
-    for key, barrier, _ in found:
+    for key, barrier, over in found:
+        tried = machine.tried.pop((thread_set.cta, thread_set.warps[0], key), None) if machine.tried else None
+        if tried is not None and tried[0] != ((barrier.phase & 1) == over):
+            machine.misled.add(id(tried[1]))
         machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
     result(thread_set, instruction, 1)
@@ -350,7 +353,15 @@ def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 @action("block")
 def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified."""
-    if list(_waits(machine, thread_set, instruction)):
-        result(thread_set, instruction, 0)  # false: the code that follows has to wait
+    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified.
+
+    One that asks for another phase than that wait succeeds while the phase is not complete: then the wait is skipped,
+    and the threads know of nothing.
+    """
+    found = list(_waits(machine, thread_set, instruction))
+    wrong = id(instruction.operation) in machine.eager
+    for key, barrier, over in found:
+        machine.tried[thread_set.cta, thread_set.warps[0], key] = (barrier.phase & 1) == over, instruction.operation
+    if found:
+        result(thread_set, instruction, int(wrong))  # false: the code that follows has to wait
     return thread_set.place + 1

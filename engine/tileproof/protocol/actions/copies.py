@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.layout.basics import get_shape, size
 from tileproof.layout.coordinates import crd2idx
@@ -275,11 +276,10 @@ def complete_on(
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
-        if not barrier.expected:
-            barrier.early += 1
-        # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
-        phase, size_ = barrier.announced, max(barrier.bytes, 0)
-        barrier.unsized = phase
+        # It belongs to the phase of the last expect_tx. The bytes that are pending there come once no thread goes on:
+        # then all copies of the phase are under way.
+        phase, size_ = barrier.announced, 0
+        barrier.unsized_copies += 1
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)
@@ -292,7 +292,7 @@ def complete_on(
     barrier.settle()
 
 
-_MULTICAST = re.compile(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
+_MULTICAST = regex(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
 
 
 @lru_cache(maxsize=4096)

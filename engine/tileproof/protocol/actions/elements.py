@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Tensor, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import element_of
@@ -32,7 +32,7 @@ from tileproof.protocol.warps import ThreadSet
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
-_SCALAR = re.compile(r"i\d+|index")
+_SCALAR = regex(r"i\d+|index")
 
 
 def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tuple[Address | None, str, Value]:
@@ -237,7 +237,7 @@ def used(machine: Machine, thread_set: ThreadSet) -> None:
             machine.report("PR153", "unordered", read[0], at=(("allocation", read[1]),))
 
 
-_VECTOR = re.compile(r"vector<(\d+)x[a-z]+(\d+)>")
+_VECTOR = regex(r"vector<(\d+)x[a-z]+(\d+)>")
 
 
 def _reach(text: str) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.protocol.actions.base import Action, address, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import view_at
@@ -94,10 +94,10 @@ def _peer(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     return thread_set.place + 1
 
 
-_FIELD = re.compile(r'"([^":]+):(\d+):(\d+)"')
+_FIELD = regex(r'"([^":]+):(\d+):(\d+)"')
 
 
-_SPACE = re.compile(r"\b(smem|rmem|tmem|gmem)\b")
+_SPACE = regex(r"\b(smem|rmem|tmem|gmem)\b")
 
 
 @action("allocate")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, Draft, step
 from tileproof.protocol.diagnosis.scene import Scene
@@ -16,7 +16,7 @@ from tileproof.protocol.steps import words
 from tileproof.protocol.values import Fields, Value
 from tileproof.protocol.warps import ThreadSet
 
-_OPERAND = re.compile(r"\bmulticast_mask = (%[\w#]+)")
+_OPERAND = regex(r"\bmulticast_mask = (%[\w#]+)")
 Receivers = Mapping[int, frozenset[int]]  # by the CTA that issues a copy
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from tileproof.base.patterns import regex
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import walk
@@ -22,7 +22,7 @@ ARRIVALS = ("arrive", "arrive_expect", "mma_commit", "async_arrive")
 EXPECTS = ("expect", "arrive_expect")
 COPIES = ("copy", "bulk_load", "raw_copy", "cancel")
 WAITS = ("wait", "peek", "block")
-_SHARED = re.compile(r"^!llvm\.ptr<[37]>$|^!cute\.ptr<i64, smem\b")  # the address of an mbarrier
+_SHARED = regex(r"^!llvm\.ptr<[37]>$|^!cute\.ptr<i64, smem\b")  # the address of an mbarrier
 GROUPS = ("wgmma", "bulk", "async")
 
 

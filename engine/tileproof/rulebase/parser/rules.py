@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,6 +13,7 @@ from lark.exceptions import VisitError
 from lark.visitors import merge_transformers
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.book import Declaration
 from tileproof.rulebase.declarations import (
@@ -153,7 +153,7 @@ class _ExpressionBuilder(Transformer[Token, Any]):
         return Connective("or", tuple(items), self._span(*items))
 
 
-_BRACKET = re.compile(r"#[^\n]*|[(){}]")
+_BRACKET = regex(r"#[^\n]*|[(){}]")
 
 
 def _balanced(text: str, start: int, end: int) -> Span:
