@@ -209,7 +209,7 @@ class Timeline:
         mine = [one for one in row.events if one.key == key]
         if not mine:
             return None
-        lines = tuple(one.kind if one.kind == "pass" else f"{one.kind} {one.amount}" for one in mine)
+        lines = tuple(one.kind if one.kind == "pass" or not one.amount else f"{one.kind} {one.amount}" for one in mine)
         phase = max(one.phase for one in mine)
         ended = {one.kind for one in mine} == {"pass"}
         said = f"step {row.moment}: {self.barrier_name(key)}, phase {phase}: {', '.join(lines)}"
