@@ -21,6 +21,7 @@ async function start() {
   try {
     await client.start();
   } catch (error) {
+    client = undefined; // one that did not start cannot be stopped
     vscode.window.showErrorMessage(
       `tileproof: '${[command, ...args].join(" ")}' does not start (${error.message}). ` +
         "Install it with: pip install 'tileproof[lsp]', or set tileproof.command.",

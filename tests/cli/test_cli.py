@@ -350,17 +350,18 @@ def test_a_projects_rules_are_found_beside_its_pyproject(scratch: Path, monkeypa
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('colour = "red"', "unknown setting 'colour' in [tool.tileproof]"),
-        ('select = "WG101"', "'select' must be a list of strings"),
-        ("target = 90", "'target' must be a string"),
-        ("require-verified = 1", "'require-verified' must be true or false"),
-        ('ignore = ["WG101"', "Unclosed array (at end of document)"),
+        ('colour = "red"', "2: unknown setting 'colour' in [tool.tileproof]"),
+        ('select = "WG101"', "2: 'select' must be a list of strings"),
+        ("target = 90", "2: 'target' must be a string"),
+        ("require-verified = 1", "2: 'require-verified' must be true or false"),
+        ('ignore = ["WG101"', "2:18: Unclosed array"),
+        ("[tool.tileproof.severity]\nPR102 = 1", "2: 'severity' must be a table of error, warning or note by rules"),
     ],
 )
 def test_settings_that_cannot_be_used_are_one_line(scratch: Path, text: str, fault: str):
     settings(scratch, text)
     result = check(GOOD)
-    assert result.stderr == f"tileproof: {scratch / 'pyproject.toml'}: {fault}\n"
+    assert result.stderr == f"tileproof: {scratch / 'pyproject.toml'}:{fault}\n"
     assert (result.exit_code, result.stdout) == (2, "")
 
 

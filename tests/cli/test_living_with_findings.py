@@ -154,7 +154,7 @@ def test_a_broken_setting_is_named(here: Path, text: str, problem: str):
     (here / "tileproof.toml").write_text(text)
     done = command("check", "k.mlir")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tileproof: {here / 'tileproof.toml'}: {problem}\n"
+    assert done.stderr == f"tileproof: {here / 'tileproof.toml'}:1: {problem}\n"
     assert command("config").stderr == done.stderr
 
 

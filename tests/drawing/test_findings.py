@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -71,3 +72,14 @@ def test_the_page_that_the_command_writes_has_the_pictures_and_loads_nothing():
     page = command("check", "-", "--format", "html", stdin=UNCOMMITTED.encode()).stdout
     assert page.count("<details><summary>protocol of ") == page.count("<svg") == 1
     assert "url(" not in page and " src=" not in page and 'href="http:' not in page
+
+
+def test_pictures_with_other_palettes_on_one_page_keep_their_colours():
+    wrong = GEMM.replace("align<1024>", "align<512>")
+    wrong = "".join(line for line in wrong.splitlines(keepends=True) if "wgmma.fence" not in line)
+    page = command("check", "-", "--format", "html", stdin=wrong.encode()).stdout
+    colours: dict[tuple[str, str], set[str]] = {}
+    for palette, hue, colour in re.findall(r"(\.tileproof[.\w]*) \.(h\d+)\{fill:(#\w+)", page):
+        colours.setdefault((palette, hue), set()).add(colour)
+    assert {palette for palette, _ in colours} == {".tileproof.wheel16", ".tileproof.wheel32"}
+    assert all(len(some) == 1 for some in colours.values())

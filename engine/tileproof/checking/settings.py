@@ -6,6 +6,7 @@ The nearest file wins, and holds alone. In one folder ``tileproof.toml`` comes b
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,14 +100,18 @@ def _read(path: Path, text: str) -> Config:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
+        found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
+        lines = text.rstrip().splitlines() or [""]
+        place = f"{found[1]}:{found[2]}" if found is not None and found[1] else f"{len(lines)}:{len(lines[-1]) + 1}"
+        raise ConfigError(f"{path}:{place}: {str(error).partition(' (at ')[0]}") from None
     if path.name == _SHARED:
         table = table.get("tool", {}).get("tileproof", {})
     for name, value in table.items():
         problem = _problem(name, value)
         if problem is not None:
             where = f" in {'[tool.tileproof]' if path.name == _SHARED else _OWN}" if name not in KEYS else ""
-            raise ConfigError(f"{path}: {problem.format(where=where)}")
+            line = _line(text, name, path.name == _SHARED)
+            raise ConfigError(f"{path}:{line}: {problem.format(where=where)}")
     settings: dict[str, Any] = {name.replace("-", "_"): value for name, value in table.items()}
     for name in LISTS:
         settings[name] = tuple(settings.get(name, ()))
@@ -117,6 +122,17 @@ def _read(path: Path, text: str) -> Config:
     settings["per_file_ignores"] = tuple((pattern, tuple(codes)) for pattern, codes in ignores.items())
     settings["severity"] = tuple(settings.get("severity", {}).items())
     return Config(path, **settings)
+
+
+def _line(text: str, name: str, shared: bool) -> int:
+    """The line of a setting: of its key, or of the header of its table; 1 where it is written in another way."""
+    spelled = rf"[\"']?{re.escape(name)}[\"']?"
+    own = next(re.finditer(r"(?m)^\s*\[\s*tool\s*\.\s*tileproof\b", text), None) if shared else None
+    start = own.start() if own is not None else 0
+    found = re.compile(rf"(?m)^[ \t]*(?:{spelled}\s*[=.]|\[\s*(?:tool\.tileproof\.)?{spelled}\s*\])").search(
+        text, start
+    )
+    return text.count("\n", 0, found.start()) + 1 if found is not None else 1
 
 
 def _problem(name: str, value: object) -> str | None:

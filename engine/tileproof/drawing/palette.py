@@ -14,8 +14,13 @@ from tileproof.base.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours by number, as ``#rrggbb``: for a light page, and for a dark one."""
+    """Colours by number, as ``#rrggbb``: for a light page, and for a dark one.
 
+    Attributes:
+        name: of its own, as a class of CSS: pictures with other palettes may be on the same page.
+    """
+
+    name: str
     light: tuple[str, ...]
     dark: tuple[str, ...]
 
@@ -29,7 +34,9 @@ def wheel(count: int) -> Palette:
     hues = [20 + 360 * i / count for i in range(count)]
     # Every other colour is a little lighter: neighbours can be told apart.
     light = tuple(oklch(0.88 if i % 2 else 0.83, 0.09, hue) for i, hue in enumerate(hues))
-    return Palette(light, tuple(oklch(0.42 if i % 2 else 0.36, 0.09, hue) for i, hue in enumerate(hues)))
+    return Palette(
+        f"wheel{count}", light, tuple(oklch(0.42 if i % 2 else 0.36, 0.09, hue) for i, hue in enumerate(hues))
+    )
 
 
 @lru_cache(maxsize=16)
@@ -37,7 +44,7 @@ def ramp(count: int) -> Palette:
     """From pale to strong."""
     steps = [i / max(count - 1, 1) for i in range(count)]
     light = tuple(oklch(0.97 - 0.27 * x, 0.02 + 0.10 * x, 215 + 75 * x) for x in steps)
-    return Palette(light, tuple(oklch(0.27 + 0.24 * x, 0.03 + 0.11 * x, 215 + 75 * x) for x in steps))
+    return Palette(f"ramp{count}", light, tuple(oklch(0.27 + 0.24 * x, 0.03 + 0.11 * x, 215 + 75 * x) for x in steps))
 
 
 def oklch(lightness: float, chroma: float, hue: float) -> str:

@@ -129,7 +129,7 @@ class Timeline:
         if len(found) > _FINDINGS:
             yield f"and {len(found) - _FINDINGS} more findings"
         if not found:
-            yield "no finding"
+            yield "no finding of the protocol"
         places = sorted({(self.kernel.line_of(one.span), one.code) for one in self.kernel.unconfirmed})
         if places:
             said = ", ".join(f"{code} at line {line}" for line, code in places[:_FINDINGS])

@@ -93,12 +93,17 @@ def style(palette: Palette, used: Iterable[int]) -> str:
     hues = sorted(set(used))
     light = [f"--{name}:{one}" for name, (one, _) in INKS.items()]
     dark = [f"--{name}:{one}" for name, (_, one) in INKS.items()]
-    light += [f"--h{i}:{palette.light[i]}" for i in hues]
-    dark += [f"--h{i}:{palette.dark[i]}" for i in hues]
+    light_hues = [f"--h{i}:{palette.light[i]}" for i in hues]
+    dark_hues = [f"--h{i}:{palette.dark[i]}" for i in hues]
+    own = f".{CLASS}.{palette.name}"
     rules = [f".{CLASS} {where}{{{_declared(what)}}}" for where, what in _RULES]
-    rules += [f".{CLASS} .h{i}{{fill:{palette.light[i]};fill:var(--h{i})}}" for i in hues]
-    return f".{CLASS}{{{';'.join(light)}}}@media (prefers-color-scheme:dark){{.{CLASS}{{{';'.join(dark)}}}}}" + "".join(
-        rules
+    rules += [f"{own} .h{i}{{fill:{palette.light[i]};fill:var(--h{i})}}" for i in hues]
+    return "".join(
+        (
+            f".{CLASS}{{{';'.join(light)}}}{own}{{{';'.join(light_hues)}}}@media (prefers-color-scheme:dark){{",
+            f".{CLASS}{{{';'.join(dark)}}}{own}{{{';'.join(dark_hues)}}}}}",
+            *rules,
+        )
     )
 
 
@@ -120,7 +125,7 @@ def document(title: str, width: float, height: float, palette: Palette, used: It
         element("rect", class_="paper", width=width, height=height),
         inside,
         xmlns="http://www.w3.org/2000/svg",
-        class_=CLASS,
+        class_=f"{CLASS} {palette.name}",
         viewBox=f"0 0 {number(width)} {number(height)}",
         width=width,
         height=height,

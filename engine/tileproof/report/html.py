@@ -42,6 +42,7 @@ padding:.7rem 1rem;margin:.8rem 0}
 .tileproof-report h2,.tileproof-report h3{font-size:1rem;margin:0 0 .3rem;overflow-wrap:anywhere}
 .tileproof-report b.tag{color:var(--hue)}
 .tileproof-report .quiet,.tileproof-report .place{color:var(--quiet)}
+.tileproof-report .place{overflow-wrap:anywhere}
 .tileproof-report details{margin:.5rem 0 0}
 .tileproof-report summary{color:var(--link);cursor:pointer;overflow-wrap:anywhere}
 .tileproof-report details div{overflow-x:auto;margin:.4rem 0 0}

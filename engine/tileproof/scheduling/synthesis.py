@@ -325,7 +325,7 @@ class Scheduler:
     def named(self) -> dict[str, list[int]]:
         """Where the operations of each name are, in order."""
         found: dict[str, list[int]] = {}
-        for top in self.module.operations:
+        for top in self.form.operations:
             for operation in top.walk():
                 found.setdefault(operation.name, []).append(operation.span.start)
         return {name: sorted(starts) for name, starts in found.items()}
