@@ -15,10 +15,12 @@ from hypothesis import settings
 from tileproof.base.resources import PACKAGE
 from tileproof.cli import main
 
-# CI repeats the same examples in every run; a developer's runs look for new ones. An example has no deadline, since it
-# takes what it takes on a machine that does something else: speed is in tests/benchmarks.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("developer", deadline=None)
+# CI repeats the same examples in every run; a developer's runs look for new ones, and `--hypothesis-profile=many` for
+# many. An example has no deadline, since it takes what it takes on a machine that does something else: speed is in
+# tests/benchmarks.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("developer", deadline=None, max_examples=40)
+settings.register_profile("many", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found
@@ -38,11 +40,11 @@ def corpus_files(pattern: str = "corpus/*/*.mlir") -> list[Path]:
     return sorted(SHARED.glob(pattern))
 
 
-def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
+def corpus(pattern: str = "corpus/*/*.mlir", every: int = 3) -> pytest.MarkDecorator:
     """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none.
 
-    The plain run takes the smaller files, the sweep all of them. PTX runs on the machine, which takes seconds a file:
-    of it the plain run and the sweep take every sixth file each, and the rest is ``long``.
+    The plain run takes the smaller files, the sweep every third of the others, or so many of them; the rest is
+    ``long``. PTX runs on the machine, which takes seconds a file: of it the two take every sixth file each.
     """
     files = corpus_files(pattern)
     if not files:
@@ -51,15 +53,15 @@ def corpus(pattern: str = "corpus/*/*.mlir") -> pytest.MarkDecorator:
         )
     return pytest.mark.parametrize(
         "path",
-        [pytest.param(path, marks=_often(path, i)) for i, path in enumerate(files)],
+        [pytest.param(path, marks=_often(path, i, every)) for i, path in enumerate(files)],
         ids=lambda path: f"{path.parent.name}/{path.name}",
     )
 
 
-def _often(path: Path, number: int) -> pytest.MarkDecorator | tuple[()]:
+def _often(path: Path, number: int, every: int) -> pytest.MarkDecorator | tuple[()]:
     large = path.stat().st_size > SMALL
     if path.suffix != ".ptx":
-        return pytest.mark.sweep if large else ()
+        return () if not large else pytest.mark.long if number % every else pytest.mark.sweep
     return pytest.mark.long if number % 3 else pytest.mark.sweep if large or number % 2 else ()
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx
-import pytest
 
 from conftest import ROOT
 
@@ -36,14 +36,21 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
+def import_nodes(module: str) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a module, at the top, in a function or for types only."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def imports(module: str) -> Iterator[tuple[int, str]]:
-    """The modules of the package that a module imports, at the top, in a function or for types only."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    """The modules of the package that a module imports, with the line."""
+    for node in import_nodes(module):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.startswith("tileproof."):
                     yield node.lineno, alias.name.removeprefix("tileproof.")
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{module}:{node.lineno} imports relatively"
             name = node.module or ""
             if name == "tileproof" or name.startswith("tileproof."):
@@ -88,23 +95,23 @@ def test_no_module_imports_itself_by_way_of_others():
     assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
-@pytest.mark.parametrize("library", ["z3", "networkx", "rich", "lark", "pygls", "lsprotocol"])
-def test_slow_libraries_are_imported_by_few(library):
+OWNERS = {
+    "z3": {"evaluate"},
+    "networkx": {"scheduling"},
+    "rich": {"cli"},
+    "lark": {"syntax", "rulebase", "calculate"},
+    "pygls": {"server"},
+    "lsprotocol": {"server"},
+}
+
+
+def test_slow_libraries_are_imported_by_few():
     """Start-up time is a feature: who imports these is imported itself only where it is used."""
-    owners = {
-        "z3": {"evaluate"},
-        "networkx": {"scheduling"},
-        "rich": {"cli"},
-        "lark": {"syntax", "rulebase", "calculate"},
-        "pygls": {"server"},
-        "lsprotocol": {"server"},
-    }
-    found = {
-        room_of(module)
-        for module, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+    wrong = [
+        f"{module}:{node.lineno} imports {library}"
+        for module in MODULES
+        for node in import_nodes(module)
         for name in ([a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""])
-        if name.partition(".")[0] == library
-    }
-    assert found <= owners[library]
+        if (library := name.partition(".")[0]) in OWNERS and room_of(module) not in OWNERS[library]
+    ]
+    assert wrong == []

@@ -9,7 +9,6 @@ A hook changes nothing of what is compiled. ``disable()``, or the end of a ``wit
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -149,8 +148,3 @@ def collecting(enablers: Sequence[Callable[..., Watch]], **options: object) -> I
     finally:
         for one in watches:
             one.disable()
-
-
-def loaded(module: str) -> bool:
-    """Whether a program has imported a module."""
-    return module in sys.modules

@@ -13,7 +13,7 @@ from tileproof.rulebase.load import load, shipped_files
 
 BOOK = load(shipped_files())
 PARTS = 16  # of the rules, for several workers
-SHARE = 20_000  # configurations of one rule in a sweep
+SHARE = 5_000  # configurations of one rule in a sweep
 
 
 def sound(outcome: Audit) -> None:

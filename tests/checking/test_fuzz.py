@@ -100,13 +100,13 @@ def rearranged(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rearranged())
 def test_kernels_with_other_values_are_answered_with_diagnostics(text: str):
     assert tileproof.check(text=text + "\n").exit_status() in (0, 1, 2)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(edited(), altered()))
 def test_edited_kernels_are_answered_with_diagnostics(text: str):
     report = tileproof.check(text + "\n")
@@ -117,7 +117,7 @@ def test_edited_kernels_are_answered_with_diagnostics(text: str):
     assert report.exit_status() in (0, 1, 2)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(edited())
 def test_what_was_read_of_an_edited_kernel_survives_printing(text: str):
     scan = tileproof.parse(text)

@@ -187,8 +187,9 @@ def test_that_judges_itself(tileproof_kernels):
 
 
 def suite(folder: Path, *arguments: str):
-    plugin = ("-p", "no:tileproof", "-p", "tileproof.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist")
-    return python("-m", "pytest", *plugin, "-q", "--rootdir", ".", *arguments, cwd=folder, path=folder)
+    plugin = ("-p", "tileproof.pytest_plugin", "-p", "no:cacheprovider")
+    arguments = ("-m", "pytest", *plugin, "-q", "--rootdir", ".", *arguments)
+    return python(*arguments, cwd=folder, path=folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def test_the_plugin_fails_tests_that_compile_wrong_kernels(program, tmp_path: Path):

@@ -13,7 +13,7 @@ from conftest import EXAMPLES, SHARED, corpus, some
 INVALID = "nb_cute_layout_algebra__nb.5.mlir"  # a derefine between two profiles: no dialect accepts it
 
 
-@corpus()
+@corpus(every=1)
 def test_a_real_kernel_has_no_error(path: Path):
     found = [d for d in tileproof.check(path).diagnostics if d.severity.value == "error"]
     assert [d.code for d in found] == (["IR022"] if path.name == INVALID else [])

@@ -102,7 +102,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(kept_in: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     expected = checked("--no-cache", str(KERNEL))
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr(results, "replace_bytes", full)
     assert checked(str(KERNEL)) == expected
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import EXAMPLES, tileproof
+from tileproof.base.resources import PACKAGE
 from tileproof.checking.run import PREFIXES, environment, requests_of
 from tileproof.rulebase.load import default_files, load
 
@@ -100,6 +102,18 @@ def test_the_options_of_check_are_those_of_run(program):
     assert "No such option" in done.stderr
 
 
+def test_the_edits_that_repair_the_ir_are_shown_and_no_program_is_edited(program, tmp_path: Path):
+    wrong = tmp_path / "wrong.mlir"
+    wrong.write_text(re.sub(r"(?m)^.*wgmma\.fence.*\n", "", GOOD.read_text()))
+    done = run("--diff", "--", *program, "0", f"gemm={wrong}")
+    assert done.returncode == 1
+    assert done.stdout.startswith("--- cute_dsl_gemm.mlir\n+++ cute_dsl_gemm.mlir\n@@ ")
+    assert "\n+        nvvm.wgmma.fence.aligned\n" in done.stdout
+    done = run("--fix", "--", *program, "0", f"gemm={wrong}")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "run --fix cannot edit the program" in done.stderr
+
+
 def test_without_dashes_what_follows_the_command_is_its_own():
     done = run(sys.executable, "-c", "import sys; print(sys.argv[1:])", "--format", "json", "-x")
     assert done.stderr.startswith("['--format', 'json', '-x']\n")
@@ -125,6 +139,28 @@ def test_a_command_that_does_not_exist_is_one_line_and_status_2():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+def test_what_an_interrupted_program_compiled_is_checked(program, tmp_path: Path):
+    """The interrupt comes to tileproof alone, as that of `kill`: the program gets it after a while."""
+    path = Path(program[1])
+    path.write_text(FAKE.replace('print("the kernel ran")', 'print("the kernel ran", flush=True)\ntime.sleep(50)'))
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tileproof.cli", "run", "--", *program, "0", f"gemm={BROKEN}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "the kernel ran\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Invalid N = 100" in out
+    assert "tileproof: the IR is of" in err
+
+
 def test_a_program_ended_by_a_signal_counts_as_in_a_shell():
     assert run("--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)").returncode == 137
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tileproof
 from conftest import EXAMPLES, command
 
 GOOD = (EXAMPLES / "hopper_gemm.mlir").read_text()
@@ -109,3 +110,30 @@ def test_the_bytes_that_a_barrier_expects_are_those_that_come(here: Path, wrong:
     assert done.returncode == 0, done.stdout
     assert f": 32768 for {wrong} [PR" in done.stderr
     assert re.search(r"(?m)^ +%tileproof_\d+ = arith\.constant 32768 : i32$", (here / "k.mlir").read_text())
+
+
+JOINS = Path(__file__).parents[1] / "memory" / "joins"
+
+
+@pytest.mark.parametrize(
+    ("name", "edited"),
+    [
+        ("strides_of_other_box", "constant 64 : i32"),
+        ("strides_of_plain_boxes", "constant 128 : i32"),
+        ("wgmma_strides_of_other_box", "constant 4611686293305360384 : i64"),
+        ("base_offset_of_other_pattern", "constant 0 : i8"),
+    ],
+)
+def test_the_fields_of_a_descriptor_are_made_those_that_its_memory_needs(here: Path, name: str, edited: str):
+    """The constant of the field, or the word around it: a use of it gets one of its own, and all else stays."""
+    text = (JOINS / f"{name}_bad.mlir").read_text(encoding="utf-8")
+    (here / "k.mlir").write_text(text, encoding="utf-8")
+    wrong = [one.code for one in tileproof.check(text=text).diagnostics if one.code in ("DS142", "DS173")]
+    done = command("check", "--fix", "k.mlir")
+    assert wrong and done.stderr.count("tileproof: k.mlir: line ") == len(wrong)
+    fixed = (here / "k.mlir").read_text(encoding="utf-8")
+    assert fixed.count(edited) == text.count(edited) + len(wrong)
+    assert not {one.code for one in tileproof.check(text=fixed).diagnostics} & {"DS142", "DS173"}
+    kept = [line for line in fixed.splitlines() if "%tileproof_" not in line]
+    assert [line for line in text.splitlines() if line in kept] == kept
+    assert len(fixed.splitlines()) == len(text.splitlines()) + len(wrong)

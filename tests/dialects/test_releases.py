@@ -161,7 +161,6 @@ def test_types_of_other_dialects_do_not_end_the_published_generation():
 # --------------------------------------------------------------------------------------------------------- corpora
 
 
-@pytest.mark.sweep
 @corpus("versions/*/*.mlir")
 def test_no_release_gives_a_false_alarm_but_of_the_protocol(path):
     found = tileproof.check(path.read_text(encoding="utf-8"), ignore=("PR",)).diagnostics

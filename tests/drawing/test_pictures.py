@@ -93,7 +93,11 @@ def test_a_picture_is_well_formed_and_each_colour_is_declared(case: dict, monkey
         (("protocol", str(BUGS)), "files; draw one"),
         (("smem", "no/such/file.mlir"), "no/such/file.mlir: No such file or directory"),
         (("tmem", str(BUGS / "23_ring_parity.mlir")), "no kernel of which the use of tensor memory can be followed"),
-        (("protocol", str(BUGS.parents[1] / "report" / "data" / "unfollowed.ptx")), "is PTX; draw requires IR"),
+        (
+            ("protocol", str(BUGS.parents[1] / "report" / "data" / "unfollowed.ptx")),
+            "no kernel that uses a protocol and can be followed",
+        ),
+        (("smem", "-"), "tileproof: -: holds no IR"),
         (("layout", "(4,8):(1,4)", "--format", "svg", "-o", "no/such/folder/a.svg"), "No such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -102,6 +106,12 @@ def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...], said: st
     done = command("draw", *arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr
+
+
+def test_malformed_ptx_is_named_with_its_place():
+    done = command("draw", "protocol", "-", stdin=b".version 8.0\n.target sm_90a\n.address_size 64\n.entry f() {")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("tileproof: -:4:")
 
 
 def test_the_form_is_that_of_the_file(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_the_bytes_that_copies_bring_are_those_that_were_announced():
         mine = " ".join(one for one in said if f"'full_mbar'[0], phase {phase}:" in one)
         expected = sum(map(int, re.findall(r"expect (\d+)", mine)))
         assert expected == sum(map(int, re.findall(r"copy (\d+)", mine))) == 8192
+
+
+PTX = BUGS[0].parents[1] / "ptx"
+PTX_BUGS = tomllib.loads((PTX / "bugs.toml").read_text(encoding="utf-8"))["bug"]
+
+
+@pytest.mark.parametrize("bug", PTX_BUGS, ids=lambda bug: bug["report"])
+def test_what_check_finds_in_ptx_is_in_its_picture(bug: dict):
+    text = (PTX / f"{bug['kernel']}.ptx").read_text(encoding="utf-8").replace(bug["right"], bug["wrong"])
+    found = [
+        one for one in tileproof.check(text=text).diagnostics if one.code.startswith("PR1") and one.code != "PR190"
+    ]
+    done = command("draw", "protocol", "-", stdin=text.encode())
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = re.findall(r"(PR\d+) at line (\d+):", " ".join(done.stdout.split()))
+    at = {(one.code, str(one.source.position(one.span.start).line)) for one in found}
+    assert set(shown) == at, "all that check reports, and no more"
+    assert "not confirmed" not in done.stdout
 
 
 @corpus("corpus/*/dense_gemm__default.mlir")

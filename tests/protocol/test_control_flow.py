@@ -245,7 +245,7 @@ def by_tree(nodes: list[Node], slots: int, seed: int) -> list[tuple[int, object]
     return trace
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(graphs(), st.integers(0, 99))
 def test_the_tree_takes_the_paths_of_the_blocks(graph, seed):
     try:

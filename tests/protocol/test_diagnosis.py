@@ -27,7 +27,9 @@ MORE = [
     "sm_80/tensorop_gemm__default",
 ]
 few_or_more = pytest.mark.parametrize(
-    "kernels", [KERNELS, pytest.param(KERNELS + MORE, marks=pytest.mark.long)], ids=["few", "more"]
+    "kernels",
+    [pytest.param(KERNELS, marks=pytest.mark.sweep), pytest.param(KERNELS + MORE, marks=pytest.mark.long)],
+    ids=["few", "more"],
 )
 needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
 
@@ -144,7 +146,10 @@ def measure(faults: list[tuple[str, Mutant, list[Diagnostic]]]) -> dict[str, flo
 
 
 @needs_corpus
-@pytest.mark.parametrize("kernel", ["sm_100a/dense_gemm__default", "sm_100a/tut_fp16_gemm_3_1__default"])
+@pytest.mark.parametrize(
+    "kernel",
+    ["sm_100a/dense_gemm__default", pytest.param("sm_100a/tut_fp16_gemm_3_1__default", marks=pytest.mark.sweep)],
+)
 @pytest.mark.parametrize("words", ["mbarrier.arrive.expect_tx", "nvvm.mbarrier.init", "nvvm.tcgen05.commit"])
 def test_what_is_missing_is_found_where_the_address_of_its_barrier_stands_unused(kernel, words):
     lines = (SHARED / "corpus" / f"{kernel}.mlir").read_text().split("\n")
@@ -185,6 +190,15 @@ def applied(text: str, hint: str) -> str | None:
     return "\n".join([*lines[:where], f"{indent[0]}{found[1]}", *lines[where:]])
 
 
+@pytest.mark.skipif(not (SHARED / "field").exists(), reason="no ../shared/field beside this checkout")
+def test_a_count_one_too_small_in_a_multicast_cluster_is_found_at_the_initialisation():
+    """Three commits come to the barrier, from CTAs of a row and of a column, in two phases then."""
+    text = (SHARED / "field" / "sm_100a" / "ct_prim_tcgen05_mcast_clusterMxN_1cta_mma.mlir").read_text()
+    found = only(re.sub(r"(mbarrier\.init %26, )%c3_i32", r"\1%c2_i32", text))
+    assert line(found, found.span.start) == at(text, "mbarrier.init %26")
+    assert "with 3" in found.hint
+
+
 @needs_corpus
 @few_or_more
 def test_most_faults_are_one_finding_at_the_operation_that_was_changed_and_hints_repair_them(kernels):
@@ -210,7 +224,9 @@ def test_most_faults_are_one_finding_at_the_operation_that_was_changed_and_hints
 
 
 @needs_corpus
-@pytest.mark.parametrize("factor", ["%c16384_i32", "%c65536_i32", "%c32752_i32"])
+@pytest.mark.parametrize(
+    "factor", [*(pytest.param(one, marks=pytest.mark.sweep) for one in ("%c16384_i32", "%c65536_i32")), "%c32752_i32"]
+)
 def test_the_bytes_that_are_announced_and_delivered_are_those_of_the_types(factor):
     """A stage of this kernel is 128x64 of A and 128x64 of B, in f16."""
     text = (SHARED / "corpus" / "sm_90a" / "dense_gemm__default.mlir").read_text()

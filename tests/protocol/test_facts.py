@@ -40,6 +40,7 @@ CODES = {
     "exit_before_arrival": "PR171",
     "earlier_kernel_not_waited_for": "PR176",
     "earlier_kernel_waited_for_elsewhere": "PR176",
+    "freed_while_loaded": "PR114",
     "grid_not_waited_for": "PR178",
     "half_a_pair": "PR172",
     "lanes_of_another_warp": "PR175",

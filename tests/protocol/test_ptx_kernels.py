@@ -191,6 +191,64 @@ def test_a_mistake_is_found(name):
     assert found(text.replace(right, wrong)) == expected
 
 
+# Each CTA of a pair arrives at the barrier of the first one, which waits for both: one for itself, the other twice.
+PAIR = (
+    HEAD
+    + """.visible .entry pair()
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 3;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mapa.shared::cluster.u32 %r4, %r2, 0;
+  @%p1 bra ARRIVED;
+  add.s32 %r5, %r3, 1;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4], %r5;
+ARRIVED:
+  setp.ne.s32 %p2, %r3, 0;
+  @%p2 bra END;
+  mov.pred %p3, -1;
+  not.pred %p4, %p3;
+  @%p4 bra END;
+AGAIN:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p5, [%r2], 0;
+  @!%p5 bra AGAIN;
+END:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
+
+def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
+    report = tileproof.check(PAIR)
+    assert [one.message for one in report.diagnostics] == []
+    (kernel,) = report.files[0].kernels
+    assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
+    (kernel,) = tileproof.check(PAIR.replace("[%r2], 3;", "[%r2], 4;")).files[0].kernels
+    assert "assumed_cluster" in {reason.case for reason in kernel.reasons}
+
+
+def test_no_hazard_is_found_where_roles_go_by_what_they_load():
+    early = RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")
+    early = early.replace("  ld.shared.b32", "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n  ld.shared.b32")
+    assert found(early) == {"PR112"}
+    loading = early.replace("ld.param.u32 %r4, [tiles];", "mov.b64 %rd3, 0;\n  ld.global.u32 %r4, [%rd3];")
+    assert found(loading) == set()
+    (kernel,) = tileproof.check(loading).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ["unconfirmed"]
+
+
 TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]
 FEW = ("dense_gemm_persistent__default", "dense_gemm__f16_mnn", "tensorop_gemm__bf16_bf16_f32_mkn")
 
@@ -223,15 +281,12 @@ def test_the_kernels_of_the_corpus_are_judged_alike_in_both_forms():
 
 
 @pytest.mark.parametrize(
-    ("text", "threads", "hints"),
-    [
-        (RING.replace("%p2, %r9, 0;", "%p2, %r9, 1;"), 64, []),  # warp 1 is named
-        (STORE, 128, ["declare it: .reqntid 128, 1, 1"]),
-    ],
-    ids=["named", "not named"],
+    ("bound", "hints"),
+    [(".maxntid 128, 1, 1", []), ("", ["declare it: .reqntid 128, 1, 1"])],
+    ids=["bounded", "free"],
 )
-def test_a_block_is_assumed_unless_the_kernel_names_all_threads_that_it_may_have(text, threads, hints):
-    report = tileproof.check(text.replace(f".reqntid {threads}", f".maxntid {threads}"))
+def test_the_largest_block_is_the_block_and_another_is_assumed(bound, hints):
+    report = tileproof.check(STORE.replace(".reqntid 128, 1, 1", bound))
     assert not [one for one in report.diagnostics if one.severity.value == "error"]
     (kernel,) = report.files[0].kernels
     assert [reason.hint for reason in kernel.reasons] == hints

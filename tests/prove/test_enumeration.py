@@ -19,9 +19,6 @@ from tileproof.syntax.layouts import layout as parse
 pytest.importorskip("numpy", reason="numpy is not installed: it is what verdicts are compared with")
 import enumeration as count
 
-settings.register_profile("proofs", deadline=None, max_examples=300)
-settings.load_profile("proofs")
-
 NAME = re.compile(r"\?(\w+)\{div=\d+\}")
 
 
@@ -167,7 +164,7 @@ def questions(draw):
 
 
 @given(questions(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=30)
 def test_a_proof_holds_at_whatever_values_and_a_counterexample_at_its_own(question, data):
     (text, names), (ask, counted) = question
     verdict = ask(timeout=0.5)
@@ -246,7 +243,7 @@ ASSUMED = (
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.sampled_from(("(?m{{div=8}},?k{{div={least}}}):(?d{{div={div}}},1)", "(?m{{div=8}},?k{{div={least}}}):(?d,1)")),
     st.sampled_from((8, 16, 64)),

@@ -88,10 +88,12 @@ def test_random_words_round_trip_DSC06(name: str, contract: str, i: int):
     trip(name, contract, i, 200)
 
 
-@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "times", [pytest.param(1_000, marks=pytest.mark.sweep), pytest.param(10_000, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize(("name", "contract", "i"), SETS)
-def test_ten_thousand_random_words_round_trip_DSC06_DSC08(name: str, contract: str, i: int):
-    trip(name, contract, i, 10_000)
+def test_thousands_of_random_words_round_trip_DSC06_DSC08(name: str, contract: str, i: int, times: int):
+    trip(name, contract, i, times)
 
 
 def test_random_bits_decode_or_are_refused_by_name_DSC06():

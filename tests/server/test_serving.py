@@ -94,8 +94,8 @@ def test_columns_are_utf_16(tmp_path: Path, session):
     [
         ([], "utf-16-le", 2),
         (["utf-8", "utf-16"], "utf-8", 1),
-        (["utf-32"], "utf-32-le", 4),
-        (["utf-7"], "utf-16-le", 2),
+        pytest.param(["utf-32"], "utf-32-le", 4, marks=pytest.mark.sweep),
+        pytest.param(["utf-7"], "utf-16-le", 2, marks=pytest.mark.sweep),
     ],
 )
 def test_columns_behind_any_character_are_in_the_encoding_that_was_agreed_on(
@@ -157,6 +157,7 @@ def test_a_repair_that_is_applied_leaves_nothing(tmp_path: Path, session, text: 
     session(author)
 
 
+@pytest.mark.sweep
 def test_a_repair_that_would_make_something_else_wrong_is_not_offered(tmp_path: Path, session):
     """Another N than 128 does not fit the operands of this kernel."""
 
@@ -228,6 +229,7 @@ def test_pages_over_types_layouts_operations_and_codes(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.sweep
 def test_pages_over_instructions(tmp_path: Path, session):
     ptx = """.version 8.0
 .target sm_90a
@@ -250,6 +252,7 @@ def test_pages_over_instructions(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.sweep
 def test_labels_are_the_descriptors_of_the_command(tmp_path: Path, session):
     async def author(editor: Editor) -> None:
         uri = editor.open(tmp_path / "k.mlir", GOOD)
@@ -288,6 +291,7 @@ def test_settings_of_the_folder_hold(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.sweep
 def test_a_known_finding_is_not_shown(tmp_path: Path, session):
     path = tmp_path / "k.mlir"
     path.write_text(BROKEN)
@@ -303,6 +307,7 @@ def test_a_known_finding_is_not_shown(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.sweep
 def test_settings_that_cannot_be_used_are_said_once_and_the_server_lives_on(tmp_path: Path, session):
     settings = tmp_path / "tileproof.toml"
     cases = {
@@ -329,6 +334,7 @@ def test_settings_that_cannot_be_used_are_said_once_and_the_server_lives_on(tmp_
     session(author)
 
 
+@pytest.mark.sweep
 def test_a_fault_in_the_projects_own_rules_is_said_with_its_place(tmp_path: Path, session):
     (tmp_path / "house").mkdir()
     rule = tmp_path / "house" / "mine.rule"
@@ -380,6 +386,7 @@ def test_garbage_is_survived(tmp_path: Path, session):
     session(author)
 
 
+@pytest.mark.sweep
 def test_a_file_that_is_deleted_is_still_checked_as_it_is_in_the_editor(tmp_path: Path, session):
     folder = tmp_path / "gone"
     folder.mkdir()
@@ -411,6 +418,7 @@ def test_only_the_newest_of_many_edits_is_shown(tmp_path: Path, session):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the worker in /proc")
+@pytest.mark.sweep
 def test_a_check_that_dies_is_said_and_the_next_one_works(tmp_path: Path, session):
     def workers() -> list[int]:
         found = []

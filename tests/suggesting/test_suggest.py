@@ -18,7 +18,6 @@ from tileproof.evaluate.solver import Answer, Question
 from tileproof.evaluate.z3 import Encoder
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import families
-from tileproof.suggesting.repair import least_conflict
 
 BOOK = tileproof.load_rules()
 ILLEGAL_ATOM = "cute_nvgpu.sm90.mma<64x100x8, ab_major = (k, mn), elem_type = (f8E4M3FN, f16, f32), frag_kind = rs>"
@@ -242,16 +241,6 @@ def test_a_repair_is_legal_and_keeps_what_it_can():
     for pair in itertools.combinations(sorted(present), 2):
         options = {f: tuple(BOOK.domain("wgmma.mma_async", f)) if f in pair else (v,) for f, v in present.items()}
         assert next(legal_configurations(judge, options), None) is None, pair
-
-
-def test_a_conflict_is_least():
-    encoder = Encoder(BOOK.under("ptx"), "wgmma.mma_async")
-    rules = BOOK.rules_on("wgmma.mma_async", "ptx")
-    present: dict[str, Scalar] = {"N": 64, "a.type": ".bf16", "d.type": ".f16", "K": 16}
-    conflict = least_conflict(encoder, rules, present, 10)
-    assert conflict.facts == ("a.type", "d.type")
-    assert conflict.codes == ("WG112",)
-    assert least_conflict(encoder, rules, {"N": 64}, 10).codes == ()
 
 
 @pytest.mark.parametrize(

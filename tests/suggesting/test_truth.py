@@ -24,7 +24,13 @@ from tileproof.suggesting.configurations import Query, Suggestion, as_asked, sug
 BOOK = tileproof.load_rules()
 PTX = BOOK.under("ptx")
 # One of each generation, and those whose features differ within it.
-TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103f", "sm_110a", "sm_120a", "sm_120f")
+TARGETS = [
+    *(pytest.param(one, marks=pytest.mark.sweep) for one in ("sm_80", "sm_90a", "sm_100a", "sm_120a")),
+    *(
+        pytest.param(one, marks=pytest.mark.long)
+        for one in ("sm_75", "sm_89", "sm_90", "sm_103f", "sm_110a", "sm_120f")
+    ),
+]
 
 
 @cache
@@ -51,7 +57,6 @@ def test_some_of_what_is_listed_is_legal_and_emitted(target: str):
     judge(target, some(target, 40))
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_listed_is_legal_and_emitted(target: str):
     judge(target, of_warps(target))
@@ -71,7 +76,6 @@ def judge(target: str, found: list[Suggestion]) -> None:
             assert lowered.text == one.ptx, one.atom
 
 
-@pytest.mark.sweep
 @needs_ptxas
 @pytest.mark.parametrize("target", TARGETS)
 def test_ptxas_takes_what_is_listed_and_no_other_mma(target: str):
@@ -156,8 +160,13 @@ def scaled(target: str) -> Iterator[tuple[Scalar, ...]]:
                 yield a, b, ctas, m, n, k, am, bm, source, sparse, vector, scale
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("target", ["sm_100a", "sm_100f", "sm_103a", "sm_110a"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param("sm_100a", marks=pytest.mark.sweep),
+        *(pytest.param(one, marks=pytest.mark.long) for one in ("sm_100f", "sm_103a", "sm_110a")),
+    ],
+)
 def test_tcgen05_is_listed_as_the_tables_have_it(target: str):
     found: dict[str, list[tuple[Scalar, ...]]] = {"umma": [], "umma.scaled": []}
     for one in listed(target):

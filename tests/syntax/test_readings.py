@@ -55,7 +55,7 @@ def agree(text: str, read: Callable[[str], object], parsed: Callable[[str], obje
         assert repr(read(text)) == repr(by_grammar)  # places included, which do not count for equality
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(changed(TYPES))
 @example("!a<" * 70 + ">" * 70)
 @example("!a<" + "9" * 20 + ">")
@@ -63,7 +63,7 @@ def test_types_are_read_as_by_the_grammar(text):
     agree(text, types.type_tree.__wrapped__, type_grammar.parsed)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(changed(LAYOUTS))
 @example("(" * 70 + ")" * 70)
 @example("9" * 20 + ":1")

@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from terminators import with_terminators
 
 import tileproof
 from conftest import corpus, corpus_files
 from tileproof.mlir.ir import Module, Operation, print_module
-from tileproof.mlir.structure import with_terminators
 from tileproof.mlir.types import Kind
 from tileproof.syntax.layouts import layout
 from tileproof.syntax.modules import Outline, outlines

@@ -12,11 +12,13 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 
 from tileproof import __version__
+from tileproof.base.files import replace_bytes
 
 T = TypeVar("T")
 
@@ -71,12 +73,6 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
     except Exception:  # a damaged pickle may raise anything
         pass
     value = make()
-    try:
-        from tempfile import NamedTemporaryFile  # noqa: PLC0415  most runs find what they look for
-
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            pickle.dump(value, file, protocol=pickle.HIGHEST_PROTOCOL)
-        Path(file.name).replace(path)
-    except OSError:
-        pass
+    with suppress(OSError):
+        replace_bytes(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
     return value

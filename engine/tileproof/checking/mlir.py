@@ -24,7 +24,7 @@ from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
-from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.facts import Facts, MalformedAtom, WrongWord, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations
@@ -179,9 +179,18 @@ class _Check:
                 Diagnostic(
                     *(self.source, span, rule.code, rule.name, rule.severity, message, hint, rule.sources),
                     related=related,
+                    fix=self.word_fix(facts.wrong) if facts.wrong is not None else None,
                 )
             )
         return legal
+
+    def word_fix(self, wrong: WrongWord) -> Fix | None:
+        """The edits that make a word what it has to be, where constants decide it."""
+        from tileproof.memory.word_repairs import repaired  # noqa: PLC0415  most words are right
+
+        edits = repaired(self.ruleset, self.source, self.scan.module.operations, wrong)
+        said = ", ".join(f"{name} {value}" for name, value in wrong.right.items())
+        return Fix(said, edits, safe=True) if edits else None
 
     # -- types
 

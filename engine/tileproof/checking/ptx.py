@@ -178,7 +178,7 @@ def _followed(
     """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where."""
     # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
     from tileproof.checking.coverage import covered  # noqa: PLC0415
-    from tileproof.checking.protocol import confirmed, diagnostic  # noqa: PLC0415
+    from tileproof.checking.protocol import confirmed, diagnostic, open_findings  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
     from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
@@ -192,7 +192,7 @@ def _followed(
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None
-    open_ = [fault for fault in outcome.faults if fault not in sure]
+    open_ = [fault for fault in open_findings(book, outcome) if fault not in sure]
     if open_:
         said = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
         spans = (fault.operation.name_span for fault in open_)

@@ -11,12 +11,14 @@ import io
 import os
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from tileproof import __version__
 from tileproof.base import cache, resources
+from tileproof.base.files import replace_bytes
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options
 
@@ -55,16 +57,10 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
         return found
     except Exception:  # it is not there; a damaged one may raise anything
         found = make()
-    try:
-        text = io.BytesIO()
-        _Writer(text, source).dump(found)
-        from tempfile import NamedTemporaryFile  # noqa: PLC0415  most runs find what they look for
-
-        with NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(text.getvalue())
-        Path(file.name).replace(path)
-    except OSError:
-        pass
+    content = io.BytesIO()
+    _Writer(content, source).dump(found)
+    with suppress(OSError):
+        replace_bytes(path, content.getvalue())
     return found
 
 

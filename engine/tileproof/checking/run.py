@@ -16,11 +16,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
@@ -32,6 +34,7 @@ PREFIXES = ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL")
 _TRITON_CACHE = "TRITON_CACHE_DIR"
 _TRITON_ANEW = "TRITON_ALWAYS_COMPILE"
 _NVCC_FLAGS = "NVCC_APPEND_FLAGS"
+_GRACE = 1.5  # seconds in which a program ends that was interrupted
 LOOK_EVERY = 0.02  # seconds; to trace and compile a function takes longer
 
 
@@ -115,13 +118,7 @@ def dump(
         except OSError as error:
             raise CannotRun(f"{command[0]}: {error.strerror or error}") from None
         with process:
-            while process.poll() is None:
-                for one in watched:
-                    one.look()
-                try:
-                    process.wait(LOOK_EVERY)
-                except subprocess.TimeoutExpired:
-                    continue
+            _follow(process, watched)
         for one in reversed(watched):
             one.look()
             if one is strays:
@@ -138,6 +135,30 @@ def dump(
             [_input(path, folder, stays) for path in dumps.files()],
             [_input(path, folder, stays) for path in dict.fromkeys(ptx)],
         )
+
+
+def _follow(process: subprocess.Popen[bytes], watched: Sequence[_Dumps]) -> None:
+    """Look at what appears until a program ends.
+
+    An interrupt ends the program, not what was asked of us: what it compiled until then is there to be checked. Both
+    get the interrupt of a terminal; a program that got none, or goes on, gets one after a while. A second one ends us.
+    """
+    interrupted: float | None = None
+    while process.poll() is None:
+        try:
+            for one in watched:
+                one.look()
+            if interrupted is not None and monotonic() > interrupted + _GRACE:
+                interrupted = monotonic()
+                process.send_signal(signal.SIGINT)
+            process.wait(LOOK_EVERY)
+        except subprocess.TimeoutExpired:
+            continue
+        except KeyboardInterrupt:
+            if interrupted is not None:
+                process.kill()
+                raise
+            interrupted = monotonic()
 
 
 def _input(path: Path, folder: Path, stays: bool) -> str | Source:

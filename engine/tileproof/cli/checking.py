@@ -225,12 +225,17 @@ class Wanted:
             if self.output is None:
                 write(report, self.form, self.colourless)
             else:
-                with self.output.open("w", encoding="utf-8") as file:
-                    write(report, self.form, self.colourless, file)
+                from io import StringIO  # noqa: PLC0415
+
+                from tileproof.base.files import replace_file  # noqa: PLC0415
+
+                file = StringIO()
+                write(report, self.form, self.colourless, file)
+                replace_file(self.output, file.getvalue())
         except BrokenPipeError:  # a reader that stops early
             raise
         except OSError as error:
-            fail(f"{error.filename or self.output}: {error.strerror or error}")
+            fail(f"{error.filename or self.output or 'standard output'}: {error.strerror or error}")
         return report.exit_status(Severity(self.threshold), self.require_verified)
 
     def remember(self, report: Report, path: Path) -> None:

@@ -14,12 +14,11 @@ import click
 from tileproof.cli.options import fail, load_rules, rule_options
 
 if TYPE_CHECKING:
-    from tileproof.base.source import Source
     from tileproof.dialects.values import Atom
     from tileproof.drawing.grids import Line
+    from tileproof.drawing.kernels import Kernel
     from tileproof.drawing.palette import Palette
     from tileproof.drawing.picture import Picture
-    from tileproof.mlir.ir import Module
 
 Made = TypeVar("Made")
 FORMATS = ("svg", "text", "html")
@@ -118,22 +117,11 @@ def swizzle(
 def protocol(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
     """What each role of a kernel does and what comes to its barriers, with what `tileproof check` finds in it.
 
-    FILE is IR, or - for standard input.
+    FILE is IR or PTX, or - for standard input.
     """
-    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
-    from tileproof.drawing.protocols import pictures_of  # noqa: PLC0415
+    from tileproof.drawing.protocols import picture_of  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
-    source, module = _module(file)
-    found = pictures_of(book, source, module.operations, module.aliases, kernel)
-
-    def made() -> list[Picture]:
-        if not found:
-            named = f"kernel '{kernel}'" if kernel is not None else "kernel"
-            raise NoPicture(f"{source.name}: no {named} that uses a protocol and can be followed")
-        return found
-
-    _write_all(_made(made), form, output)
+    _kernels(file, kernel, "that uses a protocol and can be followed", picture_of, form, output, folders)
 
 
 @draw.command()
@@ -144,7 +132,7 @@ def protocol(file: str, kernel: str | None, form: str | None, output: Path | Non
 def smem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
     """The shared memory of a kernel: what lies where, and from which line to which it is used.
 
-    FILE is IR, or - for standard input.
+    FILE is IR or PTX, or - for standard input.
     """
     _memory("smem", file, kernel, form, output, folders)
 
@@ -157,7 +145,7 @@ def smem(file: str, kernel: str | None, form: str | None, output: Path | None, f
 def tmem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
     """The columns of tensor memory that a kernel uses, over the steps of a run.
 
-    FILE is IR, or - for standard input.
+    FILE is IR or PTX, or - for standard input.
     """
     _memory("tmem", file, kernel, form, output, folders)
 
@@ -166,47 +154,44 @@ def _memory(
     space: str, file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]
 ) -> None:
     """The memory of the kernels of a file."""
-    from tileproof.drawing.memory_maps import pictures_of  # noqa: PLC0415
-    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
+    from tileproof.drawing.memory_maps import picture_of  # noqa: PLC0415
 
-    book, _ = load_rules(folders)
-    source, module = _module(file)
-    found = pictures_of(book, source, module.operations, module.aliases, kernel, space)
-
-    def made() -> list[Picture]:
-        if not found:
-            named = f"kernel '{kernel}'" if kernel is not None else "kernel"
-            what = "shared memory" if space == "smem" else "tensor memory"
-            raise NoPicture(f"{source.name}: no {named} of which the use of {what} can be followed")
-        return found
-
-    _write_all(_made(made), form, output)
+    what = f"of which the use of {'shared' if space == 'smem' else 'tensor'} memory can be followed"
+    _kernels(file, kernel, what, lambda one: picture_of(one, space), form, output, folders)
 
 
-def _module(file: str) -> tuple[Source, Module]:
-    """The text and the module of a file of IR; exits with one line where there is none."""
+def _kernels(
+    file: str,
+    wanted: str | None,
+    what: str,
+    picture_of: Callable[[Kernel], Picture | None],
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+) -> None:
+    """A picture of each kernel of a file that there is one of; exits with one line where there is none."""
     from tileproof import api  # noqa: PLC0415
     from tileproof.cli.options import inputs  # noqa: PLC0415
-    from tileproof.mlir.scanner import scan  # noqa: PLC0415
-    from tileproof.ptx.module import is_ptx  # noqa: PLC0415
+    from tileproof.drawing.kernels import kernels_of  # noqa: PLC0415
+    from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
 
+    book, _ = load_rules(folders)
     items = inputs(file)
     if len(items) != 1:
         fail(f"{file}: {len(items)} files; draw one")
     source = api.read(items[0])
     if isinstance(source, Unread):
         fail(f"{source.name}: {source.reason}")
-    if is_ptx(source):
-        fail(f"{source.name}: is PTX; draw requires IR")
-    read = scan(source)
-    if read.faults:
-        fault = read.faults[0]
-        line, column = source.position(fault.span.start)
-        fail(f"{source.name}:{line}:{column}: {fault.message}")
-    if not read.holds_ir:
-        fail(f"{source.name}: holds no IR")
-    return source, read.module
+
+    def made() -> list[Picture]:
+        found = [drawn for one in kernels_of(book, source, wanted) if (drawn := picture_of(one)) is not None]
+        if not found:
+            named = f"kernel '{wanted}'" if wanted is not None else "kernel"
+            raise NoPicture(f"{source.name}: no {named} {what}")
+        return found
+
+    _write_all(_made(made), form, output)
 
 
 @draw.command()
@@ -334,6 +319,7 @@ def _write(shown: Picture, form: str | None, output: Path | None) -> None:
 
 def _write_all(pictures: list[Picture], form: str | None, output: Path | None) -> None:
     """Write pictures; an SVG document has one only."""
+    from tileproof.base.files import replace_file  # noqa: PLC0415
     from tileproof.drawing.grids import to_svg, to_text  # noqa: PLC0415
     from tileproof.drawing.page import page  # noqa: PLC0415
 
@@ -358,7 +344,7 @@ def _write_all(pictures: list[Picture], form: str | None, output: Path | None) -
         click.echo(written, nl=False)
         return
     try:
-        output.write_text(written, encoding="utf-8")
+        replace_file(output, written)
     except OSError as error:
         fail(f"{output}: {error.strerror or error}")
 

@@ -41,10 +41,10 @@ def fix_files(wanted: Wanted, items: list[str | Source | Unread], unsafe: bool, 
             old, new = source.text.splitlines(keepends=True), fixed.source.text.splitlines(keepends=True)
             click.echo("".join(unified_diff(old, new, fromfile=source.name, tofile=source.name)), nl=False)
             continue
-        for said in fixed.done:
-            click.echo(f"tileproof: {source.name}: {said}", err=True)
         try:
             replace_file(Path(source.name), fixed.source.text)
         except OSError as error:
             fail(f"{source.name}: {error.strerror or error}")
+        for said in fixed.done:
+            click.echo(f"tileproof: {source.name}: {said}", err=True)
     return changed

@@ -6,6 +6,7 @@ import atexit
 import gc
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -36,6 +37,16 @@ atexit.register(gc.freeze)  # the interpreter collects cycles once more at exit,
 
 class _Commands(click.Group):
     """A group whose commands are found by name: ``tileproof.cli.NAME.NAME``."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what it cannot write, on a full disk say, is one line."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # a reader that stops early, which click knows
+            raise
+        except OSError as error:
+            click.echo(f"tileproof: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
+            sys.exit(2)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

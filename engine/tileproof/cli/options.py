@@ -157,6 +157,10 @@ def write(report: Report, form: str, colourless: bool, file: TextIO | None = Non
         wanted = sys.stdout.isatty() or os.environ.get("FORCE_COLOR", "0") not in ("", "0")
         colour = file is None and wanted and not colourless and not os.environ.get("NO_COLOR")
         lines: Iterable[str] = module.render(report, module.coloured if colour else module.plain)
+    elif form == "html":
+        from tileproof.drawing.findings import pictures_of  # noqa: PLC0415  what no other format needs
+
+        lines = [module.render(report, pictures_of(report))]
     else:
         rendered = module.render(report)
         lines = [rendered] if isinstance(rendered, str) else rendered

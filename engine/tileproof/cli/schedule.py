@@ -26,6 +26,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
     arguments or no IR.
     """
     from tileproof import api  # noqa: PLC0415
+    from tileproof.base.files import replace_file  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415
     from tileproof.scheduling import text as verb  # noqa: PLC0415
 
@@ -51,7 +52,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         click.echo(text, err=True)
     try:
         if output is not None:
-            Path(output).write_bytes(found.source.text.encode())
+            replace_file(Path(output), found.source.text)
         else:
             sys.stdout.buffer.write(found.source.text.encode())
         if drawing is not None:
@@ -59,9 +60,9 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
 
             drawn = graph.graph(book, found.source)
             form = graph.as_json if drawing.endswith(".json") else graph.as_dot
-            Path(drawing).write_text(form(drawn), encoding="utf-8")
+            replace_file(Path(drawing), form(drawn))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+        fail(f"{error.filename or output or 'standard output'}: {error.strerror or error}")
     if not found.verified:
         click.echo(f"{source.name}: left as it is: no insertion repairs what is named above", err=True)
     sys.exit(int(not found.verified))

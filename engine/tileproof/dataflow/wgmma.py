@@ -301,6 +301,9 @@ def _external_call(report: Reporter, graph: Graph) -> Iterator[Found]:
             if called:
                 yield report("PR142", "call", number, callee=min(called))
                 return
+            if statement is graph.indirect:
+                yield report("PR142", "boundary", number)
+                return
 
 
 def _most_registers(report: Reporter, graph: Graph) -> int:

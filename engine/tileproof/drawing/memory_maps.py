@@ -11,25 +11,22 @@ from dataclasses import field
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
+from tileproof.drawing.kernels import Kernel
 from tileproof.drawing.palette import wheel
 from tileproof.drawing.picture import ROWS, Cell, Panel, Picture
 from tileproof.evaluate import hardware
-from tileproof.memory.tensor_maps import kernel_name
-from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import Action
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.study import Outcome, Study
 from tileproof.protocol.values import Allocation
-from tileproof.protocol.verify import verify
 from tileproof.protocol.warps import ThreadSet
-from tileproof.rulebase.book import Rulebook
 
 _MOMENTS = 32
 _READ, _WRITE, _BARRIER, _IDLE = 8, 2, 12, 6
-_NAME = 80
+_PIECE = 80  # characters of the name of a piece
 _LEGEND = ((_WRITE, "write"), (_READ, "read"), (_BARRIER, "barrier"), (_IDLE, "between"))
 
 
@@ -99,39 +96,16 @@ class _Watch:
         self.moment += len(self.uses) > before
 
 
-def pictures_of(
-    book: Rulebook,
-    source: Source,
-    operations: Sequence[Operation],
-    aliases: dict[str, Alias],
-    kernel: str | None,
-    space: str,
-) -> list[Picture]:
-    """The pictures of the memory of the kernels of a module that use a protocol and could be run.
+def picture_of(kernel: Kernel, space: str) -> Picture | None:
+    """The picture of the memory of a kernel; None where it uses none that can be followed.
 
     Args:
-        kernel: the name of the only one that is wanted, or its number among those with a protocol, from 1.
         space: ``smem`` or ``tmem``.
     """
-    found: list[Picture] = []
-    count = 0
-
-    def seen(outcome: Outcome, study: Study) -> None:
-        nonlocal count
-        count += 1
-        if study.judged is not None and kernel in (None, kernel_name(outcome.kernel), str(count)):
-            drawn = _picture(book, source, outcome, study, space)
-            found.extend([drawn] if drawn is not None else [])
-
-    for _ in verify(book, operations, aliases, line=lambda one: source.position(one.name_span.start).line, seen=seen):
-        pass
-    return found
-
-
-def _picture(book: Rulebook, source: Source, outcome: Outcome, study: Study, space: str) -> Picture | None:
+    study, source = kernel.study, kernel.source
     assert study.judged is not None
     _, size, _ = study.sizes(study.judged)
-    watch = _Watch(hardware.limit(book, "barrier_bytes"))
+    watch = _Watch(hardware.limit(study.book, "barrier_bytes"))
     actions = study.actions
     study.actions = {name: watch.watched(action) for name, action in actions.items()}
     try:
@@ -149,9 +123,8 @@ def _picture(book: Rulebook, source: Source, outcome: Outcome, study: Study, spa
         notes.append(f"cut: {len(rows) - ROWS} of {len(rows)} pieces are not shown")
     cells = tuple(_row(one, source, watch.moment, unit) for one in rows[:ROWS])
     heads = ("from", "to", unit, "lines", *(str(i) for i in range(_MOMENTS)))
-    panel = Panel("", tuple(one.name[:_NAME] for one in rows[:ROWS]), heads, cells, "piece", "moment", tabular=True)
-    name = (kernel_name(outcome.kernel) or "kernel")[:_NAME]
-    return Picture(f"{what} of {name}", tuple(notes), (panel,), wheel(16), _LEGEND)
+    panel = Panel("", tuple(one.name[:_PIECE] for one in rows[:ROWS]), heads, cells, "piece", "moment", tabular=True)
+    return Picture(f"{what} of {kernel.name}", tuple(notes), (panel,), wheel(16), _LEGEND)
 
 
 def pieces(memory: Allocation, uses: Sequence[Use]) -> list[Piece]:
@@ -199,4 +172,4 @@ def _moment(about: str, number: int, uses: Sequence[Use], between: bool, source:
     return Cell(("".join(kind[0] for kind in kinds),), hue, said)
 
 
-__all__ = ["Piece", "Use", "pictures_of", "pieces"]
+__all__ = ["Piece", "Use", "picture_of", "pieces"]

@@ -11,23 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from tileproof.base.records import dataclass
-from tileproof.base.source import Source
+from tileproof.base.source import Span
+from tileproof.drawing.kernels import Kernel
 from tileproof.drawing.palette import wheel
 from tileproof.drawing.picture import Cell, Panel, Picture
-from tileproof.memory.tensor_maps import kernel_name
-from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.names import barrier_names, warps
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.ledger import Event, Recorded
-from tileproof.protocol.study import Outcome, Study
 from tileproof.protocol.trace import TraceStep
-from tileproof.protocol.verify import verify
 from tileproof.protocol.warps import BarrierKey
-from tileproof.rulebase.book import Rulebook
 
 _ROWS, _PANELS, _BARRIERS, _LANES = 48, 4, 16, 12  # the most that are shown
 _BEFORE = 40  # steps that are shown before the last one of a finding
-_FINDINGS, _WIDTH, _NAME = 3, 130, 80
+_FINDINGS, _WIDTH = 3, 130
 _UNSEEN = {"elect", "index", "peer", "allocate", "tmem_address", "peek"}  # these change nothing that others see
 _SETUP, _WAIT, _ARRIVE, _COPY, _MULTIPLY, _ACCESS = 0, 2, 4, 6, 8, 10
 _PHASES = (9, 11, 13, 15)  # colours of phases, in turn
@@ -63,49 +60,26 @@ class _Row:
     mixed: bool = False
 
 
-def pictures_of(
-    book: Rulebook, source: Source, operations: Sequence[Operation], aliases: dict[str, Alias], kernel: str | None
-) -> list[Picture]:
-    """The pictures of the kernels of a module that use a protocol and could be run.
-
-    Args:
-        kernel: the name of the only one that is wanted, or its number among those with a protocol, from 1.
-    """
-    found: list[Picture] = []
-    count = 0
-
-    def line(operation: Operation) -> int:
-        return source.position(operation.name_span.start).line
-
-    def seen(outcome: Outcome, study: Study) -> None:
-        nonlocal count
-        count += 1
-        if study.judged is not None and kernel in (None, kernel_name(outcome.kernel), str(count)):
-            found.append(_Timeline(book, source, outcome, study).picture())
-
-    for _ in verify(book, operations, aliases, line=line, seen=seen):
-        pass
-    return found
+def picture_of(kernel: Kernel) -> Picture:
+    """The picture of a kernel."""
+    return Timeline(kernel).picture()
 
 
-class _Timeline:
+class Timeline:
     """One run, with what was found in all of them."""
 
-    def __init__(self, book: Rulebook, source: Source, outcome: Outcome, study: Study) -> None:
+    def __init__(self, kernel: Kernel) -> None:
+        study = kernel.study
         assert study.judged is not None
-        self.book, self.source, self.outcome = book, source, outcome
+        self.kernel, self.line = kernel, kernel.line
         self.recorded = Recorded()
         _, size, _ = study.sizes(study.judged)
         self.run = study.run(*size, recorded=self.recorded)
         self.scene = Scene(self.run.machine, tuple(self.run.faults), self.recorded)
         self.history = self.recorded.history
-        self.wrong = {fault.operation.span.start for fault in outcome.faults}
+        self.wrong = [one.span for one in kernel.findings]
         self.lanes = self.roles()
         self.names = barrier_names(self.scene)
-
-    def line(self, operation: Operation) -> int:
-        """The line of an operation."""
-        return self.source.position(operation.name_span.start).line
 
     def roles(self) -> list[Lane]:
         """The warps by what they did: those that took the same steps are one lane."""
@@ -118,16 +92,21 @@ class _Timeline:
             alike[cta, tuple(moments)].append(warp)
         return sorted((cta, tuple(sorted(some))) for (cta, _), some in alike.items())
 
-    def picture(self) -> Picture:
+    def picture(self, at: Span | None = None, most: int = _ROWS * _PANELS) -> Picture:
+        """The picture of the run, or of the part of it around a finding.
+
+        Args:
+            most: rows that are shown.
+        """
         rows = list(self.rows())
-        shown, notes = self.window(rows)
+        shown, notes = self.window(rows, at, most)
         keys = list(dict.fromkeys(event.key for row in shown for event in row.events))
         keys = sorted(dict.fromkeys([*(key for _, _, key in self.scene.waiting), *keys]))
         lanes = [one for one in self.lanes if any(_takes_part(one, row.step) for row in shown)]
-        for what, some, most in (("roles", lanes, _LANES), ("barriers", keys, _BARRIERS)):
-            if len(some) > most:
-                notes.append(f"cut: {len(some) - most} of {len(some)} {what} are not shown")
-                del some[most:]
+        for what, some, bound in (("roles", lanes, _LANES), ("barriers", keys, _BARRIERS)):
+            if len(some) > bound:
+                notes.append(f"cut: {len(some) - bound} of {len(some)} {what} are not shown")
+                del some[bound:]
         heads = (*map(self.lane_name, lanes), *map(self.barrier_name, keys))
         panels = []
         for start in range(0, len(shown), _ROWS):
@@ -138,18 +117,25 @@ class _Timeline:
             )
             names = tuple(f"line {self.line(row.step.operation)}" for row in part)
             panels.append(Panel("", names, heads, cells, "step", "role", guides=True))
-        name = (kernel_name(self.outcome.kernel) or "kernel")[:_NAME]
-        return Picture(f"protocol of {name}", (*self.findings(), *notes), tuple(panels), wheel(16), _LEGEND, "")
+        return Picture(
+            f"protocol of {self.kernel.name}", (*self.findings(), *notes), tuple(panels), wheel(16), _LEGEND, ""
+        )
 
     def findings(self) -> Iterator[str]:
         """The first findings, in lines."""
-        faults = self.outcome.faults
-        for fault in faults[:_FINDINGS]:
-            yield from wrap(f"{fault.code} at line {self.line(fault.operation)}: {fault.message}", _WIDTH)
-        if len(faults) > _FINDINGS:
-            yield f"and {len(faults) - _FINDINGS} more findings"
-        if not faults:
+        found = self.kernel.findings
+        for one in found[:_FINDINGS]:
+            yield from wrap(f"{one.code} at line {self.kernel.line_of(one.span)}: {one.message}", _WIDTH)
+        if len(found) > _FINDINGS:
+            yield f"and {len(found) - _FINDINGS} more findings"
+        if not found:
             yield "no finding"
+        places = sorted({(self.kernel.line_of(one.span), one.code) for one in self.kernel.unconfirmed})
+        if places:
+            said = ", ".join(f"{code} at line {line}" for line, code in places[:_FINDINGS])
+            yield f"not confirmed, since the text leaves open what it rests on: {said}" + ", ..." * (
+                len(places) > _FINDINGS
+            )
 
     def rows(self) -> Iterator[_Row]:
         """The steps that others see, those that repeat without an event in one row."""
@@ -178,18 +164,23 @@ class _Timeline:
                 operation = code[one.place].operation
                 yield _Row(len(self.history), TraceStep(one.cta, tuple(one.warps), "wait", operation), (), 1, True)
 
-    def window(self, rows: list[_Row]) -> tuple[list[_Row], list[str]]:
+    def window(self, rows: list[_Row], at: Span | None, most: int) -> tuple[list[_Row], list[str]]:
         """The rows that are shown: those before what was found, where there are too many."""
-        most = _ROWS * _PANELS
         if len(rows) <= most:
             return rows, []
-        wrong = [i for i, row in enumerate(rows) if row.waits or row.step.operation.span.start in self.wrong]
-        start = min(max(wrong[0] - _BEFORE, 0), len(rows) - most) if wrong else 0
+        spans = self.wrong if at is None else [at]
+        wrong = [i for i, row in enumerate(rows) if _is_at(row.step.operation, spans)]
+        wrong = wrong or [i for i, row in enumerate(rows) if row.waits or self.is_wrong(row)]
+        start = min(max(wrong[0] - min(_BEFORE, most * 3 // 4), 0), len(rows) - most) if wrong else 0
         return rows[start : start + most], [f"cut: {len(rows) - most:,} of {len(rows):,} steps are not shown"]
+
+    def is_wrong(self, row: _Row) -> bool:
+        """Whether a finding is at the step of a row."""
+        return _is_at(row.step.operation, self.wrong)
 
     def lane_name(self, lane: Lane) -> str:
         """A lane by what its warps do."""
-        said = warps(self.book, self.history, lane[0], lane[1])
+        said = warps(self.kernel.study.book, self.history, lane[0], lane[1])
         return f"{said}, CTA {lane[0]}" if any(cta for cta, _ in self.lanes) else said
 
     def barrier_name(self, key: BarrierKey) -> str:
@@ -202,13 +193,14 @@ class _Timeline:
         if not _takes_part(lane, row.step):
             return None
         line = self.line(row.step.operation)
-        name = "read, write" if row.mixed else row.step.step.replace("_", " ")
+        name = "read, write" if row.mixed else row.step.step.removeprefix("raw_").replace("_", " ")
+        operation = self.kernel.said(row.step.operation)
         if row.waits:
-            said = f"{self.lane_name(lane)} waits for ever at line {line}: {row.step.operation.name}"
+            said = f"{self.lane_name(lane)} waits for ever at line {line}: {operation}"
             return Cell(("waits for ever",), _WAIT, said, True)
         several = f" x{row.count}" if row.count > 1 else ""
-        said = f"step {row.moment}: {self.lane_name(lane)}: {name}{several} at line {line}: {row.step.operation.name}"
-        return Cell((name + several,), _hue(row.step.step), said, row.step.operation.span.start in self.wrong)
+        said = f"step {row.moment}: {self.lane_name(lane)}: {name}{several} at line {line}: {operation}"
+        return Cell((name + several,), _hue(row.step.step), said, self.is_wrong(row))
 
     def at_barrier(self, row: _Row, key: BarrierKey) -> Cell | None:
         """What comes to a barrier in a step, or how it is left."""
@@ -236,6 +228,10 @@ class _Timeline:
         lines += [f"{barrier.bytes} bytes to come"] if barrier.bytes else []
         said = f"{self.barrier_name(key)} at the end, phase {barrier.phase}: {', '.join(lines)}"
         return Cell(tuple(lines), _PHASES[min(barrier.phase, 3)], said, True)
+
+
+def _is_at(operation: Operation, spans: Sequence[Span]) -> bool:
+    return any(operation.span.start <= one.start < operation.span.end for one in spans)
 
 
 def _takes_part(lane: Lane, step: TraceStep) -> bool:
@@ -267,4 +263,4 @@ def _hue(step: str) -> int:
     return _HUES.get(step, _SETUP)
 
 
-__all__ = ["pictures_of"]
+__all__ = ["Timeline", "picture_of"]

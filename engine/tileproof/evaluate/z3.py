@@ -98,10 +98,6 @@ class Encoder:
         """That facts have these values."""
         return z3.And([self.variables[name] == self.number(value) for name, value in facts.items()])
 
-    def one_of(self, options: Iterable[Mapping[str, Scalar]]) -> Formula:
-        """That facts have the values of one of these."""
-        return z3.Or([self.assigned(facts) for facts in options])
-
     def reading(self, rule: Rule) -> Reading:
         """The formulas of a rule."""
         when, when_defined = self.term(rule.when) if rule.when is not None else (_TRUE, _TRUE)

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from math import gcd, prod
+from types import MappingProxyType
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.facts import Facts, WrongWord
 from tileproof.evaluate import hardware
 from tileproof.layout import crd2idx, size
 from tileproof.layout.basics import modes
@@ -63,6 +64,11 @@ class Reader:
     def made(self) -> Span:
         """Where its descriptor is made; the MMA where it is assembled by arithmetic."""
         return (self.descriptor.maker or self.operation).name_span
+
+    def wrong(self, right: Mapping[str, int]) -> WrongWord | None:
+        """Its descriptor with fields that have to be others; None where nothing is known to be wrong in it."""
+        maker = self.descriptor.maker
+        return WrongWord(maker, self.word, right) if maker is not None and right else None
 
     @property
     def advanced(self) -> Span:
@@ -114,6 +120,7 @@ class Joined:
 
     Attributes:
         reason: how LBO or SBO differ from those that the boxes need; empty where they do not.
+        right: those of them that differ, as the boxes need them.
         astray: why the descriptor begins where no tile does; empty where one does.
         rows: the first row that it reads of the memory, and ``columns`` the first column; None where not known.
     """
@@ -122,6 +129,7 @@ class Joined:
     filled: Filled
     laid: Laid | None
     reason: str = ""
+    right: Mapping[str, int] = MappingProxyType({})
     astray: str = ""
     row: int | None = None
     column: int | None = None
@@ -147,17 +155,18 @@ def join(ruleset: Ruleset, reader: Reader, filled: Filled, major: str) -> Joined
         return nothing  # the operand is cut out of the boxes in another way
     if short and "sbo" in needed.unread:
         return nothing  # SBO leads somewhere else on purpose
-    reason = ""
+    reason, right = "", {}
     assert tensor_map.box is not None, "laid out"
     inner, outer = tensor_map.box[:2]
     boxes = f"a box of {inner}x{outer} elements with the swizzle {spelled(ruleset.book, needed.swizzle)}"
     for name in ("lbo", "sbo"):
         if name in reader.fields and name not in needed.unread and reader.fields[name] != needed.facts[name]:
             reason = reason or f"'{name}' is {reader.fields[name]} bytes, {boxes} needs {needed.facts[name]}"
+            right[name] = int(needed.facts[name])
     start, period = reader.descriptor.start, gcd(reader.descriptor.step, filled.step or 0)
     tiles = dict(_tiles(whole.rest, tensor_map.stored))
     if start is None or filled.step is None:
-        return Joined(reader, filled, laid, reason)
+        return Joined(reader, filled, laid, reason, right)
     here = {at for offset, at in tiles.items() if _same(start - laid.first, offset, period)}
     if not here:
         more = ", ..." if len(tiles) > 6 else ""
@@ -166,10 +175,10 @@ def join(ruleset: Ruleset, reader: Reader, filled: Filled, major: str) -> Joined
         shown = ", ".join(str(laid.first - origin + offset) for offset in sorted(tiles)[:6])
         begins = (start - origin) % period if period else start
         astray = f"it begins at byte {begins} of {where}, tiles of {rows}x{columns} begin at {shown}{more}"
-        return Joined(reader, filled, laid, reason, astray)
+        return Joined(reader, filled, laid, reason, right, astray)
     in_rows, along = ({at[index] for at in here} for index in (0, 1))
     return Joined(
-        *(reader, filled, laid, reason, ""),
+        *(reader, filled, laid, reason, right, ""),
         in_rows.pop() * rows if len(in_rows) == 1 else None,
         along.pop() * columns if len(along) == 1 else None,
     )
@@ -293,7 +302,7 @@ class Joins:
         base = reader.fields.get("base_offset")
         if base is not None and tensor_map.swizzle not in (None, ".none"):
             offset: dict[str, Scalar] = {"operand": reader.member, "base_offset": base}
-            found.append(Facts("joined_base", offset, {}, {}, reader.made, ends))
+            found.append(Facts("joined_base", offset, {}, {}, reader.made, ends, reader.wrong({"base_offset": 0})))
         element = reader.element
         if element is not None and tensor_map.element is not None:
             types: dict[str, Scalar] = {"operand": reader.member, "type": element, "map": tensor_map.element}
@@ -359,7 +368,8 @@ class Joins:
             return None
         values = {"operand": reader.member, "agrees": ".no"}
         place = reader.made if one.reason else reader.advanced
-        return Facts("assembled_descriptor", values, {"agrees": one.reason or one.astray}, {}, place, ends)
+        spell = {"agrees": one.reason or one.astray}
+        return Facts("assembled_descriptor", values, spell, {}, place, ends, reader.wrong(one.right))
 
     def alike(self, reader: Reader) -> list[Reader]:
         """The MMAs that read the same operand by the same major, the reader among them."""

@@ -60,6 +60,16 @@ class AccessSet:
             if (met := {their for their, others in theirs.items() if bits & others})
         }
 
+    def touching(self, low: int, high: int) -> set[int] | None:
+        """The warps that touch any of these bytes of the allocation; None where they are swizzled."""
+        if self.swizzle is not None:
+            return None
+        if high <= self.start:
+            return set()
+        first = max(low, self.start)
+        bits = (1 << high - first) - 1 << first - self.start
+        return {warp for warp, one in self.warps.items() if one & bits}
+
     def placed(self) -> dict[int, int]:
         """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}

@@ -51,12 +51,10 @@ class Exploration:
         sizes: of that run, how often loops went around.
         terms: the terms of the conditions there.
         uneven: the branches that threads take each in its own way, or may take so.
-        divided: those that threads of one warp take each in its own way.
     """
 
     executed: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
-    divided: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
@@ -67,7 +65,6 @@ class Exploration:
         coverage = machine.coverage
         self.executed |= coverage.executed
         self.uneven |= coverage.uneven
-        self.divided |= coverage.divided
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
         for place in coverage.doubtful - self.leading.keys():
@@ -156,6 +153,23 @@ def _wanted(
     return wanted
 
 
+def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
+    """The steps that no thread executes whatever the kernel is given, by ``id`` of their operations.
+
+    Of a branch or loop around each, which threads came to, nothing supposed or unknown decided which way they went.
+    """
+    guards = guards_of(code)
+    found: set[int] = set()
+    open_: set[int] = set()
+    for place, one in enumerate(code):
+        if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
+            continue
+        untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
+        never = untaken in reached.went and untaken not in reached.leading
+        (found if never else open_).add(id(one.operation))
+    return found - open_
+
+
 def guards_of(code: Sequence[Instruction]) -> list[int]:
     """For each place that of the innermost branch or loop around it; -1 outside of all."""
     found = [-1] * len(code)
@@ -177,4 +191,4 @@ def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> li
     return chain[::-1]
 
 
-__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek"]
+__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek", "unreachable"]

@@ -10,6 +10,7 @@ from tileproof.protocol.trace import TraceStep
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import place, state
 
+PROXY = "PR110"  # a fence between proxies is missing: how often loops run does not matter
 OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait for ever for them
 HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
@@ -68,6 +69,7 @@ __all__ = [
     "HANGS",
     "HAZARDS",
     "OVERLAP",
+    "PROXY",
     "UNFINISHED",
     "UNORDERED",
     "Correction",

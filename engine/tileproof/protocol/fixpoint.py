@@ -107,6 +107,7 @@ class Watch:
                     one.count,
                     one.pending,
                     one.bytes,
+                    one.unsized_copies > 0,
                     one.phase & 1,
                     one.published,
                     known(one.gathered),

@@ -7,7 +7,7 @@ that of the launch that speaks best for the kernel, so that no error rests on an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
 from typing import TypeAlias
@@ -78,6 +78,26 @@ class Launch:
             yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas)
 
 
+def narrowed(launched: Launch, right: Callable[[Shape], int]) -> Launch:
+    """The launches of a kernel in PTX with one cluster: the first with which a run does most.
+
+    Nothing is assumed where the kernel goes right with no other number of CTAs of the possible ones.
+
+    Args:
+        right: how many steps a run in one way executes; 0 where something goes wrong.
+    """
+    block = launched.shapes[0].block
+    clusters = [one for one in launched.shapes if one.block == block]
+    if launched.cluster_known or len(clusters) == 1:
+        return launched
+    done = [right(one) for one in clusters]
+    most = max(done)
+    chosen = clusters[done.index(most)]
+    alone = most > 0 and {one.ctas for one, steps in zip(clusters, done, strict=True) if steps == most} == {chosen.ctas}
+    others = [replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != block]
+    return replace(launched, shapes=(chosen, *others), cluster_known=alone)
+
+
 @dataclass(frozen=True, slots=True)
 class _Stated:
     """Block and cluster of one launch, and the bytes of its dynamic shared memory; None where the text does not say."""
@@ -123,8 +143,6 @@ def launch(
     for one in stated:
         blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
-        if ptx:
-            clusters = clusters[:1]  # no finding rests on an assumed cluster
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
     return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known, ptx)
@@ -348,8 +366,6 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
-    if bound is not None and kernel.attribute("ptx.kernel") is not None:
-        return (bound,)  # of __launch_bounds__: what compilers of C++ are told is how the kernel is launched
     asked = threads_asked(kernel, Operations.of(book), warp) or warp
     least = min(-(-asked // warp) * warp, most)
     first = min(max(least, group), most)

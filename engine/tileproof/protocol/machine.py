@@ -80,6 +80,9 @@ class Machine:
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
         taint: what is in doubt.
         together: the steps that all threads of a warp execute together.
+        tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
+        misled: the operations, by ``id``, that tried another parity than the wait after them.
+        eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
     """
 
     program: Program
@@ -124,6 +127,9 @@ class Machine:
     roles: int = 0
     computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
     together: Set[str] = frozenset()
+    tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
+    misled: set[int] = field(default_factory=set)
+    eager: Set[int] = frozenset()
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -155,7 +161,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not moved and not self.release_parked() and not self.deliver() and not self.excuse():
+            if not moved and not self.deliver() and not self.release_parked() and not self.excuse():
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -298,16 +304,21 @@ class Machine:
             return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
 
+    def divided(self, thread_set: ThreadSet) -> dict[int, tuple[int, int]]:
+        """The warps of which only some threads are in a thread set: how many they are, and of how many."""
+        size, found = thread_set.warp, {}
+        if len(thread_set.threads) < size * len(thread_set.warps):
+            for warp in thread_set.warps:
+                whole = min(size, self.shape.threads - warp * size)
+                threads = sum(thread // size == warp for thread in thread_set.threads)
+                if threads < whole:
+                    found[warp] = (threads, whole)
+        return found
+
     def whole_warps(self, thread_set: ThreadSet, operation: Operation) -> None:
         """Report an operation that only some threads of a warp execute."""
-        size = thread_set.warp
-        if len(thread_set.threads) == size * len(thread_set.warps):
-            return
-        for warp in thread_set.warps:
-            whole = min(size, self.shape.threads - warp * size)
-            threads = sum(thread // size == warp for thread in thread_set.threads)
-            if threads < whole:
-                self.report("PR179", "here", operation, threads=threads, whole=whole, warp=warp)
+        for warp, (threads, whole) in self.divided(thread_set).items():
+            self.report("PR179", "here", operation, threads=threads, whole=whole, warp=warp)
 
     def branch(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         value = thread_set.values[instruction.inputs[0]]
@@ -323,8 +334,6 @@ class Machine:
                 yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
                 no = tuple(t for t in thread_set.threads if common.each[t] == 0)
                 if yes and no:
-                    if {one // thread_set.warp for one in yes} & {one // thread_set.warp for one in no}:
-                        self.coverage.divided.add(thread_set.place)
                     self.decide(thread_set.place, value, True)
                     self.decide(thread_set.place, value, False)
                     self.split(thread_set, yes, no, instruction)
@@ -469,6 +478,8 @@ class Machine:
             self.coverage.unknown = True
             self.guess(thread_set.place, instruction)
         self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
+        if not inside:
+            self.coverage.left.add(thread_set.place)
         return thread_set.place + 1 if inside else instruction.target
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
@@ -495,6 +506,7 @@ class Machine:
         self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
             thread_set.turns[thread_set.place] = 0
+            self.coverage.left.add(thread_set.place)
         return thread_set.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:
@@ -557,11 +569,10 @@ class Machine:
             self.mark(event, thread_set)
 
     def deliver(self) -> bool:
-        """Let copies of unknown length deliver what was announced after them; whether a barrier waited for that."""
+        """Let copies of unknown length deliver what is announced; whether a barrier waited for that."""
         moved = False
         for barrier in self.barriers.values():
-            if barrier.early and barrier.bytes > 0:
-                barrier.early -= 1
+            if barrier.unsized_copies and barrier.bytes > 0:
                 barrier.unsized = barrier.phase
                 barrier.bytes = 0
                 barrier.settle()

@@ -220,6 +220,10 @@ def _conjoin(one: _Opcode) -> Computation:
 
     def aligned(base: Address, mask: int) -> Value:
         mask &= (1 << bits) - 1
+        if is_shifted(base):
+            return _bits_of(base, _ROW, mask)
+        if mask >> _SWIZZLED == 0 and base.memory.space == "smem" and not is_descriptor(base, unit):
+            return _bits_of(base, 0, mask)
         if base.memory.space == "tmem":
             return base if mask & base.memory.columns == base.memory.columns else None
         if base.memory.space != "smem":
@@ -283,7 +287,7 @@ def _exclude(one: _Opcode) -> Computation:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_descriptor(base, unit):
+        if base.memory.space != "smem" or is_descriptor(base, unit) or is_shifted(base):
             return (None,)
         return (_swizzled(base, bits),)
 
@@ -334,6 +338,8 @@ def _right(one: _Opcode) -> Computation:
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if isinstance(a, Address):
+            if a.memory.space == "smem" and b == _ROW and a.unit == _BYTE:
+                return (replace(a, unit=_BYTE << _ROW, extent=1),)
             return (_described(a, unit) if isinstance(b, int) and 1 << b == unit else _lane(a, b),)
         return (lifted(a, b),)
 
@@ -343,6 +349,29 @@ def _right(one: _Opcode) -> Computation:
 def _described(base: Address, unit: int) -> Value:
     """The descriptor that begins with an address."""
     return replace(base, unit=_BYTE * unit, extent=1) if base.memory.space == "smem" else None
+
+
+# A swizzle takes bits of an address that lie below the alignment of what is swizzled, and puts them lower.
+_SWIZZLED, _ROW = 10, 3
+
+
+def is_shifted(base: Address) -> bool:
+    """Whether it is an address shifted right, so that a swizzle can take bits of it."""
+    return base.memory.space == "smem" and base.unit == _BYTE << _ROW and base.extent == 1
+
+
+def _bits_of(base: Address, by: int, mask: int) -> Value:
+    """Bits of an address that are the same wherever its allocation lies, for that begins at a multiple of a swizzle.
+
+    Args:
+        by: how far they are shifted right.
+        mask: which are taken then.
+    """
+    if mask << by >> _SWIZZLED:
+        return None
+    if base.parts:
+        return Lanes(tuple(None if part is None else part >> by & mask for part in base.parts))
+    return None if base.offset is None else base.offset >> by & mask
 
 
 def is_descriptor(base: Address, unit: int) -> bool:
@@ -359,6 +388,8 @@ def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
+    if is_shifted(base):
+        return None
     if not is_descriptor(base, descriptor_unit(book)):
         return with_address(lifted, base, distance)
     if not isinstance(distance, int):
@@ -425,6 +456,8 @@ def _convert(one: _Opcode) -> Computation | None:
 
 
 def _move(one: _Opcode) -> Computation:
+    if one.kind == "p":  # compilers write -1 for a predicate that holds
+        return Computation("arith.extui", 1, lambda a: (1 if type(a) is int and a else a,))
     return Computation("arith.extui", 1, lambda a: (a,))
 
 
@@ -440,6 +473,8 @@ def _extract(one: _Opcode) -> Computation:
 
     def function(a: Value, at: Value, width: Value) -> Sequence[Value]:
         if isinstance(a, Address):
+            if isinstance(at, int) and isinstance(width, int) and at >= 0 and 0 < at + width <= _SWIZZLED:
+                return (_bits_of(a, at, (1 << width) - 1) if a.memory.space == "smem" and a.unit == _BYTE else None,)
             return (_described(a, unit) if isinstance(at, int) and 1 << at == unit else None,)
         return (lifted(a, at, width),)
 

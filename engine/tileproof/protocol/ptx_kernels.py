@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from math import prod
 from zlib import crc32
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.operations import Operations
-from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
 from tileproof.protocol.assembly import Statement
 from tileproof.protocol.assembly_nodes import Writer, operation_like
@@ -26,7 +23,6 @@ from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, domina
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import signed
-from tileproof.protocol.ptx_asked import threads_named
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.structuring import Structuring, Unstructured
@@ -41,7 +37,8 @@ from tileproof.rulebase.book import Rulebook
 
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
-_LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
+LOADS = "ptx.loads"
+_LAUNCH = {"reqntid": "nvvm.reqntid", "reqnctapercluster": "nvvm.cluster_dim"}
 
 
 @dataclass(slots=True)
@@ -113,19 +110,18 @@ class _Kernel:
         return Compiled(program, kernel, steps)
 
     def kernel(self, arguments: tuple[Argument, ...], cut: Cut) -> Operation:
-        """The function as an operation, with what it declares of its launch.
+        """The function as an operation, with what it declares of its launch, and whether its protocol depends on
+        integers that it loads.
 
-        A kernel that asks for as many threads as it may have at most is launched with so many.
+        It is launched with as many threads as it may have at most, as compilers of C++ are told.
         """
         function = self.graph.function
         attributes = [Attribute("ptx.kernel", "")]
+        if any(line.one.opcode.startswith("ld.global.") for lines in cut.lines.values() for line in lines):
+            attributes.append(Attribute(LOADS, ""))
         declared = dict(function.performance)
-        most = declared.get("maxntid")
-        if most and "reqntid" not in declared:
-            lines = sorted((line for many in cut.lines.values() for line in many), key=lambda line: line.one.number)
-            warp = hardware.limit(self.book, "warp_threads")
-            if threads_named(lines, Operations.of(self.book), warp) > prod(most) - warp:
-                declared["reqntid"] = most
+        if "reqntid" not in declared and "maxntid" in declared:
+            declared["reqntid"] = declared["maxntid"]
         for directive, name in _LAUNCH.items():
             numbers = declared.get(directive)
             if numbers:
@@ -506,4 +502,4 @@ class _Writer(Writer):
         self.assign(to[0], slot, guard)
 
 
-__all__ = ["Compiled", "compile_function"]
+__all__ = ["LOADS", "Compiled", "compile_function"]

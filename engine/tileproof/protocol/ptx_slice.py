@@ -249,7 +249,9 @@ class _Slicer:
             if one != first
         }
         held[first] = ()
-        deciders = {one: line for one, line in self.deciders.items() if one in branches and one in edges}
+        edges = _without_detours(edges, held, first)
+        held = {one: lines for one, lines in held.items() if one in edges}
+        deciders = {one: line for one, line in self.deciders.items() if one in edges and len(edges[one]) > 1}
         arguments = _joined(first, edges, held, deciders, needed)
         return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
 
@@ -267,6 +269,32 @@ def _writes(book: Rulebook, opcode: str) -> bool:
 def _only_reads(one: Statement) -> bool:
     """Whether a step matters for its result alone."""
     return one.opcode.startswith(("elect.", "mapa"))
+
+
+def _without_detours(
+    edges: Mapping[int, tuple[int, ...]], lines: Mapping[int, Sequence[Line]], first: int
+) -> dict[int, tuple[int, ...]]:
+    """The edges without blocks in which nothing is left and to which only one block goes: a loop that is left by the
+    jump before its last one is left at its end."""
+    before: dict[int, int] = {}
+    for after in edges.values():
+        for to in after:
+            before[to] = before.get(to, 0) + 1
+
+    def end(one: int) -> int:
+        while one != EXIT and before[one] == 1 and not lines[one] and len(edges[one]) == 1:
+            one = edges[one][0]
+        return one
+
+    found: dict[int, tuple[int, ...]] = {}
+    todo = [first]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            after = tuple(map(end, edges[one]))
+            found[one] = after if len(set(after)) > 1 else after[:1]
+            todo += [to for to in found[one] if to != EXIT]
+    return found
 
 
 def _controls(

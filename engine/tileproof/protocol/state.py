@@ -86,7 +86,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
-        early: copies of unknown size that came before what announces their bytes.
+        unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
         unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
@@ -109,7 +109,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
-    early: int = 0
+    unsized_copies: int = 0
     unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
@@ -122,7 +122,7 @@ class Barrier:
             self.pending = self.count
             self.done.join(self.gathered)
             self.gathered = Clock()
-            self.expected = self.copied = 0
+            self.expected = self.copied = self.unsized_copies = 0
 
 
 @dataclass(slots=True)
@@ -303,7 +303,6 @@ class Coverage:
 
     Attributes:
         uneven: places of branches that threads of a thread set take each in its own way, or may take so.
-        divided: places of branches that threads of one warp took each in its own way.
         executed: the steps that were executed, by ``id`` of their operations.
         guessed: the steps in loops that were left where they may not end, likewise.
         skipped: whether a counted loop that takes part in the protocol had no turn.
@@ -313,12 +312,12 @@ class Coverage:
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
+        left: the loops that threads left.
         terms: the terms of what decided there.
     """
 
     executed: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
-    divided: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
     passed_by: bool = False
@@ -327,6 +326,7 @@ class Coverage:
     complete: bool = True
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
+    left: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
 

@@ -466,8 +466,14 @@ class Structuring:
 
             return handed
 
+        at_latch = len(leaving) == 1 and loop.latches == (leaving[0][0],)
+
         def again(args: Slots, names: Scope) -> Slots:
-            return (marks[1], marks[0], *args, *(0 for _ in handed_on), *(0 for _ in kept))
+            if not at_latch:
+                return (marks[1], marks[0], *args, *(0 for _ in handed_on), *(0 for _ in kept))
+            # A run that leaves the loop by guess leaves it here: with what the only way out would hand on.
+            handed = self.given(leaving[0][1], names)
+            return (marks[1], marks[0], *args, *handed, *(names.get(name, 0) for name in carried))
 
         ends = {target: at_end(target) for target in targets} | {loop.header: again}
         body = self.leaves(block, inside)

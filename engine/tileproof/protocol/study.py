@@ -28,8 +28,8 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, ProtocolFault
+from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -61,6 +61,7 @@ class Outcome:
         executed: those of them that were executed in some run, by ``id``.
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
+        guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
     """
 
     kernel: Operation
@@ -69,6 +70,7 @@ class Outcome:
     steps: tuple[Operation, ...] = ()
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
+    guessed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,15 @@ class Run:
         """Whether threads wait for ever."""
         return any(fault.code in DEADLOCKS for fault in self.faults)
 
+    def left_loop(self) -> bool:
+        """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
+        coverage, code = self.machine.coverage, self.machine.program.code
+        return any(
+            code[place].kind in ("test", "check")
+            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
+            for place in coverage.doubtful & coverage.left
+        )
+
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
@@ -200,6 +211,7 @@ class Study:
         allowed: Set[tuple[str, int]] | None = None,
         ends: Callable[[str, int], bool] | None = None,
         missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        eager: Set[int] = frozenset(),
     ) -> Run:
         """One run.
 
@@ -214,6 +226,7 @@ class Study:
             allowed: the only findings, by code and place, after which the run goes on.
             ends: whether a finding, by code and place, ends the run.
             missed: told of orders that are missing.
+            eager: the operations, by ``id``, that try a wait and succeed though it is not over.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -234,6 +247,7 @@ class Study:
             missed=missed,
             watch=watch,
             most=min(budget or most, most),
+            eager=eager,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -246,7 +260,8 @@ class Study:
             halves_missing(machine)
             warpgroups(machine)
             self.fills = unfilled(machine, self.fills)
-        for case, operation in machine.taint.reasons if program is None else ():
+        let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
+        for case, operation in machine.taint.reasons if program is None and not let_go else ():
             self.doubt(case, operation)
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
@@ -258,8 +273,9 @@ class Study:
         recipe: Recipe,
         ends: Callable[[str, int], bool] | None = None,
         missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        program: Program | None = None,
     ) -> Run:
-        """A run as one before, which a finding may end."""
+        """A run as one before, perhaps of a changed program, which a finding may end."""
         return self.run(
             recipe.extents,
             recipe.turns,
@@ -267,6 +283,7 @@ class Study:
             recipe.forced,
             recipe.agreed,
             recipe.budget,
+            program=program,
             ends=ends or (lambda code, place: False),
             missed=missed,
         )
@@ -300,13 +317,16 @@ class Study:
             self.reached.add(long.machine)
         self.judged = long
         faults = [*self.certain(first, long)]
+        if long.machine.misled and long.calm:
+            faults += self.misled(long)
         bound: int | None = None
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        steps = tuple(steps_of(self.compiled))
+        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
+        steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
         loose = [one for one in steps if id(one) in guessed]
@@ -314,7 +334,7 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound)
+        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed))
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -399,6 +419,7 @@ class Study:
         wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first.machine)
+        ended: list[Run] = []  # those of a kernel in PTX whose first run has no end
         for i, (extents, most) in enumerate((*trials, *wider)):
             if budget <= 0 or (i >= len(trials) and not self.missing()):
                 break
@@ -411,9 +432,12 @@ class Study:
             further = done.executed >= (hung if first.hangs else coverage.executed)
             if done.skipped or not done.complete:
                 continue
+            if self.ptx and not coverage.complete:
+                ended.append(other)
+                continue
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
-        return first
+        return _foremost(ended) or first
 
     def missing(self) -> bool:
         """Whether a step was not executed yet."""
@@ -454,6 +478,12 @@ class Study:
                 continue
             yield fault
 
+    def misled(self, long: Run) -> Iterator[ProtocolFault]:
+        """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
+        machine = long.machine
+        one = self.run(machine.shape.extents, machine.shape.extent, machine.tiles, eager=machine.misled)
+        yield from (fault for fault in one.faults if fault.code in HAZARDS)
+
     def hangs_anyhow(self, first: Run) -> bool:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
@@ -465,6 +495,20 @@ class Study:
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
+                return self.hangs_in_turn(first)
+        return True
+
+    def hangs_in_turn(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same in long loops, and none of them has left such a loop.
+
+        Then roles that do not agree on how often a loop runs are not the cause, and short loops show nothing.
+        """
+        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, None
+        for size in (_ELEMENTS * self.shape.extent, 2 * _ELEMENTS * self.shape.extent):
+            one = self.run(Extents(size, size, counted=False), self.shape.extent, size)
+            same = one.awaited()
+            awaited = same if awaited is None else awaited & same
+            if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
                 return False
         return True
 
@@ -573,6 +617,23 @@ class Study:
                     known.add(_named(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
+
+
+def _foremost(ended: Sequence[Run]) -> Run | None:
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all miss a fence."""
+    stuck = [one for one in ended if one.hangs and not one.left_loop()]
+    if stuck and all(one.hangs or one.calm for one in ended):
+        return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
+    calm = [one for one in ended if one.calm]
+    if calm:
+        return max(calm, key=lambda one: len(one.machine.coverage.executed))
+    free = [one for one in ended if not one.hangs]
+    if not free or len(free) < len(ended):
+        return None
+    best = max(free, key=lambda one: len(one.machine.coverage.executed))
+    every = frozenset.intersection(*(one.places() for one in free))
+    found = tuple(one for one in best.faults if one.code == PROXY and _named(one) in every)
+    return Run(best.machine, found) if found else None
 
 
 def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:

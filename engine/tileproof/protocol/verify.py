@@ -17,7 +17,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.launch import Launch, launch
+from tileproof.protocol.launch import Launch, launch, narrowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import compile_function
 from tileproof.protocol.state import Surroundings
@@ -83,11 +83,12 @@ def verify_function(
     explain: bool = False,
     thorough: bool = False,
     line: Callable[[Operation], int] | None = None,
+    seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
-        explain, thorough, line: as of ``verify``.
+        explain, thorough, line, seen: as of ``verify``.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
@@ -104,13 +105,25 @@ def verify_function(
         clusters=limit(book, "clusters"),
     )
 
-    def judged(shape: Shape) -> Judged:
+    def study(shape: Shape) -> Study:
         program = compiled.program
-        study = Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
-        return study.outcome(), study
+        return Study(book, compiled.kernel, program, shape, module, dict(ACTIONS), explain, thorough, ptx=True)
 
-    outcome, study = _launched(book, launch(book, compiled.kernel, compiled.steps, (), {}), judged)
-    return outcome if line is None else study.causes(outcome, line)
+    def judged(shape: Shape) -> Judged:
+        one = study(shape)
+        return one.outcome(), one
+
+    def right(shape: Shape) -> int:
+        run = study(shape).counted(shape.extent, limit(book, "long_tiles", thorough, True))
+        wrong = any(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
+        return len(run.machine.coverage.executed) if run.calm and not wrong else 0
+
+    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), right)
+    outcome, chosen = _launched(book, launched, judged)
+    outcome = outcome if line is None else chosen.causes(outcome, line)
+    if seen is not None:
+        seen(outcome, chosen)
+    return outcome
 
 
 def studies(
@@ -121,6 +134,7 @@ def studies(
     concerned: Callable[[Operation], bool],
     own: Mapping[str, Step],
     registers: bool,
+    changed: Callable[[Program], Program],
 ) -> Iterator[Study]:
     """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
     or that of the launch which speaks best for the kernel.
@@ -129,6 +143,7 @@ def studies(
         concerned: whether a kernel is wanted.
         own: steps of operations that no kernel has, by name.
         registers: whether operations of wgmma are inserted, so that accesses to registers matter.
+        changed: makes the program that is run of that of a kernel.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -142,7 +157,7 @@ def studies(
         ) -> Step | None:
             return own.get(operation.name) or usual(operation, types)
 
-        compiled = compile_kernel(kernel, aliases, step, book)
+        compiled = changed(compile_kernel(kernel, aliases, step, book))
         module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)

@@ -68,11 +68,6 @@ def holds(ruleset: Ruleset, condition: Expression | None, facts: Mapping[str, Sc
 _compiled = lru_cache(maxsize=4096)(function)
 
 
-def instruction_schemas(ruleset: Ruleset, schema: str) -> tuple[str, ...]:
-    """The schemas of the instructions that atoms of a schema become by declaration."""
-    return tuple(dict.fromkeys(lowering.to for lowering in ruleset.book.lowerings.get((schema, ruleset.contract), ())))
-
-
 def instructions_on(book: Rulebook, schema: str) -> tuple[Instruction, ...]:
     """The instructions of exactly this schema."""
     return tuple(item for same in book.instructions.values() for item in same if item.schema == schema)

@@ -6,11 +6,12 @@ the arrows, go from finding to finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.patterns import regex
+from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.report.origins import line_of, place_of
@@ -41,6 +42,10 @@ padding:.7rem 1rem;margin:.8rem 0}
 .tileproof-report h2,.tileproof-report h3{font-size:1rem;margin:0 0 .3rem;overflow-wrap:anywhere}
 .tileproof-report b.tag{color:var(--hue)}
 .tileproof-report .quiet,.tileproof-report .place{color:var(--quiet)}
+.tileproof-report details{margin:.5rem 0 0}
+.tileproof-report summary{color:var(--link);cursor:pointer;overflow-wrap:anywhere}
+.tileproof-report details div{overflow-x:auto;margin:.4rem 0 0}
+.tileproof-report svg{display:block}
 .tileproof-report dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem .8rem;margin:.5rem 0 0}
 .tileproof-report dt{color:var(--quiet)}
 .tileproof-report dd{margin:0;overflow-wrap:anywhere}
@@ -84,8 +89,21 @@ document.addEventListener("keydown", (event) => {
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def render(report: Report) -> str:
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Pictures of findings, by the place of the finding in the report: titles with SVG documents, taken as they are.
+
+    Attributes:
+        left_out: findings whose pictures a page has no room for.
+    """
+
+    by_finding: Mapping[int, Sequence[tuple[str, str]]]
+    left_out: int = 0
+
+
+def render(report: Report, pictures: Pictures | None = None) -> str:
     """The report as a page."""
+    drawn = pictures or Pictures({})
     counts = [(severity.value, report.count(severity)) for severity in Severity]
     buttons = "".join(
         f'<button class="{name}" data-severity="{name}" aria-pressed="true">{_plural(count, name)}</button>'
@@ -100,7 +118,8 @@ def render(report: Report) -> str:
         f'<body class="tileproof-report">\n<main>\n<h1>tileproof check</h1>\n<p>{_said(summary(report))}</p>\n'
         f'{_unread(report)}{_kernels(report)}<nav aria-label="severities">{buttons}'
         '<span class="quiet">keys: 1 2 3 filter, j k next and previous</span></nav>\n'
-        + "".join(f"{one}\n" for one in _articles(report))
+        + "".join(f"{one}\n" for one in _articles(report, drawn))
+        + _left_out(drawn.left_out)
         + f"</main>\n<script>{_SCRIPT}</script>\n</body>\n</html>"
     )
 
@@ -108,7 +127,9 @@ def render(report: Report) -> str:
 def fragment(value: Report | Diagnostic) -> str:
     """A report or one finding, for a notebook."""
     if isinstance(value, Report):
-        inside = f"<p>{_said(summary(value))}</p>{_unread(value)}{_kernels(value)}{''.join(_articles(value))}"
+        inside = (
+            f"<p>{_said(summary(value))}</p>{_unread(value)}{_kernels(value)}{''.join(_articles(value, Pictures({})))}"
+        )
     else:
         inside = _article(value, {})
     return f'<div class="tileproof-report"><style>{_packed(_STYLE)}</style>{inside}</div>'
@@ -156,15 +177,21 @@ def _kernel(source: Source, kernel: KernelCoverage, wrong: bool) -> str:
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _articles(report: Report) -> Iterator[str]:
+def _left_out(count: int) -> str:
+    said = f"{_plural(count, 'finding')} without a picture: `tileproof draw` draws any"
+    return f'<p class="quiet">{_said(said)}</p>\n' if count else ""
+
+
+def _articles(report: Report, pictures: Pictures) -> Iterator[str]:
     documented = report.book.documented() if report.diagnostics else {}
-    for one in report.diagnostics:
+    for i, one in enumerate(report.diagnostics):
         cited = documented.get(one.code)
-        yield _article(one, dict(zip(cited.sources, cited.urls, strict=True)) if cited else {})
+        urls = dict(zip(cited.sources, cited.urls, strict=True)) if cited else {}
+        yield _article(one, urls, pictures.by_finding.get(i, ()))
 
 
-def _article(diagnostic: Diagnostic, urls: Mapping[str, str]) -> str:
-    """One finding: the user's line first, then the text that was checked."""
+def _article(diagnostic: Diagnostic, urls: Mapping[str, str], pictures: Sequence[tuple[str, str]] = ()) -> str:
+    """One finding: the user's line first, then the text that was checked, and its pictures."""
     source, span, severity = diagnostic.source, diagnostic.span, diagnostic.severity.value
     line, column = source.position(span.start)
     parts = [
@@ -185,6 +212,7 @@ def _article(diagnostic: Diagnostic, urls: Mapping[str, str]) -> str:
     rows += [("see", _place(source, one.span, one.message)) for one in diagnostic.related]
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     parts.append(f"<dl>{listed}</dl>" if listed else "")
+    parts += (f"<details><summary>{_said(title)}</summary><div>{svg}</div></details>" for title, svg in pictures)
     return f'<article class="{severity}" tabindex="0">{"".join(parts)}</article>'
 
 

@@ -12,7 +12,7 @@ more needs.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
@@ -30,6 +30,7 @@ Need: TypeAlias = "tuple[tuple[int, int], ...]"
 
 Chosen: TypeAlias = "Mapping[int, int]"  # places with the groups that waits there leave in flight
 _NEVER = 1 << 60
+_LATEST = 512  # places of a need that are kept
 _AGENTS = {"ld": "load", "st": "store"}
 
 
@@ -57,6 +58,7 @@ class Recorder:
 
     Attributes:
         whole: the queues for which only all threads of a warp together can wait.
+        divided: the slots that some threads of a warp come to without the others.
     """
 
     def __init__(self, whole: Set[str] = frozenset()) -> None:
@@ -64,6 +66,7 @@ class Recorder:
         self.needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
         self.timelines: dict[tuple[str, int, int], Timeline] = {}
         self.now: dict[tuple[int, int], int] = {}
+        self.divided: set[int] = set()
 
     def timeline(self, queue: str, cta: int, warp: int) -> Timeline:
         return self.timelines.setdefault((queue, cta, warp), Timeline())
@@ -103,11 +106,12 @@ class Recorder:
     def visit(self, machine: Machine, thread_set: ThreadSet, slot: int) -> None:
         """A thread set comes to a slot."""
         cta = thread_set.cta
-        size = thread_set.warp
+        divided = machine.divided(thread_set)
+        if divided:
+            self.divided.add(slot)
         for warp in thread_set.warps:
-            together = sum(thread // size == warp for thread in thread_set.threads) == size
             for queue in QUEUES:
-                if queue in self.whole and not together:
+                if queue in self.whole and warp in divided:
                     continue
                 held = self.timelines.get((queue, cta, warp))
                 if held is not None:
@@ -142,14 +146,19 @@ class Recorder:
         found: dict[int, int] = {}
         if (at, end) in held.known:
             return found
-        for slot, when, committed, _ in reversed(held.visits):
-            if when >= end:
-                continue
-            if when < held.issues[at] or (grouped and committed <= held.groups[at]):
+        visits = held.visits
+        last = len(visits) if end == _NEVER else bisect_left(visits, end, key=_when)
+        for i in range(last - 1, -1, -1):
+            slot, when, committed, _ = visits[i]
+            if when < held.issues[at] or (grouped and committed <= held.groups[at]) or len(found) >= _LATEST:
                 break
-            left = committed - held.groups[at] - 1 if grouped else 0
-            found[slot] = max(found.get(slot, 0), left)
+            found.setdefault(slot, committed - held.groups[at] - 1 if grouped else 0)  # the latest leaves most
         return found
+
+
+def _when(visit: tuple[int, int, int, int]) -> int:
+    """The moment of a visit."""
+    return visit[1]
 
 
 def _moments(thread_set: ThreadSet) -> tuple[int, ...]:
@@ -161,6 +170,15 @@ def _moments(thread_set: ThreadSet) -> tuple[int, ...]:
 def meets(chosen: Chosen, needs: Iterable[Iterable[tuple[int, int]]]) -> bool:
     """Whether waits meet all needs."""
     return all(any(chosen.get(place, most + 1) <= most for place, most in need) for need in needs)
+
+
+def among(timelines: Iterable[Timeline], places: Set[int]) -> list[Timeline]:
+    """Timelines that visit nothing but some places, and the last place of each."""
+    found = []
+    for held in timelines:
+        visits = [one for one in held.visits[:-1] if one[0] in places] + held.visits[-1:]
+        found.append(Timeline(held.issues, held.groups, held.steps, visits, held.commits, held.known))
+    return found
 
 
 def flown(chosen: Chosen, timelines: Iterable[Timeline], grouped: bool) -> int:
@@ -209,4 +227,4 @@ def _without(chosen: Chosen, timelines: Sequence[Timeline], gone: set[int]) -> d
     return {slot: found.get(slot, left) for slot, left in chosen.items()}
 
 
-__all__ = ["Chosen", "Need", "Recorder", "Timeline", "flown", "meets", "merged"]
+__all__ = ["Chosen", "Need", "Recorder", "Timeline", "among", "flown", "meets", "merged"]

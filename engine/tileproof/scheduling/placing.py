@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
-from tileproof.scheduling.needs import Chosen, Need, Timeline, flown, meets
+from tileproof.scheduling.needs import Chosen, Need, Timeline, among, flown, meets
 from tileproof.scheduling.order import GROUPED
 
 _LATEST = 3  # places of each need that are tried: the latest are the best, unless one serves several
@@ -44,7 +44,7 @@ def place(queue: str, needs: Iterable[Need], timelines: Sequence[Timeline], most
     wanted = _strictest([frozenset(one for one in need if one[0] in tried) for need in needs])
     if len(places) > _MOST:
         return None
-    grouped = queue in GROUPED
+    grouped, timelines = queue in GROUPED, among(timelines, tried)
     counts: dict[int, int] = {}
     for held in timelines:
         for slot, *_ in held.visits:

@@ -21,7 +21,6 @@ class Insertable:
         role: ``.fence``, ``.commit`` or ``.wait``.
         after: whether it is inserted after the operation that it is about, else before it.
         turns: whether an iteration of a loop may be a group of its own.
-        whole: whether all threads of a warp must execute it together.
         most: the groups that a wait may leave in flight.
         rank: its place in the table, which is the order of operations at one place.
     """
@@ -30,7 +29,6 @@ class Insertable:
     role: str
     after: bool
     turns: bool
-    whole: bool
     most: int
     custom: str
     generic: str
@@ -52,10 +50,10 @@ def insertables(book: Rulebook) -> Mapping[str, Insertable]:
     """The operations that can be inserted, by the members of the enum ``schedule_operation``."""
     found = {}
     for rank, ((name,), row) in enumerate(book.shared_table("schedule").rows.items()):
-        role, side, groups, most, custom, generic, threads = row
+        role, side, groups, most, custom, generic = row
         assert isinstance(most, int)
         found[name] = Insertable(
-            *(name, str(role), side == ".after", groups == ".turns", threads == ".warp", most),
+            *(name, str(role), side == ".after", groups == ".turns", most),
             *(str(custom), str(generic), rank),
         )
     return found

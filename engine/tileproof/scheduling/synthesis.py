@@ -17,10 +17,10 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.study import Outcome
+from tileproof.protocol.study import Doubt, Outcome
 from tileproof.protocol.verify import verify
 from tileproof.rulebase.book import Rulebook
-from tileproof.scheduling.edits import Edited, InsertionPoints
+from tileproof.scheduling.edits import Edited, InsertedLine, InsertionPoints
 from tileproof.scheduling.needs import Chosen, Need, merged
 from tileproof.scheduling.order import needed
 from tileproof.scheduling.placing import place
@@ -53,7 +53,8 @@ class Scheduled:
         left: what the verifier finds after all, warnings included; where the text stays as it was, what no insertion
             repairs.
         trials: how many plans were judged.
-        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings.
+        verified: whether the verifier follows all kernels to their end and finds no error; there may be warnings, and
+            steps that it executed only where roles disagree on what the text leaves open.
         minimal: whether Z3 showed that no other plan from the places that were tried is better.
         complete: whether the search came to its end within its budget.
     """
@@ -77,7 +78,8 @@ class Scheduler:
         self.module = scan(source).module
         self.points = InsertionPoints(source, self.module.operations)
         self.trials = 0
-        self.lacking: frozenset[Key] = frozenset()  # the findings of the text that was given
+        self.judged: dict[frozenset[InsertedLine], tuple[Edited, tuple[Outcome, ...]]] = {}
+        self.lacking: list[tuple[Plan, frozenset[Key]]] = []  # plans that are not enough, and what is found then
         self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
         self.aliases = self.module.aliases
         self.step = effects(book, self.aliases)
@@ -143,20 +145,22 @@ class Scheduler:
 
     def judge(self, plan: Sequence[Insertion]) -> tuple[Edited, tuple[Outcome, ...]]:
         """What the verifier says of the text with insertions."""
-        self.trials += 1
-        edited = Edited(self.source.text, [one.line for one in plan])
-        module = scan(Source(self.source.name, edited.text)).module
-        outcomes = tuple(verify(self.book, module.operations, module.aliases))
-        self.progress()
-        return edited, outcomes
+        lines = frozenset(one.line for one in plan)
+        if lines not in self.judged:
+            self.trials += 1
+            edited = Edited(self.source.text, [one.line for one in plan])
+            module = scan(Source(self.source.name, edited.text)).module
+            self.judged[lines] = edited, tuple(verify(self.book, module.operations, module.aliases))
+            self.progress()
+        return self.judged[lines]
 
     def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
         faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
         found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
         for outcome in outcomes:
             for left in outcome.doubts:
-                if left.assumed:
-                    continue  # no insertion changes how the kernel is launched
+                if _stays(left):
+                    continue
                 found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
         return frozenset(found)
 
@@ -183,7 +187,7 @@ class Scheduler:
 
     def _passes(self, outcome: Outcome) -> bool:
         severities = {self.book.findings[fault.code].severity for fault in outcome.faults}
-        return all(doubt.assumed for doubt in outcome.doubts) and Severity.ERROR not in severities
+        return all(map(_stays, outcome.doubts)) and Severity.ERROR not in severities
 
     def left(self, source: Source, place: Callable[[int], int], outcomes: Sequence[Outcome]) -> Iterator[Left]:
         """What is left to find, at its places."""
@@ -202,9 +206,7 @@ class Scheduler:
         plan: dict[tuple[str, int], Insertion] = {}
         while True:
             edited, outcomes = self.judge(tuple(plan.values()))
-            if not plan:
-                self.lacking = self.keys(edited, outcomes)
-            before = len(plan)
+            found, before = (tuple(plan.values()), self.keys(edited, outcomes)), len(plan)
             for fault in _to_repair(outcomes):
                 asked = list(self.repairs(fault, edited.origin))
                 for subject, kind in asked:
@@ -214,8 +216,9 @@ class Scheduler:
                         if wanted or kind.role == ".fence" or not self.present(kind, other):
                             for one in self.beside(kind, other):
                                 plan.setdefault((kind.name, one.gap.offset), one)
+            self.lacking.append(found)
             if len(plan) == before:
-                self.wanted = self.keys(edited, outcomes)
+                self.wanted = found[1]
                 return tuple(plan.values()), all(map(self._passes, outcomes))
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
@@ -277,18 +280,25 @@ class Scheduler:
 
     # -- the best of what is enough
 
+    def begin(self, trials: Trials) -> None:
+        """Choose the runs of trials that matter: those that show what plans on the way to enough insertions lacked."""
+        for lacking, found in self.lacking:
+            trials.begin(lacking, found - self.wanted)
+
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
         trials = Trials(self.book, self.points, self.acts, self.heeded, start, self.progress)
         share = trials.whole * limit(self.book, "schedule_share") // 100
         trials.most = min(max(share, limit(self.book, "schedule_steps")), limit(self.book, "schedule_most"))
-        trials.begin((), self.lacking - self.wanted)
+        self.begin(trials)
         best, fenced = start, start
         minimal = least = False
         search = Relaxation(self, trials, start)
         for again in range(_ROUNDS):
             if not again or not trials.fits(fenced):
                 fenced, least = search.fenced()
+                if fenced != start and trials.refuted(fenced):
+                    continue
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
             if self.keys(*self.judge(plan)) <= self.wanted:
@@ -496,6 +506,11 @@ class Relaxation:
 
         found = needed(range(len(mine)), lambda places: self.trials.fits((*rest, *chosen(places))))
         return tuple(mine) if found is None else chosen(found)
+
+
+def _stays(doubt: Doubt) -> bool:
+    """Whether no insertion changes a doubt: how the kernel is launched, or what the text leaves its roles to decide."""
+    return doubt.assumed or doubt.case == "guessed_steps"
 
 
 def _to_repair(outcomes: Sequence[Outcome]) -> Iterator[ProtocolFault]:

@@ -26,16 +26,16 @@ from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.program import Instruction
+from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.study import Ran, Study
+from tileproof.protocol.study import Ran, Run, Study
 from tileproof.protocol.verify import studies
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
-from tileproof.scheduling.plan import Insertion, Plan, insertables
+from tileproof.scheduling.plan import Insertable, Insertion, Plan, insertables
 
 _SLOT = "tileproof.slot"  # an operation of no dialect
 _FILLED = Step("slot", 0, 0, 0)
@@ -49,7 +49,7 @@ class Trials:
         spent: the instructions that trials took.
         most: how many they may take; then each plan is told wrong.
         uneven: the conditions that threads decide each in its own way, or may decide so.
-        divided: those that threads of one warp decided each in its own way.
+        divided: the slots that some threads of a warp come to without the others.
     """
 
     def __init__(
@@ -79,6 +79,9 @@ class Trials:
         self.wrong: list[Strengths] = []
         self.step = effects(book, {})
         self.operations: dict[tuple[str, int], Operation] = {}
+        self.effects: dict[str, Step] = {}
+        self._compiled: dict[int, Program] = {}
+        self._programs: dict[int, Program] = {}
         gaps = self._gaps(acts, strongest)
         self.bounds = {block: sorted(one.index for one in found) for block, found in gaps.items()}
         lines = [InsertedLine(gap, 0, f'"{_SLOT}"() : () -> ()') for found in gaps.values() for gap in found]
@@ -96,13 +99,12 @@ class Trials:
         self.fill(strongest)
         operations, aliases, own = self.module.operations, self.module.aliases, {_SLOT: _FILLED}
         registers = any(one.kind.queue == "wgmma" for one in strongest)
-        for study in studies(book, operations, aliases, self.actions(ACTIONS), self.concerned, own, registers):
+        actions = self.actions(ACTIONS)
+        for study in studies(book, operations, aliases, actions, self.concerned, own, registers, self._without_slots):
             self.runs += [(study, ran) for ran in study.ran]
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)
             self.uneven |= {edited.origin(start) for start in uneven}
-            divided = (code[place].operation.span.start for place in study.reached.divided)
-            self.divided |= {edited.origin(start) for start in divided}
         self.whole = sum(ran.steps for _, ran in self.runs)
         self.runs.sort(key=lambda one: one[1].steps)
 
@@ -148,6 +150,31 @@ class Trials:
 
         return {**table, "slot": slot}
 
+    def _without_slots(self, compiled: Program) -> Program:
+        """A program that passes by the slots that are not filled: its places are those of the program with slots."""
+        self._compiled[id(compiled.kernel)] = compiled
+        code = [
+            Instruction("jump", one.operation, target=place + 1)
+            if one.effect is _FILLED and one.operation.span.start not in self.filled
+            else one
+            for place, one in enumerate(compiled.code)
+        ]
+        return replace(compiled, code=code)
+
+    def again(
+        self,
+        study: Study,
+        ran: Ran,
+        ends: Callable[[str, int], bool] | None = None,
+    ) -> Run:
+        """A run with what fills the slots now."""
+        kernel = id(study.kernel)
+        if kernel not in self._programs:
+            self._programs[kernel] = self._without_slots(self._compiled[kernel])
+        done = study.again(ran.recipe, ends, program=self._programs[kernel])
+        self.spent += done.machine.steps
+        return done
+
     def slot(self, gap: Gap) -> Operation | None:
         """The slot that a place is at: no step is between them."""
         bounds = self.bounds.get(gap.block, [])
@@ -155,34 +182,42 @@ class Trials:
         return self.slots.get((gap.block, bounds[at])) if at < len(bounds) else None
 
     def fill(self, plan: Plan) -> bool:
-        """Let the slots do what a plan inserts; whether there is a slot for all of it, where all its threads come."""
+        """Let the slots do what a plan inserts; whether there is a slot for all of it.
+
+        What all threads of a warp execute together is in no slot that only some of them come to.
+        """
         self.filled = {}
+        self._programs.clear()
         for one in sorted(plan, key=lambda i: (i.gap.offset, i.kind.rank)):
             slot = self.slot(one.gap)
-            if slot is None or (one.kind.whole and self.in_part_of_a_warp(one.gap)):
+            if slot is None or (self.together(one.kind) and slot.span.start in self.divided):
                 return False
             self.filled.setdefault(slot.span.start, []).append(self.instruction(one, slot))
         return True
 
-    def in_part_of_a_warp(self, gap: Gap) -> bool:
-        """Whether a place is in a branch that some threads of a warp take and others do not."""
-        home = self.points.homes.get(gap.block)
-        while home is not None and home.parent is not None:
-            start = home.parent.span.start
-            if start in self.divided:
-                return True
-            home = self.points.homes.get(start)
-        return False
+    def together(self, kind: Insertable) -> bool:
+        """Whether all threads of a warp execute an operation together."""
+        return f".{self.effect(kind).name}" in self.book.enums["together_step"].members
 
     def instruction(self, one: Insertion, slot: Operation) -> Instruction:
         """What an insertion does, at the place of a slot."""
-        known = (one.kind.name, one.pending)
+        operation = replace(self.operation(one.kind, one.pending), span=slot.span, name_span=slot.name_span)
+        return Instruction("effect", operation, effect=self.effect(one.kind))
+
+    def operation(self, kind: Insertable, pending: int) -> Operation:
+        """An operation as it is inserted."""
+        known = (kind.name, pending)
         if known not in self.operations:
-            self.operations[known] = scan(Source("", one.kind.text(False, one.pending) + "\n")).module.operations[0]
-        operation = replace(self.operations[known], span=slot.span, name_span=slot.name_span)
-        step = self.step(operation, ())
-        assert isinstance(step, Step)
-        return Instruction("effect", operation, effect=step)
+            self.operations[known] = scan(Source("", kind.text(False, pending) + "\n")).module.operations[0]
+        return self.operations[known]
+
+    def effect(self, kind: Insertable) -> Step:
+        """What an insertion does in the protocol."""
+        if kind.name not in self.effects:
+            step = self.step(self.operation(kind, 0), ())
+            assert isinstance(step, Step)
+            self.effects[kind.name] = step
+        return self.effects[kind.name]
 
     # -- verdicts
 
@@ -208,27 +243,27 @@ class Trials:
             found |= code in self.heeded and (code, place) not in ran.places
             return found
 
-        done = study.again(ran.recipe, ends)
-        self.spent += done.machine.steps
+        self.again(study, ran, ends)
         return found
 
     def begin(self, lacking: Plan, wanted: Set[tuple[str, int]]) -> None:
-        """Choose the runs that matter: the cheapest that show what a plan lacks.
+        """Add to the runs that matter the cheapest that show what a plan lacks.
 
         Args:
             wanted: the findings of that plan, by code and the place in the text without slots.
         """
         self.fill(lacking)
         left = set(wanted)
-        for study, ran in self.runs:
+        known = {id(ran) for _, ran in self.active}
+        for study, ran in sorted(self.runs, key=lambda each: (id(each[1]) not in known, each[1].steps)):
             if not left:
-                return
-            done = study.again(ran.recipe)
-            self.spent += done.machine.steps
+                break
+            done = self.again(study, ran)
             shown = {(code, self.edited.origin(place)) for code, place in done.places() - ran.places}
-            if left & shown:
+            if left & shown and id(ran) not in known:
                 self.active.append((study, ran))
-                left -= shown
+            left -= shown
+        self.active.sort(key=lambda each: each[1].steps)
 
     def refuted(self, plan: Plan) -> bool:
         """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
@@ -249,7 +284,7 @@ class Trials:
         longest = {id(study): (study, ran) for study, ran in self.runs if not ran.recipe.forced}
         for study, ran in longest.values():
             usual, study.actions = study.actions, self.actions(whole.actions)
-            self.spent += study.again(ran.recipe).machine.steps
+            self.again(study, ran)
             study.actions = usual
         return whole
 
@@ -263,10 +298,11 @@ class Trials:
         right = True
         longest = max((ran.steps for _, ran in self.active), default=0)
         for study, ran in self.active:
-            recorder = Recorder({one.queue for one in insertables(self.book).values() if one.whole})
+            recorder = Recorder({one.queue for one in insertables(self.book).values() if self.together(one)})
             usual, study.actions = study.actions, self.actions(recorder.watched(ACTIONS), recorder)
-            done = study.again(ran.recipe, missed=recorder.missed)
+            done = study.again(ran.recipe, missed=recorder.missed, program=self._compiled[id(study.kernel)])
             study.actions = usual
+            self.divided |= recorder.divided
             self.spent += done.machine.steps
             right &= not any(code in self.heeded for code, _ in done.places() - ran.places)
             for queue in QUEUES:
@@ -283,9 +319,7 @@ class Trials:
         self.fill(plan)
         found: list[ProtocolFault] = []
         for study, ran in self.active:
-            machine = study.again(ran.recipe).machine
-            self.spent += machine.steps
-            found += machine.faults
+            found += self.again(study, ran).machine.faults
         return found
 
     @cached_property

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
@@ -37,9 +36,6 @@ from tileproof.suggesting.families import atom_with, ir_spelling
 from tileproof.suggesting.nearest import Found, Piece, Start, distance, nearest
 from tileproof.suggesting.reading import Attempt, attempts, usual_first
 from tileproof.suggesting.writing import Change, changes_of, text_of
-
-if TYPE_CHECKING:
-    from tileproof.evaluate.z3 import Encoder
 
 _MOST_PIECES = 6  # that a repair changes
 _MOST_SETS = 3000  # of changed pieces that are tried for one text
@@ -339,33 +335,3 @@ def _said_in_ir(book: Rulebook, atom: Atom, fact: str) -> tuple[Scalar, ...]:
             members = [member for _, member in binding.translation]
             return tuple(value for value in domain if value in members or value in (binding.default or ()))
     return domain
-
-
-# -- what cannot hold together
-
-
-def least_conflict(
-    encoder: Encoder, rules: tuple[Rule, ...], present: Mapping[str, Scalar], seconds: float
-) -> Conflict:
-    """A least set of facts and rules that cannot hold together; empty where they can, or where the time is up.
-
-    Named by the solver, then thinned one by one: what can be left out is.
-    """
-    from tileproof.evaluate.solver import Question  # noqa: PLC0415  the solver loads slowly
-
-    named = {f"rule {rule.code}": encoder.reading(rule).kept for rule in rules}
-    named |= {f"fact {name}": encoder.assigned({name: value}) for name, value in present.items()}
-    question = Question(encoder, seconds)
-    solved = question.ask(named=named)
-    if solved.answer is not Answer.UNSATISFIABLE:
-        return Conflict((), ())
-    core = list(solved.core)
-    for name in list(core):
-        rest = {other: named[other] for other in core if other != name}
-        if question.ask(named=rest).answer is Answer.UNSATISFIABLE:
-            core.remove(name)
-    return Conflict(tuple(_of("fact ", core)), tuple(_of("rule ", core)))
-
-
-def _of(kind: str, names: list[str]) -> Iterator[str]:
-    return (name.removeprefix(kind) for name in names if name.startswith(kind))

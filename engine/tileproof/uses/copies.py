@@ -21,7 +21,6 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 
 SIDES = ("source", "destination")
-_FIELDS = {"barrier": {"tma_bar", "mbar_ptr"}, "mask": {"mcast_mask"}, "cache": {"cache_policy"}}
 _ENDLESS = 1 << 20  # bits of a run that nothing is known to end
 
 

@@ -218,8 +218,8 @@ gpu.module @kernels {
     }
     nvvm.mbarrier.try_wait.parity %done, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
+    // expected-error@+1 {{WAR hazard on tensor memory: tcgen05.dealloc is not ordered after the read by tcgen05.ld}}
     scf.if %first {
-      // expected-error@+1 {{WAR hazard on tensor memory: tcgen05.dealloc is not ordered after the read by tcgen05.ld}}
       cute_nvgpu.arch.sm100.dealloc_tmem(%tmem, %c64) [ cta_1] : !cute.ptr<f32, tmem, align<16>>, i32
     }
     return

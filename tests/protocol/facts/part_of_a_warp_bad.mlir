@@ -5,8 +5,8 @@ gpu.module @kernels {
     %c32 = arith.constant 32 : i32
     %c0 = arith.constant 0 : i32
     %thread = nvvm.read.ptx.sreg.tid.x : i32
-    %lane = arith.remsi %thread, %c32 : i32
-    %first = arith.cmpi eq, %lane, %c0 : i32
+    %which = arith.remsi %thread, %c32 : i32
+    %first = arith.cmpi eq, %which, %c0 : i32
     nvvm.wgmma.fence.aligned
     nvvm.wgmma.commit.group.sync.aligned
     scf.if %first {

@@ -333,7 +333,10 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         key, barrier = waiting[0]
         thread_set.blocked = OnMbarrier(key, barrier, barrier.phase)
         return WAITS
-    for key, barrier, _ in found:
+    for key, barrier, over in found:
+        tried = machine.tried.pop((thread_set.cta, thread_set.warps[0], key), None) if machine.tried else None
+        if tried is not None and tried[0] != ((barrier.phase & 1) == over):
+            machine.misled.add(id(tried[1]))
         machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
     result(thread_set, instruction, 1)
@@ -350,7 +353,15 @@ def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 @action("block")
 def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified."""
-    if list(_waits(machine, thread_set, instruction)):
-        result(thread_set, instruction, 0)  # false: the code that follows has to wait
+    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified.
+
+    One that asks for another phase than that wait succeeds while the phase is not complete: then the wait is skipped,
+    and the threads know of nothing.
+    """
+    found = list(_waits(machine, thread_set, instruction))
+    wrong = id(instruction.operation) in machine.eager
+    for key, barrier, over in found:
+        machine.tried[thread_set.cta, thread_set.warps[0], key] = (barrier.phase & 1) == over, instruction.operation
+    if found:
+        result(thread_set, instruction, int(wrong))  # false: the code that follows has to wait
     return thread_set.place + 1

@@ -276,11 +276,10 @@ def complete_on(
         unpublished(machine, barrier, operation)
     phase = barrier.phase
     if size_ is None:
-        if not barrier.expected:
-            barrier.early += 1
-        # It belongs to the phase of the last expect_tx, and delivers the bytes that are still pending there.
-        phase, size_ = barrier.announced, max(barrier.bytes, 0)
-        barrier.unsized = phase
+        # It belongs to the phase of the last expect_tx. The bytes that are pending there come once no thread goes on:
+        # then all copies of the phase are under way.
+        phase, size_ = barrier.announced, 0
+        barrier.unsized_copies += 1
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)

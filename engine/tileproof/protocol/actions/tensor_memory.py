@@ -15,7 +15,7 @@ from tileproof.protocol.actions.written import freed, needs, wrote
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Lanes, Value
+from tileproof.protocol.values import Address, Allocation, Lanes, Value
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -105,7 +105,7 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             thread_set,
             operation,
             replace(where, extent=columns),
-            ".generic",
+            ".free",
             True,
             tuple((thread_set.cta, warp) for warp in thread_set.warps),
             machine.tick(),
@@ -185,6 +185,8 @@ def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: A
     ):
         if id(operation) in machine.tensor.outside:
             return
+        if _freed_too_early(machine, thread_set, where.memory, low, high):
+            return  # which is said of the release
         machine.tensor.outside.add(id(operation))
         if held:
             known = ", ".join(f"[{start}, {start + count})" for start, count, _ in held)
@@ -192,6 +194,14 @@ def live(machine: Machine, thread_set: ThreadSet, operation: Operation, where: A
             machine.report("PR156", "outside", operation, at=at, low=low, high=high, allocated=known)
         else:
             machine.report("PR156", "none", operation, low=low, high=high)
+
+
+def _freed_too_early(machine: Machine, thread_set: ThreadSet, memory: Allocation, low: int, high: int) -> bool:
+    """Whether columns were freed by threads that do not wait for these ones."""
+    return any(
+        one.kind == ".free" and not all(machine.knows(thread_set, agent, one.moment) for agent in one.agents)
+        for one in machine.log(thread_set.cta, memory).overlapping(low, high)
+    )
 
 
 def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:

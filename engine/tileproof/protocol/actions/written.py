@@ -54,7 +54,7 @@ def needs(
         return
     low, high = where.offset, where.offset + (where.extent or 1)
     for cta in ctas:
-        if not _given(machine, cta, low, high, case):
+        if not _given(machine, cta, low, high, case) and not _freed(machine, cta, low, high):
             one = Unwritten(case, operation, cta, thread_set.warps[0], low, high)
             written.missing.setdefault((case, id(operation)), one)
 
@@ -64,6 +64,15 @@ def freed(machine: Machine, cta: int, low: int, columns: int | None) -> None:
     held = machine.tensor.written.columns.get(cta)
     if held and columns:
         held.difference_update([one for one in held if low <= one[0] < low + columns])
+
+
+def _freed(machine: Machine, cta: int, low: int, high: int) -> bool:
+    """Whether the columns are not allocated any more: another finding says so."""
+    memory = machine.tensor.memory
+    held = machine.tensor.allocated.get(cta, ())
+    if memory is None or any(start <= low < start + count for start, count, _ in held):
+        return False
+    return any(one.kind == ".free" for one in machine.log(cta, memory).overlapping(low, high))
 
 
 def _given(machine: Machine, cta: int, low: int, high: int, case: str, warp: int | None = None) -> bool:

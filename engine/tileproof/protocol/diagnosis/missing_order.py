@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, both, copied, dropped, inserted, step
+from tileproof.protocol.diagnosis.changes import (
+    SUPPLIED,
+    Change,
+    both,
+    branches,
+    copied,
+    dropped,
+    inserted,
+    inserted_before_branch,
+    step,
+)
 from tileproof.protocol.diagnosis.scene import Scene, distinct
 from tileproof.protocol.faults import HANGS, UNORDERED, ProtocolFault
 from tileproof.protocol.machine import Machine
@@ -166,15 +177,17 @@ def _issues(instruction: Instruction | None, producers: tuple[str, ...], queue: 
 
 def _barriers(scene: Scene) -> Iterator[Change]:
     """Barriers of threads: one that the same threads use elsewhere, or one of the whole CTA."""
-    if not scene.codes & _UNMET:
+    if not scene.codes & (_UNMET | {"PR114"}):
         return
     known: dict[tuple[int, ...], Instruction] = {}
     for operation in scene.steps("cta_barrier"):
         instruction = scene.instructions[id(operation)]
         known.setdefault(instruction.inputs, instruction)
-    barriers = scene.steps("cta_barrier")
+    barriers, frees = scene.steps("cta_barrier"), {id(one) for one in scene.steps("tmem_free")}
     for fault in scene.faults:
         races = [fault.operation, *_earlier(fault)]
+        if id(fault.operation) in frees:
+            yield from _before_freeing(scene, fault.operation, list(known.values())[:4])
         if fault.code not in _UNMET or (fault.code in UNORDERED and not any(map(scene.by_threads, races))):
             continue
         at = fault.operation.span.start
@@ -192,6 +205,19 @@ def _barriers(scene: Scene) -> Iterator[Change]:
         for fence in scene.steps("init_fence", "barrier_init")[-2:]:
             change = inserted(fence, True, step("cta_barrier", fence))
             yield Change("insert_after", {"operation": "nvvm.barrier"}, fence, change, rank=2)
+
+
+def _before_freeing(scene: Scene, release: Operation, barriers: Sequence[Instruction]) -> Iterator[Change]:
+    """A barrier before tensor memory is freed: one warp frees it, so that it stands before that warp's branch."""
+    program = scene.machine.program
+    around = [program.code[place].operation for place in branches(program, scene.places[id(release)])]
+    for instruction in barriers:
+        facts = {"operation": instruction.operation.pieces[0].strip()}
+        new = replace(instruction, outputs=())
+        for depth, branch in enumerate(around):
+            make = inserted_before_branch(release, depth, new)
+            yield Change("insert_before", facts, branch, make, (release,), rank=1)
+        yield Change("insert_before", facts, release, inserted(release, False, new), rank=1)
 
 
 def _cluster(scene: Scene) -> Iterator[Change]:

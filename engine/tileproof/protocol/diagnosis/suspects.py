@@ -103,7 +103,8 @@ def _counts(scene: Scene) -> Iterator[Change]:
             if event.kind == "arrive"
         )
         totals = [] if scene.codes == {UNFINISHED} else [total for _, total in sorted(came)]
-        wanted = dict.fromkeys([*sorted(usual), *totals])
+        each = {(e.operation.span.start, e.cta, e.warps): e.amount for e in scene.by_key[key] if e.kind == "arrive"}
+        wanted = dict.fromkeys([*sorted(usual), *totals, sum(each.values())])
         same = distinct(one.operation for one in siblings if one.count == barrier.count)
         alike = tuple(one for one in same if one is not barrier.operation)
         for count in wanted:
@@ -111,7 +112,8 @@ def _counts(scene: Scene) -> Iterator[Change]:
                 continue
             facts = {"barrier": scene.name(key), "count": barrier.count, "right": count}
             change = operand_changed(1, constant(count), barrier.operation)
-            yield Change("count", facts, barrier.operation, change, rank=0)
+            seen = count in usual or count in totals  # else it is right if each arrives once
+            yield Change("count", facts, barrier.operation, change, rank=0 if seen else 1)
             if alike:
                 change = operand_changed(1, constant(count), barrier.operation, *alike)
                 yield Change("counts", facts, barrier.operation, change, alike, rank=1)

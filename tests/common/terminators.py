@@ -1,4 +1,4 @@
-"""Implicit parts of structured operations: the terminators that a custom form does not print."""
+"""The terminators of structured operations that a custom form does not print."""
 
 from __future__ import annotations
 

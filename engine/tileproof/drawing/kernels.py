@@ -1,0 +1,149 @@
+"""The kernels of a file as they are drawn: each with its findings and the study that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tileproof.base.diagnostic import Severity
+from tileproof.base.records import dataclass
+from tileproof.base.source import Source, Span
+from tileproof.checking.protocol import confirmed
+from tileproof.dataflow.checks import check_threads
+from tileproof.drawing.picture import NoPicture
+from tileproof.memory.tensor_maps import kernel_name
+from tileproof.mlir.ir import Operation
+from tileproof.mlir.scanner import scan
+from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.structuring import Unstructured
+from tileproof.protocol.study import Outcome, Study
+from tileproof.protocol.verify import verify, verify_function
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import is_ptx, read_module
+from tileproof.ptx.names import name_faults
+from tileproof.rulebase.book import Rulebook
+from tileproof.rulebase.findings import state
+
+_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What ``check`` reports of a kernel, at a span."""
+
+    code: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that uses a protocol and was run.
+
+    Attributes:
+        name: as titles have it.
+        unconfirmed: what the runs of PTX show and its text leaves open.
+    """
+
+    source: Source
+    name: str
+    study: Study
+    findings: tuple[Finding, ...]
+    unconfirmed: tuple[Finding, ...] = ()
+
+    def line(self, operation: Operation) -> int:
+        """The line of an operation."""
+        return self.line_of(operation.name_span)
+
+    def line_of(self, span: Span) -> int:
+        """The line of a span."""
+        return self.source.position(span.start).line
+
+    def said(self, operation: Operation) -> str:
+        """An operation as its text names it: of PTX the opcode."""
+        return self.source.text[operation.name_span.start : operation.name_span.end] or operation.name
+
+
+def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> list[Kernel]:
+    """The kernels of IR or PTX that use a protocol and could be run, in textual order.
+
+    Args:
+        wanted: the name of the only one, or its number among those with a protocol, from 1.
+
+    Raises:
+        NoPicture: the text is malformed, or no module.
+    """
+    found: list[Kernel] = []
+    count = 0
+
+    def keep(name: str, study: Study, findings: Sequence[Finding], open_: Sequence[Finding]) -> None:
+        nonlocal count
+        count += 1
+        if study.judged is not None and wanted in (None, name, str(count)):
+            found.append(Kernel(source, (name or "kernel")[:_NAME], study, tuple(findings), tuple(open_)))
+
+    if is_ptx(source):
+        for one in _of_ptx(book, source):
+            keep(*one)
+        return found
+    read = scan(source)
+    if read.faults:
+        raise _malformed(source, read.faults[0].span, read.faults[0].message)
+    if not read.holds_ir:
+        raise NoPicture(f"{source.name}: holds no IR")
+
+    def seen(outcome: Outcome, study: Study) -> None:
+        keep(kernel_name(outcome.kernel) or "", study, list(map(_finding, outcome.faults)), ())
+
+    def line(operation: Operation) -> int:
+        return source.position(operation.name_span.start).line
+
+    for _ in verify(book, read.module.operations, read.module.aliases, line=line, seen=seen):
+        pass
+    return found
+
+
+def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
+    """The kernels of a PTX module by their names, with their findings and those that are not confirmed."""
+    module = read_module(book, source)
+    if malformed := [*module.faults, *name_faults(book, module)]:
+        first = min(malformed, key=lambda one: one.span)
+        raise _malformed(source, first.span, state(book, first.code, first.case, **first.facts).message)
+    graphs = Graphs(book, module)
+    alone = [
+        Finding(one.code, one.span, one.message)
+        for one in check_threads(book.under("ptx"), source, graphs, lambda facts: ())
+        if one.severity is Severity.ERROR
+    ]
+    done: list[tuple[Outcome, Study]] = []
+    for function in module.functions:
+        if function.kind != "entry" or function.body is None:
+            continue
+        try:
+            verify_function(book, graphs.of(function), seen=lambda outcome, study: done.append((outcome, study)))
+        except Unstructured:
+            continue
+        while done:
+            outcome, study = done.pop()
+            low, high = function.body
+            mine = [one for one in alone if low <= one.span.start < high]
+            places = {(one.code, one.span) for one in mine}
+            sure = list(map(_finding, confirmed(book, outcome)))
+            others = [one for one in map(_finding, outcome.faults) if one not in sure]
+            yield (
+                function.name,
+                study,
+                sorted([*mine, *(one for one in sure if (one.code, one.span) not in places)], key=lambda one: one.span),
+                [one for one in others if (one.code, one.span) not in places],
+            )
+
+
+def _finding(fault: ProtocolFault) -> Finding:
+    return Finding(fault.code, fault.operation.name_span, fault.message)
+
+
+def _malformed(source: Source, span: Span, said: str) -> NoPicture:
+    line, column = source.position(span.start)
+    return NoPicture(f"{source.name}:{line}:{column}: {said}")
+
+
+__all__ = ["Finding", "Kernel", "kernels_of"]
