@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
+from zlib import crc32
 
 from tileproof import __version__
 from tileproof.base.files import replace_bytes
@@ -69,10 +70,20 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
         return make()
     try:
         if _ours(path):
-            return cast(T, pickle.loads(path.read_bytes()))
+            found = path.read_bytes()
+            if found[:_SUM] == _sum(found[_SUM:]):
+                return cast(T, pickle.loads(found[_SUM:]))
     except Exception:  # a damaged pickle may raise anything
         pass
     value = make()
+    written = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     with suppress(OSError):
-        replace_bytes(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+        replace_bytes(path, _sum(written) + written)
     return value
+
+
+_SUM = 4  # bytes in front of an entry, by which a damaged one is known even where only a part of it is read at once
+
+
+def _sum(content: bytes) -> bytes:
+    return crc32(content).to_bytes(_SUM, "big")

@@ -6,10 +6,10 @@ pictures and bytes are bounded, and how many findings have none for that is know
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.patterns import regex
 from tileproof.base.source import Source
 from tileproof.calculate.text import ExpressionError, evaluated
 from tileproof.descriptors.canonical import NoDescriptor, Undecided
@@ -31,7 +31,7 @@ from tileproof.report.values import Report
 _FILES, _PICTURES, _BYTES = 8, 24, 2_000_000  # files that are read again, pictures, and bytes of them all
 _ROWS = 32  # of the protocol around a finding
 _PROTOCOL = "PR"
-_LAYOUT = re.compile(r"(?:S<\d+,\d+,\d+> o \S+ o )?(?:\([^\s\"<>]*\)|\d+):(?:\([^\s\"<>]*\)|\d+)")
+_LAYOUT = regex(r"(?:S<\d+,\d+,\d+> o \S+ o )?(?:\([^\s\"<>]*\)|\d+):(?:\([^\s\"<>]*\)|\d+)")
 _LAYOUTS = 2  # of one finding
 _CELLS = 1024  # of a layout
 

@@ -6,12 +6,12 @@ nobody has to know: each constant that the word is computed from is tried, and t
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tileproof.base.diagnostic import Edit
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.dialects.facts import WrongWord
@@ -27,8 +27,8 @@ from tileproof.rulebase.expression import Scalar
 
 _CONSTANTS = ("arith.constant", "llvm.mlir.constant")
 _DEEPEST = 12  # operations between a constant and the word
-_NUMBER = re.compile(r"(?<=[ (])(-?\d+)(?= : i\d+)")
-_NAME = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_NUMBER = regex(r"(?<=[ (])(-?\d+)(?= : i\d+)")
+_NAME = regex(r"%[\w$.-]+(?:#\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
