@@ -249,6 +249,42 @@ def test_no_hazard_is_found_where_roles_go_by_what_they_load():
     assert [reason.case for reason in kernel.reasons] == ["unconfirmed"]
 
 
+# One length sends all threads past what another one asks for.
+LENGTHS = (
+    HEAD
+    + """.visible .entry lengths(.param .u32 first, .param .u32 second)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  .shared .align 8 .b8 bar[8];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r6, %r1, 2;
+  add.s32 %r3, %r2, %r6;
+  ld.param.u32 %r4, [first];
+  ld.param.u32 %r5, [second];
+  setp.eq.s32 %p1, %r4, 0;
+  @%p1 bra NOTHING;
+  setp.ne.s32 %p2, %r5, 0;
+  @%p2 bra DONE;
+  st.shared.b32 [%r3], %r1;
+DONE:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+NOTHING:
+  st.shared.b32 [%r3], %r1;
+  ret;
+}
+"""
+)
+
+
+def test_a_decision_that_another_keeps_a_run_from_is_taken_in_one_more():
+    (kernel,) = tileproof.check(LENGTHS).files[0].kernels
+    assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
+
+
 TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]
 FEW = ("dense_gemm_persistent__default", "dense_gemm__f16_mnn", "tensorop_gemm__bf16_bf16_f32_mkn")
 

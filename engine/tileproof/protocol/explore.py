@@ -85,6 +85,7 @@ def seek(
     usual: Machine,
     runs: int,
     share: Callable[[Machine], int],
+    again: bool = False,
 ) -> Iterator[Sought]:
     """Run a kernel until all its steps are executed, nothing is left to try, or the budget is spent.
 
@@ -94,6 +95,7 @@ def seek(
         usual: the run whose size is taken where it reaches a place.
         runs, share: the budget: how many runs, and how many instructions they may take together beside the longest that
             went well: the usual run may do nothing that the others do.
+        again: whether decisions that a run did not come to, for others that it was told, are taken in one more.
     """
     spent, most = 0, share(usual)
     guards = guards_of(code)
@@ -123,6 +125,9 @@ def seek(
                 reached.add(found.machine, forced)
                 yield found
                 if i == 0 and found.smooth:
+                    left = {(at, way) for at, way in batch.items() if way not in reached.went.get(at, ())}
+                    if again and len(left) < len(batch):
+                        tried -= left  # another decision kept the run from them
                     break
 
 

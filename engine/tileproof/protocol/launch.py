@@ -81,7 +81,7 @@ class Launch:
 def narrowed(launched: Launch, right: Callable[[Shape], int]) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
-    Nothing is assumed where the kernel goes right with no other number of CTAs of the possible ones.
+    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
 
     Args:
         right: how many steps a run in one way executes; 0 where something goes wrong.
@@ -93,7 +93,8 @@ def narrowed(launched: Launch, right: Callable[[Shape], int]) -> Launch:
     done = [right(one) for one in clusters]
     most = max(done)
     chosen = clusters[done.index(most)]
-    alone = most > 0 and {one.ctas for one, steps in zip(clusters, done, strict=True) if steps == most} == {chosen.ctas}
+    as_good = [one for one, steps in zip(clusters, done, strict=True) if steps == most > 0]
+    alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
     others = [replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != block]
     return replace(launched, shapes=(chosen, *others), cluster_known=alone)
 

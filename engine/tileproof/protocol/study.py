@@ -603,7 +603,7 @@ class Study:
 
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
-        for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share):
+        for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share, self.ptx):
             if not trial.machine.taint.released:
                 smooth |= trial.machine.coverage.executed
             if long.hangs or self.ptx:

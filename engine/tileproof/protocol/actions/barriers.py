@@ -103,6 +103,15 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "barrier_count")
+    counts = instruction.inputs[1] if len(instruction.inputs) > 1 else 0
+    each, where = thread_set.values[counts], address(thread_set, instruction, 0)
+    if isinstance(each, Lanes) and where is not None and where.parts:  # each thread its own barrier, with its own count
+        for thread, key in _each(machine, thread_set, instruction, where).items():
+            mine = each.each[thread]
+            if mine is None:
+                raise Unfollowed(instruction.operation, "barrier_count")
+            initialise(machine, thread_set, instruction.operation, key, mine)
+        return thread_set.place + 1
     for key in barrier_keys(machine, thread_set, instruction, 0):
         initialise(machine, thread_set, instruction.operation, key, count)
     return thread_set.place + 1

@@ -261,15 +261,27 @@ def tmem_store(
     )
 
 
+_SHAPE = re.compile(r"[._](\d+)x\d+b\b")  # of tcgen05.ld and st: lanes by bits
+
+
+def _in_lanes(where: Address | None, instruction: Instruction) -> Address | None:
+    """An address with the lanes that the shape of a load or store reaches from there."""
+    shape = _SHAPE.search(words(instruction.operation))
+    if where is None or shape is None or int(shape[1]) >= where.memory.quarter:
+        return where
+    return replace(where, lanes=(1 << int(shape[1])) - 1)
+
+
 @action("tmem_load")
 def _raw_tmem_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    tmem_load(machine, thread_set, instruction.operation, address(thread_set, instruction, 0))
+    tmem_load(machine, thread_set, instruction.operation, _in_lanes(address(thread_set, instruction, 0), instruction))
     return thread_set.place + 1
 
 
 @action("tmem_store")
 def _raw_tmem_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    tmem_store(machine, thread_set, instruction.operation, None, address(thread_set, instruction, 0))
+    where = _in_lanes(address(thread_set, instruction, 0), instruction)
+    tmem_store(machine, thread_set, instruction.operation, None, where)
     return thread_set.place + 1
 
 
