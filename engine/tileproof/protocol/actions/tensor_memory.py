@@ -261,7 +261,7 @@ def tmem_store(
     )
 
 
-_SHAPE = re.compile(r"[._](\d+)x\d+b\b")  # of tcgen05.ld and st: lanes by bits
+_SHAPE = regex(r"[._](\d+)x\d+b\b")  # of tcgen05.ld and st: lanes by bits
 
 
 def _in_lanes(where: Address | None, instruction: Instruction) -> Address | None:
