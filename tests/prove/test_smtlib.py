@@ -180,7 +180,8 @@ HARD = (
 
 def repeated_cases():
     for verdict, _, arguments, _ in CASES:
-        marks = [pytest.mark.long] if arguments[:2] in HARD else []
+        hard = arguments[:2] in HARD or arguments.count("--assume") > 1
+        marks = [pytest.mark.long] if hard else []
         yield pytest.param(verdict, arguments, marks=marks, id=" ".join(arguments))
 
 

@@ -1,6 +1,6 @@
 """What is taken out of a kernel in PTX comes back, at its place; all else stays as it is.
 
-kernels/*.ptx are the golden outputs; their first line says what is taken out.
+kernels/*.ptx and the example are the golden outputs; their first line says what is taken out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from ptxas import find, needs_ptxas
 
 import tileproof
-from conftest import corpus_files
+from conftest import EXAMPLES, corpus_files
 from tileproof.base.source import Source
 from tileproof.cli import main
 from tileproof.mlir.ir import Operation
@@ -26,7 +26,8 @@ from tileproof.scheduling.synthesis import Scheduled
 from tileproof.scheduling.text import schedule
 
 BOOK = tileproof.load_rules()
-KERNELS = {path.stem: path.read_text() for path in sorted(Path(__file__).with_name("kernels").glob("*.ptx"))}
+FILES = [*sorted(Path(__file__).with_name("kernels").glob("*.ptx")), EXAMPLES / "hopper_multiply.ptx"]
+KERNELS = {path.stem: path.read_text() for path in FILES}
 INSERTED = r"(wgmma\.(fence|commit_group|wait_group)|cp\.async\.(bulk\.)?(commit|wait)_group|fence\.proxy\.async)\b"
 PRIMITIVES = corpus_files("corpus/sm_100a/prim_cp_async*.ptx")
 
@@ -62,7 +63,7 @@ def test_a_kernel_comes_back_as_it_was(name: str):
     assert found.complete
 
 
-@pytest.mark.parametrize("name", ["bulk_stores", "wgmma_in_inline_assembly"])
+@pytest.mark.parametrize("name", ["bulk_stores", "hopper_multiply"])
 def test_what_is_there_stays(name: str):
     text = KERNELS[name]
     found = scheduled(text)
@@ -71,7 +72,7 @@ def test_what_is_there_stays(name: str):
 
 def test_a_single_operation_comes_back():
     """Each of its own, among those that are left."""
-    text = KERNELS["wgmma_in_inline_assembly"]
+    text = KERNELS["hopper_multiply"]
     for number, line in enumerate(text.splitlines(keepends=True)):
         if line.startswith("\t") and re.match(rf"\s*{INSERTED}", line):
             lines = text.splitlines(keepends=True)
@@ -90,7 +91,7 @@ def test_line_ends_stay():
 
 
 def test_the_result_is_clean_by_check():
-    for text in (KERNELS["wgmma_in_inline_assembly"], KERNELS["bulk_stores"]):
+    for text in (KERNELS["hopper_multiply"], KERNELS["bulk_stores"]):
         assert list(tileproof.check(bare(text)).diagnostics)
         assert not list(tileproof.check(scheduled(bare(text)).source.text).diagnostics)
 
@@ -137,9 +138,9 @@ def invoke(path: Path, *more: str) -> tuple[int, str, str]:
 
 def test_the_command(tmp_path: Path):
     path, drawn = tmp_path / "kernel.ptx", tmp_path / "graph.json"
-    path.write_text(bare(KERNELS["wgmma_in_inline_assembly"]))
+    path.write_text(bare(KERNELS["hopper_multiply"]))
     code, out, said = invoke(path, "--graph", str(drawn))
-    assert (code, out) == (0, KERNELS["wgmma_in_inline_assembly"])
+    assert (code, out) == (0, KERNELS["hopper_multiply"])
     assert said.startswith(f"{path}:20: inserted fence.proxy.async.shared::cta;\n")
     graph = json.loads(drawn.read_text())
     names = {node["id"]: node["name"].partition(".sync")[0] for node in graph["nodes"]}
