@@ -79,7 +79,7 @@ def test_some_repairs_are_legal_and_least():
     check_least(seed=1, count=8, most=8)
 
 
-COUNTS = [pytest.param(80, marks=pytest.mark.sweep), pytest.param(2000, marks=pytest.mark.long)]
+COUNTS = [pytest.param(40, marks=pytest.mark.sweep), pytest.param(2000, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("count", COUNTS)

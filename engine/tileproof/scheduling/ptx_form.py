@@ -118,15 +118,11 @@ class PtxForm:
         sure = (
             self.book.enums["ptx_finding"].by_spelling.keys() | self.book.enums["schedule_finding"].by_spelling.keys()
         )
-        bounded = outcome.kernel.attribute("nvvm.maxntid") is not None
-        doubts = [one for one in outcome.doubts if one.case != "assumed_block" or not bounded]
-        doubts += (
-            self._doubt("unconfirmed", one.operation, one.code) for one in outcome.faults if one.code not in sure
-        )
+        unsure = [self._doubt("unconfirmed", one.operation, one.code) for one in outcome.faults if one.code not in sure]
         faults = [one for one in outcome.faults if one.code in sure]
         places = {(one.code, one.operation.name_span.start) for one in faults}
         faults += (one for one in paths if (one.code, one.operation.name_span.start) not in places)
-        return replace(outcome, faults=tuple(faults), doubts=tuple(doubts))
+        return replace(outcome, faults=tuple(faults), doubts=(*outcome.doubts, *unsure))
 
     def _doubt(self, case: str, operation: Operation, code: str = "") -> Doubt:
         said = state(self.book, "PR190", case, code=code) if code else state(self.book, "PR190", case)
