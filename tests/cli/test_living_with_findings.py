@@ -69,6 +69,20 @@ def test_a_comment_in_the_python_source_silences(here: Path, text: str, line: in
     assert [one for one in found("k.mlir") if "PR102" in one] == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--ignore", "PR102"), ("--write-baseline", "known.json"), ("--severity", "PR102=note")],
+    ids=lambda given: given[0] if given else "comment",
+)
+def test_a_kernel_is_not_verified_by_silence(here: Path, arguments: tuple[str, ...]):
+    if not arguments:
+        comment(here, "# tileproof: ignore[PR102]", 5)
+    done = command("check", "k.mlir", *arguments)
+    assert done.returncode == 0
+    assert "; 1 kernel followed: " in done.stdout
+    assert "verified:" not in done.stdout
+
+
 def test_a_comment_above_the_line_silences(here: Path):
     comment(here, "    # tileproof: ignore[PR102]", 5, above=True)
     (here / "k.mlir").write_text(dumped("kernel.py:6:4"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tileproof
-from conftest import corpus_files
+from conftest import EXAMPLES, corpus_files
 
 HEAD = """.version 8.7
 .target sm_90a
@@ -278,6 +278,20 @@ NOTHING:
 }
 """
 )
+
+
+def test_copies_that_each_thread_waits_for_are_no_hazard_of_the_wgmma_of_their_warpgroup():
+    """Kernels of CUTLASS have no barrier there; stores by the threads need one."""
+    stored = (EXAMPLES / "hopper_multiply.ptx").read_text()
+    store = "st.shared.v4.u32 \t[%r4], {%r1, %r1, %r1, %r1};"
+    copies = "cvta.to.global.u64 \t%rd8, %rd1;\n cp.async.ca.shared.global \t[%r4], [%rd8], 16;\n cp.async.wait_all;"
+    copied = stored.replace(store, copies)
+    assert copied != stored
+    assert found(stored) == found(copied) == set()
+    assert found(stored.replace("bar.sync \t0;", "")) == {"PR111"}
+    without = tileproof.check(copied.replace("bar.sync \t0;", ""))
+    assert [one.code for one in without.diagnostics] == ["PR190"]
+    assert "PR111 may be here" in without.diagnostics[0].message
 
 
 def test_a_decision_that_another_keeps_a_run_from_is_taken_in_one_more():

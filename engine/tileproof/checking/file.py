@@ -14,7 +14,7 @@ from tileproof.base.source import Source
 from tileproof.checking.expectations import split, verify
 from tileproof.checking.results import kept
 from tileproof.checking.user_sources import comments
-from tileproof.judge.outcome import FileReport, Options, finding
+from tileproof.judge.outcome import FileReport, Options, errors_in, finding
 from tileproof.judge.suppressions import Suppression, apply
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
@@ -31,12 +31,15 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
     else:
         found = tuple(d for report in held for d in report.diagnostics)
+    silenced = any(report.silenced for report in held)
     heard: tuple[tuple[Suppression, bool], ...] = ()
     if not options.verify:
         said = comments(source)
+        wrong = errors_in(found)
         left, idle = apply(book, filter(options.allows, found), said)
         found = tuple(map(options.weighed, left))
         heard = tuple((one, one not in idle) for one in said)
+        silenced |= wrong and not errors_in(found)
     return FileReport(
         source,
         found,
@@ -45,6 +48,7 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         kernels=tuple(kernel for report in held for kernel in report.kernels),
         unjudged=sum(report.unjudged for report in held),
         comments=heard,
+        silenced=silenced,
     )
 
 

@@ -36,7 +36,7 @@ from tileproof.evaluate.python import Judge
 from tileproof.judge import target
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.messages import render
-from tileproof.judge.outcome import FileReport, Options, finding, finish
+from tileproof.judge.outcome import FileReport, Options, errors_in, finding, finish
 from tileproof.judge.spans import span_of
 from tileproof.judge.target import Target
 from tileproof.memory.built_descriptors import assembled
@@ -147,7 +147,8 @@ class _Check:
             self.diagnostics = merged(self.book, self.options, self.diagnostics)
         found = finish(self.book, self.source, self.options, self.located(), self.scan.comments)
         unknown = unjudged(self.book, [operation.name for operation in self.scan.module.walk()])
-        return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown)
+        silenced = errors_in(self.diagnostics) and not errors_in(found)
+        return FileReport(self.source, found, chosen, kernels=tuple(self.kernels), unjudged=unknown, silenced=silenced)
 
     def located(self) -> list[Diagnostic]:
         """The findings, with their places in the user's source where the text has locations."""

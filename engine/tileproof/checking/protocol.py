@@ -85,7 +85,7 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
     may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
     no other finding is open. Where roles go by integers that each loads for itself, two accesses without an order may
-    be those of roles that never differ so.
+    be those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
     """
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
@@ -102,6 +102,11 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
     loads = outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
+    together = (_steps(book, "warpgroup_step"), _steps(book, "thread_copy_step"))
+
+    def within_warpgroup(fault: ProtocolFault) -> bool:
+        steps = {known.step(one.name) for one in (fault.operation, *(other for _, other in fault.trace))}
+        return not any(map(steps.isdisjoint, together))
 
     def stands(fault: ProtocolFault) -> bool:
         match codes.get(fault.code):
@@ -114,7 +119,8 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
             case ".waiting":
                 return not out_of_step and not hazards
             case ".whole":
-                return not (outcome.doubts or missing or others or (loads and fault.code in HAZARDS))
+                unsure = outcome.doubts or missing or others or (loads and fault.code in HAZARDS)
+                return not (unsure or within_warpgroup(fault))
         return False
 
     return tuple(filter(stands, outcome.faults))

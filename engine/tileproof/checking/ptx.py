@@ -17,7 +17,7 @@ from tileproof.checking.notes import note
 from tileproof.dataflow.checks import check_threads
 from tileproof.dialects.facts import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
-from tileproof.judge.outcome import FileReport, Options, finding, finish
+from tileproof.judge.outcome import FileReport, Options, errors_in, finding, finish
 from tileproof.judge.target import Target
 from tileproof.protocol.counterparts import counterpart, is_step, relevant
 from tileproof.ptx.graph import Graphs
@@ -62,7 +62,9 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     found = [_placed(module, one) for one in found] if module.frames else found
     comments = module.comments if "tileproof" in source.text else []
     diagnostics = finish(book, source, options, found, comments)
-    return FileReport(source, diagnostics, target, kernels=tuple(kernels), unjudged=sum(map(len, unknown.values())))
+    silenced = errors_in(found) and not errors_in(diagnostics)
+    number = sum(map(len, unknown.values()))
+    return FileReport(source, diagnostics, target, kernels=tuple(kernels), unjudged=number, silenced=silenced)
 
 
 def _placed(module: Module, diagnostic: Diagnostic) -> Diagnostic:

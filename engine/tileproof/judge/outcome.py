@@ -118,6 +118,7 @@ class FileReport:
         unjudged: how many statements no rule or table knows: operations of ``cute``, ``cute_nvgpu`` and ``nvvm``, or
             instructions of PTX.
         comments: suppressions in the user's source that speak for its lines, and whether they silenced something.
+        silenced: whether it has errors of which none is reported as one: what is silent so is not verified.
     """
 
     source: Source
@@ -127,11 +128,22 @@ class FileReport:
     kernels: tuple[KernelCoverage, ...] = ()
     unjudged: int = 0
     comments: tuple[tuple[Suppression, bool], ...] = ()
+    silenced: bool = False
 
     @property
     def wrong(self) -> bool:
         """Whether it has an error."""
-        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
+        return errors_in(self.diagnostics)
+
+    @property
+    def sound(self) -> bool:
+        """Whether it has no error, reported or not."""
+        return not (self.wrong or self.silenced)
+
+
+def errors_in(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether there is an error among findings."""
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
 def finding(book: Rulebook, source: Source, span: Span, stated: Stated) -> Diagnostic:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tileproof.base.diagnostic import Severity
+from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.judge.outcome import FileReport, errors_in
 from tileproof.report.fingerprints import fingerprints
 from tileproof.report.values import Report
 
@@ -50,10 +51,14 @@ def without(report: Report, known: frozenset[str], folder: str) -> tuple[Report,
     kept = replace(
         report,
         files=tuple(
-            replace(file, diagnostics=tuple(one for one in file.diagnostics if id(one) not in old))
-            for file in report.files
+            _reporting(file, tuple(one for one in file.diagnostics if id(one) not in old)) for file in report.files
         ),
         strays=tuple(one for one in report.strays if id(one) not in old),
         known=len(old),
     )
     return kept, len(known.difference(mark for mark, _ in marked))
+
+
+def _reporting(file: FileReport, left: tuple[Diagnostic, ...]) -> FileReport:
+    """The report of a file with these findings alone."""
+    return replace(file, diagnostics=left, silenced=file.silenced or (file.wrong and not errors_in(left)))

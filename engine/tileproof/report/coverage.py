@@ -15,7 +15,7 @@ class Coverage:
     Attributes:
         kernels: those that use a protocol.
         followed, partly, unfollowed: how many of them have that status.
-        verified: how many of those that were followed are in files without an error.
+        verified: how many of those that were followed are in files without an error, reported or not.
         steps, executed, multiplies: as of one kernel, in all of them.
         unjudged: statements that no rule or table knows.
         trip_counts: the least bound of a kernel; None where no kernel has one.
@@ -42,7 +42,7 @@ def total(files: Iterable[FileReport]) -> Coverage:
     """The sum over the kernels of files."""
     reports = tuple(files)
     all_of = [kernel for file in reports for kernel in file.kernels]
-    sound = [kernel for file in reports if not file.wrong for kernel in file.kernels]
+    sound = [kernel for file in reports if file.sound for kernel in file.kernels]
     statuses = [one.status for one in all_of]
     return Coverage(
         len(all_of),

@@ -154,7 +154,7 @@ def _unread(report: Report) -> str:
 
 def _kernels(report: Report) -> str:
     """What was verified of each kernel; nothing where none uses a protocol."""
-    rows = [_kernel(file.source, kernel, file.wrong) for file in report.files for kernel in file.kernels]
+    rows = [_kernel(file.source, kernel, not file.sound) for file in report.files for kernel in file.kernels]
     if not rows:
         return ""
     heads = "".join(
