@@ -112,27 +112,6 @@ class InsertionPoints:
         found = [self.gap(home.block, index) for index in range(gap.index + 1, count)]
         return [one for one in found if one is not None]
 
-    def meeting(self, one: Gap, other: Gap) -> Sequence[Operation] | None:
-        """The operations between two places, from and up to those that hold them in the innermost block around both.
-
-        None where, seen from that block, a place is inside anything but conditions, or in another kernel.
-        """
-        first, last = (dict(self._upwards(gap)) for gap in (one, other))
-        for block, (index, end) in last.items():
-            if block in first:
-                low = first[block][0]
-                found = self.homes[block].block.operations[low : max(end, low + 1)]
-                return found if index >= low else None
-        return None
-
-    def _upwards(self, gap: Gap) -> Iterator[tuple[int, tuple[int, int]]]:
-        """The blocks around a place up to the first that is not a condition, and where in each the place is."""
-        home = self.homes[gap.block]
-        yield gap.block, (gap.index, gap.index)
-        while home.parent is not None and home.parent.name == "scf.if" and home.parent.span.start in self.homes:
-            home = self.homes[home.parent.span.start]
-            yield home.block.operations[0].span.start, (home.index, home.index + 1)
-
 
 @dataclass(frozen=True, slots=True)
 class InsertedLine:
