@@ -26,6 +26,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "developer")
 os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found
 
 ROOT = Path(__file__).resolve().parents[1]
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of tests start a process, which would compile all modules
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".pytest_cache" / "bytecode"))
+
 SHARED = ROOT.parent / "shared"
 EXAMPLES = ROOT / "examples"
 SMALL = 70_000  # bytes of a real file that the plain run reads
