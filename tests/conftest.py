@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tileproof.base.resources import PACKAGE
 from tileproof.cli import main
 
 # CI repeats the same examples in every run; a developer's runs look for new ones, and `--hypothesis-profile=many` for
-# many. An example has no deadline, since it takes what it takes on a machine that does something else: speed is in
-# tests/benchmarks.
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40)
-settings.register_profile("developer", deadline=None, max_examples=40)
-settings.register_profile("many", deadline=None, max_examples=1000)
+# many. An example has no deadline, and how long it takes to find one is no fault, since a machine may do something else:
+# speed is in tests/benchmarks.
+_SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40, suppress_health_check=_SLOW)
+settings.register_profile("developer", deadline=None, max_examples=40, suppress_health_check=_SLOW)
+settings.register_profile("many", deadline=None, max_examples=1000, suppress_health_check=_SLOW)
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 os.environ["TILEPROOF_NO_CACHE"] = "1"  # a test that changes the engine must not get what another one found

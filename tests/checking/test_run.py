@@ -375,6 +375,7 @@ RELEASES = {
 
 
 @pytest.mark.oracle
+@pytest.mark.sweep
 @pytest.mark.parametrize("release", RELEASES)
 def test_real_releases_are_run_and_named(release: str, tmp_path: Path):
     packages, inside = RELEASES[release]

@@ -57,6 +57,7 @@ def test_an_operand_is_drawn_as_its_descriptor_states_it_or_as_it_is_laid_out():
     assert of_other == ["(128,16):(64,1)", "((8,16),(8,2)):((32,512),(1,8))"]
 
 
+@pytest.mark.sweep
 def test_a_page_has_so_many_pictures_and_says_how_many_findings_have_none(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(findings, "_PICTURES", 1)
     other = UNCOMMITTED[UNCOMMITTED.index(".visible") :].replace("released_stage", "other")

@@ -135,6 +135,7 @@ def with_wait(text: str) -> str:
 
 
 @needs_pair
+@pytest.mark.sweep
 def test_both_faults_of_cutlass_3643_are_found_and_its_repair_is_clean():
     """A pair of CTAs copies scale factors that either loaded; NVIDIA/cutlass#3647 repairs both faults."""
     text = PAIR.read_text()

@@ -115,6 +115,7 @@ def test_the_same_differences_in_every_format():
     assert text.endswith(f"{len(rows)} differences")
 
 
+@pytest.mark.sweep
 def test_the_command_in_markdown():
     result = CliRunner().invoke(main, ["rules", "diff", "ptx", "tileiras", "--format", "markdown"])
     assert result.exit_code == 0
