@@ -16,8 +16,8 @@ from tileproof.base.resources import PACKAGE
 from tileproof.cli import main
 
 # CI repeats the same examples in every run; a developer's runs look for new ones, and `--hypothesis-profile=many` for
-# many. An example has no deadline, and the time to find one is no fault, since a machine may do something else: speed is
-# in tests/benchmarks.
+# many. An example has no deadline, and the time to find one is no fault, since a machine may do something else:
+# speed is in tests/benchmarks.
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40, suppress_health_check=_SLOW)
 settings.register_profile("developer", deadline=None, max_examples=40, suppress_health_check=_SLOW)
