@@ -280,6 +280,26 @@ NOTHING:
 )
 
 
+RELEASED, FREED = (Path(__file__).with_name("ptx") / f"{name}.ptx" for name in ("released_stage", "tensor_memory"))
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "lines"),
+    [
+        (FREED, 34, "  setp.ne.s32 %p2, %r4, 7;\n  @%p2 bra END;"),
+        (RELEASED, 82, "{}\n  setp.ne.s32 %p8, %r5, 1000;\n  @%p8 bra SKIP;\n  bar.sync 3, 160;\nSKIP:"),
+        (RELEASED, 28, "{}\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  bar.sync 3, 192;\nSKIP:"),
+    ],
+    ids=["freed by a warp that is not there", "a late turn", "one CTA"],
+)  # fmt: skip
+def test_what_the_runs_do_not_show_is_not_verified(path: Path, line: int, lines: str):
+    text = path.read_text().split("\n")
+    assert tileproof.check("\n".join(text)).files[0].kernels[0].reasons == ()
+    text[line - 1] = lines.format(text[line - 1])
+    (kernel,) = tileproof.check("\n".join(text)).files[0].kernels
+    assert kernel.reasons
+
+
 def test_copies_that_each_thread_waits_for_are_no_hazard_of_the_wgmma_of_their_warpgroup():
     """Kernels of CUTLASS have no barrier there; stores by the threads need one."""
     stored = (EXAMPLES / "hopper_multiply.ptx").read_text()

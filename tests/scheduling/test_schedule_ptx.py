@@ -174,6 +174,14 @@ def test_a_kernel_that_cannot_be_followed_is_left_untouched(changes, line: int, 
     assert said.endswith(f"{path}: left as it is: no insertion repairs what is named above\n")
 
 
+def test_a_kernel_of_which_nothing_is_reached_is_not_called_verified(tmp_path: Path):
+    path = tmp_path / "kernel.ptx"
+    path.write_text(re.sub(r"(?m)^(\.reqntid.*\n\{)", r"\1\n  ret;", KERNELS["hopper_multiply"]))
+    code, _, said = invoke(path)
+    assert code == 1
+    assert "PR190" in said
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

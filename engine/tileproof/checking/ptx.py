@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -52,7 +52,7 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
             ruleset = book.under(options.contract)
             found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
     kernels = []
-    for kernel, wrong in _protocols(book, source, graphs, options, bool(malformed)):
+    for kernel, wrong in _protocols(book, source, graphs, options, bool(malformed), tuple(found)):
         kernels.append(kernel)
         places = {(one.code, one.span) for one in found}  # what the checks of single threads found as well
         found += (one for one in wrong if (one.code, one.span) not in places)
@@ -135,9 +135,14 @@ def _unjudged(book: Rulebook, source: Source, unknown: dict[str, list[Statement]
 
 
 def _protocols(
-    book: Rulebook, source: Source, graphs: Graphs, options: Options, malformed: bool
+    book: Rulebook,
+    source: Source,
+    graphs: Graphs,
+    options: Options,
+    malformed: bool,
+    known: Sequence[Diagnostic],
 ) -> Iterator[tuple[KernelCoverage, list[Diagnostic]]]:
-    """The functions that use a protocol: what was verified of each, and what is wrong."""
+    """The functions that use a protocol: what was verified of each, and what is wrong beside what is known."""
     for function in graphs.module.functions:
         steps = asynchronous = multiplies = 0
         for statement in graphs.module.instructions[function.first : function.last]:
@@ -150,7 +155,9 @@ def _protocols(
 
         reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
         if not reasons:
-            found = _followed(book, source, graphs, function, options)
+            body = function.body
+            codes = {one.code for one in known if body.start <= one.span.start < body.end}
+            found = _followed(book, source, graphs, function, options, codes)
             if not isinstance(found[0], str):
                 yield found
                 continue
@@ -176,11 +183,17 @@ def _followed(
     graphs: Graphs,
     function: Function,
     options: Options,
+    known: Set[str],
 ) -> tuple[KernelCoverage, list[Diagnostic]] | tuple[str, Span | None]:
-    """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where."""
+    """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where.
+
+    Args:
+        known: the codes that the checks of single threads reported in it, which are not said again.
+    """
     # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
     from tileproof.checking.coverage import covered  # noqa: PLC0415
-    from tileproof.checking.protocol import confirmed, diagnostic, open_findings  # noqa: PLC0415
+    from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
+    from tileproof.protocol.confirmed import confirmed  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
     from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
@@ -194,7 +207,7 @@ def _followed(
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None
-    open_ = [fault for fault in open_findings(book, outcome) if fault not in sure]
+    open_ = [fault for fault in outcome.faults if fault not in sure and fault.code not in known]
     if open_:
         said = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
         spans = (fault.operation.name_span for fault in open_)

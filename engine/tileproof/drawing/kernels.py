@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.checking.protocol import confirmed
 from tileproof.dataflow.checks import check_threads
 from tileproof.drawing.picture import NoPicture
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
+from tileproof.protocol.confirmed import confirmed
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Outcome, Study

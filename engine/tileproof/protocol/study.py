@@ -325,7 +325,8 @@ class Study:
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
+        sure = self.ptx and long.calm and not self.open_loops()  # a counter may come to any value
+        never = unreachable(self.compiled.code, self.reached) if sure else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -604,7 +605,7 @@ class Study:
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share, self.ptx):
-            if not trial.machine.taint.released:
+            if not (trial.machine.taint.released or (self.ptx and self.wrong_there(trial.machine, natural))):
                 smooth |= trial.machine.coverage.executed
             if long.hangs or self.ptx:
                 # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
@@ -617,6 +618,11 @@ class Study:
                     known.add(_named(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
+
+    @staticmethod
+    def wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
+        """Whether a run that was told which way to go found what rests on steps that no other executes."""
+        return any(_rests_on(fault, natural, False) for fault in machine.faults)
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:

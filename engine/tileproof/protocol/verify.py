@@ -268,6 +268,7 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
         bounds = [one.trip_counts for one in outcomes if one.trip_counts is not None]
         whole = replace(
             outcomes[0],
+            steps=tuple({id(step): step for one in outcomes for step in one.steps}.values()),
             faults=tuple(each_once([fault for one in outcomes for fault in one.faults])),
             doubts=tuple({(d.case, d.operation.span): d for one in outcomes for d in one.doubts}.values()),
             executed=frozenset().union(*(one.executed for one in outcomes)),

@@ -10,6 +10,7 @@ from tileproof.base.source import Source, Span
 from tileproof.dataflow.checks import check_threads
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import Action
+from tileproof.protocol.confirmed import within_warpgroup
 from tileproof.protocol.counterparts import PURE, counterpart, is_step, relevant
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
@@ -113,13 +114,16 @@ class PtxForm:
         except Unstructured as reason:
             return Outcome(kernel, tuple(paths), (self._doubt(reason.case, reason.operation),), ())
         if outcome is None:
-            return Outcome(kernel, tuple(paths), (), ())
+            return Outcome(kernel, tuple(paths), (self._doubt("ptx", kernel),), ())
         # What else the machine finds may rest on what PTX leaves open, as `check` says of it.
-        sure = (
-            self.book.enums["ptx_finding"].by_spelling.keys() | self.book.enums["schedule_finding"].by_spelling.keys()
-        )
-        unsure = [self._doubt("unconfirmed", one.operation, one.code) for one in outcome.faults if one.code not in sure]
-        faults = [one for one in outcome.faults if one.code in sure]
+        enums = self.book.enums
+        sure = enums["ptx_finding"].by_spelling.keys() | enums["schedule_finding"].by_spelling.keys()
+        unsure, faults = [], []
+        for one in outcome.faults:
+            if one.code in sure and not within_warpgroup(self.book, one):
+                faults.append(one)
+            else:
+                unsure.append(self._doubt("unconfirmed", one.operation, one.code))
         places = {(one.code, one.operation.name_span.start) for one in faults}
         faults += (one for one in paths if (one.code, one.operation.name_span.start) not in places)
         return replace(outcome, faults=tuple(faults), doubts=(*outcome.doubts, *unsure))

@@ -93,7 +93,7 @@ class _Function:
                 self.slots.setdefault(self.home[number], []).append(number)
         self.start = slots
         self.commits: dict[int, list[int]] = {}
-        self.known: dict[tuple[int, int, int], Need | None] = {}
+        self.known: dict[tuple[int, int, int, bool], Need | None] = {}
 
     def fill(self, filled: Iterable[tuple[int, Sequence[Insertion]]]) -> None:
         events = []
@@ -112,7 +112,7 @@ class _Function:
         """The slots of which one must have a wait, the latest first, and what a wait there may leave in flight."""
         first, last = self.home[issue], self.home[at]
         before = sum(one < at for one in self.slots.get(last, ()))
-        known = (issue, last, before)
+        known = (issue, last, before, issue < at)
         if known not in self.known:
             found = {}
             groups = self.groups(issue)
