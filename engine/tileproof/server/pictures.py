@@ -23,9 +23,11 @@ def described(value: Value) -> list[str]:
 
 def _kind(value: Value) -> list[str]:
     if isinstance(value, Swizzle):
-        low = value.base + value.shift
-        top, bottom = value.base + value.bits - 1, value.base
-        return ["", f"swizzle: offset bits {low + value.bits - 1}..{low} are xored into bits {top}..{bottom}"]
+        if not value.bits:
+            return ["", "swizzle: changes nothing"]
+        source, target = value.base + max(value.shift, 0), value.base - min(value.shift, 0)
+        bits = (f"{low + value.bits - 1}..{low}" for low in (source, target))
+        return ["", "swizzle: offset bits {} are xored into bits {}".format(*bits)]
     return []
 
 

@@ -22,7 +22,7 @@ from tileproof import __version__
 from tileproof.base.diagnostic import Edit
 from tileproof.base.records import dataclass
 from tileproof.server.process import Worker
-from tileproof.server.replies import Action, Away, Checked, Document, Found, Label, LineEdit, Mark, Page, Request
+from tileproof.server.replies import Action, Away, Checked, Document, Found, Label, LineEdit, Mark, Page, Reply, Request
 from tileproof.server.texts import Text, units
 
 DELAY = 0.2  # seconds after the last edit
@@ -156,27 +156,33 @@ class Server(LanguageServer):
     async def _check(self, uri: str, delay: float) -> None:
         await asyncio.sleep(delay)
         opened = self.opened[uri]
-        found = await self.ask(self.checker, Request("check", opened.document, (delay == 0,)))
+        reply = await self.reply(self.checker, Request("check", opened.document, (delay == 0,)))
         if self.opened.get(uri) is not opened:
             return
+        found = reply.value
         findings = found.findings if isinstance(found, Checked) else ()
         if isinstance(found, Checked) and found.refused:
             self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, f"{opened.file}: {found.refused}"))
         self.shown[uri] = Shown(opened, findings)
         diagnostics = [_diagnostic(opened, one) for one in findings]
+        if reply.problem:
+            diagnostics = [_unchecked(reply.problem)]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, opened.version))
 
     async def ask(self, worker: Worker, request: Request) -> object:
-        """The answer of a worker; a problem is shown, once as long as it stays the same, and gives None."""
+        """The answer of a worker; None where there is a problem, which is shown."""
+        return (await self.reply(worker, request)).value
+
+    async def reply(self, worker: Worker, request: Request) -> Reply:
+        """What a worker says; a problem is shown, once as long as it stays the same."""
         reply = await worker.ask(request)
         if not reply.problem:
             if worker is self.checker:
                 self.said.clear()
-            return reply.value
-        if reply.problem not in self.said:
+        elif reply.problem not in self.said:
             self.said.add(reply.problem)
             self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"tileproof: {reply.problem}"))
-        return None
+        return reply
 
     # -- what is shown
 
@@ -247,6 +253,13 @@ def _once(places: Any) -> list[lsp.Location]:
         if place not in found:
             found.append(place)
     return found
+
+
+def _unchecked(problem: str) -> lsp.Diagnostic:
+    """At the first line, that a text was not checked: an empty list would say that nothing is wrong."""
+    where = lsp.Range(lsp.Position(0, 0), lsp.Position(0, _END))
+    message = f"not checked: {problem}"
+    return lsp.Diagnostic(where, message, lsp.DiagnosticSeverity.Error, source="tileproof")
 
 
 def _diagnostic(opened: Opened, one: Found) -> lsp.Diagnostic:
