@@ -16,7 +16,7 @@ from tileproof.descriptors.canonical import NoDescriptor, Undecided
 from tileproof.drawing.banks import shared_banks
 from tileproof.drawing.descriptors import picture_of as descriptor_picture
 from tileproof.drawing.grids import to_svg
-from tileproof.drawing.kernels import kernels_of
+from tileproof.drawing.kernels import Kernel, kernels_of
 from tileproof.drawing.layouts import picture_of as layout_picture
 from tileproof.drawing.picture import NoPicture, Picture
 from tileproof.drawing.protocols import Timeline
@@ -68,7 +68,8 @@ class _File:
 
     def __init__(self, report: Report, source: Source) -> None:
         self.report, self.source = report, source
-        self.timelines: list[Timeline] | None = None
+        self.kernels: list[Kernel] | None = None
+        self.timelines: dict[int, Timeline] = {}
         self.operands: list[Made] | None = None
 
     def pictures(self, finding: Diagnostic) -> Iterator[Picture]:
@@ -85,14 +86,16 @@ class _File:
 
     def protocol(self, finding: Diagnostic) -> Iterator[Picture]:
         """The run of the kernel that a finding is in, around it."""
-        if self.timelines is None:
+        if self.kernels is None:
             try:
-                self.timelines = [Timeline(one) for one in kernels_of(self.report.book, self.source)]
+                self.kernels = list(kernels_of(self.report.book, self.source))
             except NoPicture:
-                self.timelines = []
-        for one in self.timelines:
-            if any((mine.code, mine.span) == (finding.code, finding.span) for mine in one.kernel.findings):
-                yield one.picture(finding.span, _ROWS)
+                self.kernels = []
+        for number, one in enumerate(self.kernels):
+            if any((mine.code, mine.span) == (finding.code, finding.span) for mine in one.findings):
+                if number not in self.timelines:
+                    self.timelines[number] = Timeline(one)
+                yield self.timelines[number].picture(finding.span, _ROWS)
                 return
 
     def operand(self, finding: Diagnostic) -> Made | None:

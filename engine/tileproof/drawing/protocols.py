@@ -256,7 +256,8 @@ _HUES: Mapping[str, int] = {
     **dict.fromkeys(("copy", "bulk_load", "bulk_store", "async_load", "raw_copy", "raw_tmem_copy", "cancel"), _COPY),
     **dict.fromkeys(("mma", "raw_mma", "raw_wgmma"), _MULTIPLY),
     **dict.fromkeys(("read", "write", "tmem_load", "tmem_store", "matrix_load", "matrix_store", "atomic"), _ACCESS),
-    "remote_store": _ACCESS,
+    **dict.fromkeys(("remote_store", "global_read"), _ACCESS),
+    "grid_wait": _WAIT,
 }
 
 

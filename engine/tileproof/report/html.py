@@ -184,9 +184,8 @@ def _left_out(count: int) -> str:
 
 
 def _articles(report: Report, pictures: Pictures) -> Iterator[str]:
-    documented = report.book.documented() if report.diagnostics else {}
     for i, one in enumerate(report.diagnostics):
-        cited = documented.get(one.code)
+        cited = report.book.named(one.code)
         urls = dict(zip(cited.sources, cited.urls, strict=True)) if cited else {}
         yield _article(one, urls, pictures.by_finding.get(i, ()))
 

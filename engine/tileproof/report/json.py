@@ -81,7 +81,7 @@ def coverage_json(coverage: Coverage) -> dict[str, int]:
 def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
     placed = report.options.explain_path or diagnostic.severity is not Severity.NOTE
     related = {"related": [_related(diagnostic.source, place) for place in diagnostic.related]}
-    cited = report.book.documented().get(diagnostic.code)
+    cited = report.book.named(diagnostic.code)
     urls = dict(zip(cited.sources, cited.urls, strict=True)) if cited else {}
     start = diagnostic.source.position(diagnostic.span.start)
     end = diagnostic.source.position(diagnostic.span.end)

@@ -35,9 +35,8 @@ def linked(text: str, url: str) -> str:
 
 def render(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines of a report."""
-    documented = report.book.documented() if style is coloured and report.diagnostics else {}
     for diagnostic in report.diagnostics:
-        rule = documented.get(diagnostic.code)
+        rule = report.book.named(diagnostic.code) if style is coloured else None
         yield from _diagnostic(diagnostic, style, next(filter(None, rule.urls), "") if rule is not None else "")
         if report.options.explain_path:
             yield from _path(diagnostic, style)
