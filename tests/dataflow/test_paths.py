@@ -53,7 +53,8 @@ def test_ptxas_assembles_all_cases(tmp_path: Path):
     for case in CASES:
         source = tmp_path / "case.ptx"
         source.write_text(text_of(case), encoding="ascii")
-        command = [str(find()), "-c", "-arch", case["target"], str(source), "-o", str(tmp_path / "out.cubin")]
+        whole = [] if case.get("linked") else ["-c"]
+        command = [str(find()), *whole, "-arch", case["target"], str(source), "-o", str(tmp_path / "out.cubin")]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, (case["name"], done.stderr)
         assert case.get("advisory", "") in done.stderr, (case["name"], done.stderr)

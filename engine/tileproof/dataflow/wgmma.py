@@ -334,7 +334,8 @@ def _external_call(report: Reporter, graph: Graph) -> Iterator[Found]:
         if statement.opcode.startswith("call"):
             called = external.intersection(names_in(graph.module.operands(statement)))
             if called:
-                yield report("PR142", "call", number, callee=min(called))
+                linked = called <= report.book.enums["device_runtime"].by_spelling.keys()
+                yield report("PR142", "runtime" if linked else "call", number, callee=min(called))
                 return
             if statement is graph.indirect:
                 yield report("PR142", "boundary", number)
