@@ -165,15 +165,15 @@ OPERATIONS = [
     ("nvvm.tcgen05.shift %t : !llvm.ptr<6>", "tcgen05.shift.cta_group::1.down [r0];"),
     (
         "%a = nvvm.tcgen05.ld %t {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<32xi32>",
-        "tcgen05.ld.sync.aligned.b32.32x32b.x32 {r0,",
+        "tcgen05.ld.sync.aligned.32x32b.x32.b32 {r0,",
     ),
     (
         "%a = nvvm.tcgen05.ld %t {shape = #nvvm.tcgen05_ldst_shape<shape_16x256b>} : vector<8xi32>",
-        "tcgen05.ld.sync.aligned.b32.16x256b.x2 {r0,",
+        "tcgen05.ld.sync.aligned.16x256b.x2.b32 {r0,",
     ),
     (
         "nvvm.tcgen05.st %t, %v {shape = #nvvm.tcgen05_ldst_shape<shape_16x64b>} : vector<32xi32>",
-        "tcgen05.st.sync.aligned.b32.16x64b.x32 [r0],",
+        "tcgen05.st.sync.aligned.16x64b.x32.b32 [r0],",
     ),
     (
         "nvvm.tcgen05.cp %t, %l {group = #nvvm.cta_group<cta_1>, shape = #nvvm.tcgen05_cp_shape<shape_64x128b>,"

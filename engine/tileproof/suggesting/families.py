@@ -34,6 +34,7 @@ class Family:
         fields: the facts that make a configuration; the rest of an instruction's are its operands.
         sparse: whether A is sparse; None if a fact determines it.
         threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
+        placed: whether there is a fragment, which says where each thread has which elements.
     """
 
     schema: str
@@ -42,6 +43,7 @@ class Family:
     fields: tuple[str, ...]
     sparse: bool | None
     threads: int
+    placed: bool
 
     @property
     def shape(self) -> tuple[str, str, str]:
@@ -84,8 +86,10 @@ def families(book: Rulebook) -> tuple[Family, ...]:
         if schema in based:
             atoms = tuple(atom for atom in declared if atom.schema == schema)
             sparse = _sparse(fields[schema], based[schema])
-            threads = _threads(book, [*(atom.type for atom in atoms), schema])
-            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads))
+            names = [*(atom.type for atom in atoms), schema]
+            placed = any(name in book.fragments for name in names)
+            threads = _threads(book, names)
+            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads, placed))
     return tuple(found)
 
 

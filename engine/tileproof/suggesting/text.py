@@ -85,7 +85,10 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
             return enum.by_spelling[text]
         names += [member[1:] for member in enum.members]
     close = get_close_matches(text, names, 1)
-    raise BadQuery(f"'{text}' is not a value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
+    known = (
+        f"; did you mean {close[0]}?" if close else f"; it is one of {', '.join(dict.fromkeys(names))}" if names else ""
+    )
+    raise BadQuery(f"'{text}' is not a value of {fact}{known}")
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
@@ -219,6 +222,8 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
         yield repair.text
         for change in repair.changes:
             yield f"  {change.fact}: {_shown(change, change.before)} -> {_shown(change, change.after)}"
+        if repair.elsewhere:
+            yield f"  on another target: {repair.elsewhere}"
     if repair.conflict.codes:
         yield f"  in conflict: {', '.join(repair.conflict.codes)} with {', '.join(repair.conflict.facts)}"
 
