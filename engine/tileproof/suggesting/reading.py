@@ -89,6 +89,7 @@ def attempts(
             if one[1:] not in words
         ]
         usual = book.schemas[declaration.schema].instance
+        forms: list[tuple[OperandForm, int, tuple[int | None, ...]]]
         if moved:
             forms = [(f, _MOVED, way) for f in declaration.forms for way in rearranged(book, f, instruction.operands)]
         else:

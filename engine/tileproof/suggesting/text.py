@@ -85,10 +85,9 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
             return enum.by_spelling[text]
         names += [member[1:] for member in enum.members]
     close = get_close_matches(text, names, 1)
-    known = (
-        f"; did you mean {close[0]}?" if close else f"; it is one of {', '.join(dict.fromkeys(names))}" if names else ""
-    )
-    raise BadQuery(f"'{text}' is not a value of {fact}{known}")
+    choices = f"; it is one of {', '.join(dict.fromkeys(names))}" if names else ""
+    hint = f"; did you mean {close[0]}?" if close else choices
+    raise BadQuery(f"'{text}' is not a value of {fact}{hint}")
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
