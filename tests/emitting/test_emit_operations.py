@@ -110,7 +110,7 @@ OPERATIONS = [
     ),
     (
         "nvvm.cp.async.bulk.shared.cluster.global %r, %g, %s, %i multicast_mask = %h : !llvm.ptr<7>, !llvm.ptr<1>",
-        "cp.async.bulk.multicast::cluster.shared::cluster.global",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r0]",
     ),
     (
         "nvvm.cp.async.bulk.global.shared.cta %g, %s, %i : !llvm.ptr<1>, !llvm.ptr<3>",
@@ -127,12 +127,12 @@ OPERATIONS = [
     (
         "nvvm.cp.async.bulk.tensor.shared.cluster.global %r, %m, %s, box[%i, %c0] multicast_mask = %h"
         " {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<7>, !llvm.ptr, i16",
-        "cp.async.bulk.tensor.multicast::cluster.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2",
+        "tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 [r0]",
     ),
     (
         '"nvvm.cp.async.bulk.tensor.shared.cluster.global"(%s, %m, %i, %c0, %s, %h) <{operandSegmentSizes ='
         " array<i32: 1, 1, 2, 1, 0, 1, 0, 0>}> : (!llvm.ptr<3>, !llvm.ptr, i32, i32, !llvm.ptr<3>, i16) -> ()",
-        "cp.async.bulk.tensor.multicast::cluster.2d.shared::cluster.global",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r0]",
     ),
     (
         "nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%i, %c0] : !llvm.ptr, !llvm.ptr<3>",
@@ -141,7 +141,7 @@ OPERATIONS = [
     (
         "nvvm.cp.async.bulk.tensor.reduce %m, %s, box[%i, %c0] {redKind = #nvvm.tma_redux_kind<max>}"
         " : !llvm.ptr, !llvm.ptr<3>",
-        "cp.reduce.async.bulk.tensor.2d.max.global.shared::cta.bulk_group",
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.bulk_group",
     ),
     (
         "nvvm.tcgen05.alloc %s, %c256 : !llvm.ptr<3>, i32",
