@@ -110,7 +110,7 @@ OPERATIONS = [
     ),
     (
         "nvvm.cp.async.bulk.shared.cluster.global %r, %g, %s, %i multicast_mask = %h : !llvm.ptr<7>, !llvm.ptr<1>",
-        "cp.async.bulk.multicast::cluster.shared::cluster.global",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r0]",
     ),
     (
         "nvvm.cp.async.bulk.global.shared.cta %g, %s, %i : !llvm.ptr<1>, !llvm.ptr<3>",
@@ -127,12 +127,12 @@ OPERATIONS = [
     (
         "nvvm.cp.async.bulk.tensor.shared.cluster.global %r, %m, %s, box[%i, %c0] multicast_mask = %h"
         " {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<7>, !llvm.ptr, i16",
-        "cp.async.bulk.tensor.multicast::cluster.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2",
+        "tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 [r0]",
     ),
     (
         '"nvvm.cp.async.bulk.tensor.shared.cluster.global"(%s, %m, %i, %c0, %s, %h) <{operandSegmentSizes ='
         " array<i32: 1, 1, 2, 1, 0, 1, 0, 0>}> : (!llvm.ptr<3>, !llvm.ptr, i32, i32, !llvm.ptr<3>, i16) -> ()",
-        "cp.async.bulk.tensor.multicast::cluster.2d.shared::cluster.global",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [r0]",
     ),
     (
         "nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%i, %c0] : !llvm.ptr, !llvm.ptr<3>",
@@ -141,7 +141,7 @@ OPERATIONS = [
     (
         "nvvm.cp.async.bulk.tensor.reduce %m, %s, box[%i, %c0] {redKind = #nvvm.tma_redux_kind<max>}"
         " : !llvm.ptr, !llvm.ptr<3>",
-        "cp.reduce.async.bulk.tensor.2d.max.global.shared::cta.bulk_group",
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.bulk_group",
     ),
     (
         "nvvm.tcgen05.alloc %s, %c256 : !llvm.ptr<3>, i32",
@@ -165,15 +165,15 @@ OPERATIONS = [
     ("nvvm.tcgen05.shift %t : !llvm.ptr<6>", "tcgen05.shift.cta_group::1.down [r0];"),
     (
         "%a = nvvm.tcgen05.ld %t {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<32xi32>",
-        "tcgen05.ld.sync.aligned.b32.32x32b.x32 {r0,",
+        "tcgen05.ld.sync.aligned.32x32b.x32.b32 {r0,",
     ),
     (
         "%a = nvvm.tcgen05.ld %t {shape = #nvvm.tcgen05_ldst_shape<shape_16x256b>} : vector<8xi32>",
-        "tcgen05.ld.sync.aligned.b32.16x256b.x2 {r0,",
+        "tcgen05.ld.sync.aligned.16x256b.x2.b32 {r0,",
     ),
     (
         "nvvm.tcgen05.st %t, %v {shape = #nvvm.tcgen05_ldst_shape<shape_16x64b>} : vector<32xi32>",
-        "tcgen05.st.sync.aligned.b32.16x64b.x32 [r0],",
+        "tcgen05.st.sync.aligned.16x64b.x32.b32 [r0],",
     ),
     (
         "nvvm.tcgen05.cp %t, %l {group = #nvvm.cta_group<cta_1>, shape = #nvvm.tcgen05_cp_shape<shape_64x128b>,"

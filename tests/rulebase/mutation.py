@@ -10,7 +10,8 @@ which is found out by running each check once on a rulebase that notes what is r
 
 1. ``refused``: loading, with the checks that need no solver;
 2. ``example``: the examples in the rules, which tests/rulebase/test_examples_of_rules.py runs;
-3. ``case``: the cases of tests/checking and the instructions that ptxas judged, and other texts whose findings or
+3. ``case``: the cases of tests/checking, the instructions that ptxas judged, the fragments that NVIDIA's dialect and
+   the PTX ISA have, and other texts whose findings or
    output tests compare with what is written beside them: the bugs and facts of tests/protocol, the cases of
    tests/dataflow, the pages' worked examples of emission;
 4. ``record``: the records of tests/rulebase, which only say that something changed.
@@ -29,6 +30,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 
+import emit_cases
+import fragment_answers
+import isa_fragments
 import rule_cases
 from boundaries import judged
 from rule_examples import unlike_what_they_say
@@ -115,6 +119,12 @@ def checks() -> Iterator[Check]:
         )
     for name in judged():
         yield Check(f"judged by ptxas: {name}", frozenset(), _Judged(name))
+    for name in fragment_answers.kept():
+        yield Check(f"fragments of NVIDIA's dialect: {name}", frozenset(), _Held(name))
+    for one in isa_fragments.held():
+        yield Check(f"fragments of the PTX ISA: {one.opcode} {one.role}", frozenset(), one.as_rules_say)
+    for atom, target, says in emit_cases.ATOMS:
+        yield Check(f"emitted: {atom}", frozenset(), _Says(atom, target, says))
     for folder in ("protocol/bugs", "protocol/facts"):
         for path in sorted((TESTS / folder).glob("*.mlir")):
             for number, part in enumerate(split(Source(path.name, path.read_text(encoding="utf-8")))):
@@ -131,6 +141,24 @@ class _Judged:
 
     def __call__(self, book: Rulebook) -> Hashable:
         return all(one.as_ptxas_says(book) for one in judged()[self.name])
+
+
+@dataclass(frozen=True)
+class _Held:
+    name: str
+
+    def __call__(self, book: Rulebook) -> Hashable:
+        return all(one.as_rules_say(book) for one in fragment_answers.kept()[self.name])
+
+
+@dataclass(frozen=True)
+class _Says:
+    atom: str
+    target: str
+    says: str
+
+    def __call__(self, book: Rulebook) -> Hashable:
+        return self.says in emit_atom(book.under("ptx"), f"!cute_nvgpu.atom.{self.atom}", context(book, self.target))
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,43 @@ CASES = [
 ]
 
 
+# The target, what is wrong, what is right.
+WHOLE = [
+    # Operands in another order stay with their registers.
+    ("sm_90", "stmatrix.sync.aligned.m8n8.x2.shared.b16 {r0,r1},[r4];", "[r4],{r0,r1};"),
+    ("sm_100a", "tcgen05.st.sync.aligned.32x32b.x2.b32 {r0,r1},[r4];", "tcgen05.st.sync.aligned.32x32b.x2.b32 [r4],"),
+    ("sm_100a", "tcgen05.mma.cta_group::1.kind::f16 l0,l1,[r0],r1,p0;", "[r0],l0,l1,r1,p0;"),
+    ("sm_100a", "tcgen05.mma.cta_group::1.kind::f16 [r0],r1,l0,l1,p0;", "[r0],l0,l1,r1,p0;"),
+    ("sm_90", "mbarrier.arrive.expect_tx.shared::cta.b64 l0,r1,[r0];", "l0,[r0],r1;"),
+    ("sm_90", "mbarrier.try_wait.parity.shared::cta.b64 [r0],p0,r1;", "p0,[r0],r1;"),
+    # A misspelled word is the one that is nearly it.
+    ("sm_90", "fence.proxy.asyncc;", "fence.proxy.async;"),
+    ("sm_100a", "tcgen05.mma.cta_grup::2.kind::f16 [r0],l0,l1,r1,p0;", ".cta_group::2.kind::f16 "),
+    ("sm_100a", "tcgen05.mma.cta_group::2.kind::f8f6f5 [r0],l0,l1,r1,p0;", ".kind::f8f6f4 "),
+    # What is added stands where the PTX ISA writes it.
+    ("sm_100a", "tcgen05.alloc.sync.aligned.shared::cta.b32 [r0],64;", "tcgen05.alloc.cta_group::1.sync.aligned."),
+    ("sm_90", "mbarrier.arrive.expect_tx.b64 l0,[r0],r1;", "mbarrier.arrive.expect_tx.shared.b64 l0,[r0],r1;"),
+    ("sm_90", "cp.async.bulk.tensor.2d.shared::cluster.global.multicast::cluster [r0],[l0,{r1,r2}],[r4],h0;",
+     ".global.mbarrier::complete_tx::bytes.multicast::cluster [r0]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "wrong", "right"), WHOLE)
+def test_a_repair_is_what_the_author_meant(target: str, wrong: str, right: str):
+    repair = tileproof.repair(wrong, target)
+    assert right in repair.text
+    assert tileproof.legal(repair.text, target).legal
+    assert repair.changes
+
+
+def test_what_another_target_has_as_it_is_is_said():
+    text = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {f0,f1,f2,f3},{r0,r1,r2,r3},{r4,r5},{f4,f5,f6,f7};"
+    repair = tileproof.repair(text, "sm_80")
+    assert repair.elsewhere == f"{text} (target sm_89)"
+    done = command("suggest", "--target", "sm_80", "--repair", text)
+    assert f"on another target: {text}" in done.stdout
+
+
 @pytest.mark.parametrize(("target", "wrong", "right"), CASES)
 def test_registers_stay_and_new_ones_have_new_names(target: str, wrong: str, right: str):
     def whole(text: str) -> str:

@@ -9,8 +9,9 @@ configuration too. An atom stands beside the instruction that it is lowered to.
 Ranking: what the user would try first, then the fewest instructions for the tile (where warps share it, of each of
 them), then the fewest bytes of A and B as they are stored in shared memory, then K-major operands in shared memory
 before others. Tried first is what the description leaves open as usual: A dense, without scale factors, B of A's type,
-the accumulator of rules/mma/usual.rule, no option. Without a tile both are counted for a tile of the largest M, N and K
-among the usual ones, so that they compare; an instruction that it does not fill counts whole.
+the accumulator of rules/mma/usual.rule, no option; and an MMA of which PTX specifies where each thread has which
+elements, unlike wmma. Without a tile both are counted for a tile of the largest M, N and K among the usual ones, so
+that they compare; an instruction that it does not fill counts whole.
 """
 
 from __future__ import annotations
@@ -112,6 +113,8 @@ class Suggestion:
         why = f"{self.instructions} instruction{plural} for {m}x{n}x{k}{kind}, reading {self.traffic} bytes of A and B"
         if self.unusual:
             why += f"; behind what is usual: {', '.join(self.unusual)}"
+        if not self.members.family.placed:
+            why += "; MMAs whose fragments PTX specifies come first"
         if self.displaced:
             why += "; among equals K-major operands in shared memory come first"
         return why
@@ -207,9 +210,8 @@ class _Ranking:
             unusual, first = members.unusual(values, choice)
             displaced = members.displaced(values, choice)
             *tried_first, late = first
-            without_atom = not members.family.atoms
-            rest = (late, displaced, without_atom, order[members.family.schema])
-            key = (*tried_first, instructions, traffic, *rest)
+            rest = (late, displaced, order[members.family.schema])
+            key = (*tried_first, not members.family.placed, instructions, traffic, *rest)
             one = Suggestion(members, values, choice, instructions, traffic, self.tile, unusual, displaced)
             ranked.append((key, len(ranked), one))
         ranked.sort()

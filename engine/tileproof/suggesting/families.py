@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 
@@ -34,6 +35,7 @@ class Family:
         fields: the facts that make a configuration; the rest of an instruction's are its operands.
         sparse: whether A is sparse; None if a fact determines it.
         threads: how many execute an instruction together; 1 where one thread issues it for a CTA.
+        placed: whether there is a fragment, which says where each thread has which elements.
     """
 
     schema: str
@@ -42,6 +44,7 @@ class Family:
     fields: tuple[str, ...]
     sparse: bool | None
     threads: int
+    placed: bool
 
     @property
     def shape(self) -> tuple[str, str, str]:
@@ -84,8 +87,10 @@ def families(book: Rulebook) -> tuple[Family, ...]:
         if schema in based:
             atoms = tuple(atom for atom in declared if atom.schema == schema)
             sparse = _sparse(fields[schema], based[schema])
-            threads = _threads(book, [*(atom.type for atom in atoms), schema])
-            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads))
+            names = [*(atom.type for atom in atoms), schema]
+            placed = any(name in book.fragments for name in names)
+            threads = _threads(book, names)
+            found.append(Family(schema, atoms, tuple(based[schema]), fields[schema], sparse, threads, placed))
     return tuple(found)
 
 
@@ -199,3 +204,10 @@ def ir_spelling(book: Rulebook, atom: Atom, fact: str, value: Scalar) -> str:
         case Enumerated(enum) if spellings := book.enums[enum].members.get(str(value)):
             return spellings[0]
     return str(value).removeprefix(".")
+
+
+def nearest_atom(book: Rulebook, text: str) -> str:
+    """The question whether another atom is meant, for a message; empty where none has nearly the name."""
+    name = text.strip().lstrip("!").partition("<")[0]
+    close = get_close_matches(name, book.atoms, 1)
+    return f"; did you mean {close[0]}?" if close else ""

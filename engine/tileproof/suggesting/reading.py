@@ -7,6 +7,7 @@ many modifiers and operands are too many or missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import combinations
 
@@ -25,6 +26,7 @@ _WIDE = 600  # values; of a fact with more those near the present one and some u
 _USUAL_NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 # What a person writes as an operand; other classes stay where they are legal.
 _CLASSES = (".b32", ".f32", ".b64", ".f64", ".b16", ".pred", ".integer")
+_MOVED = 2  # edits of an operand that stands in another place
 _WHOLE = 100  # what a change of an operand counts where they are aligned; one of an unusual class counts 1
 
 
@@ -59,8 +61,20 @@ class Attempt:
 
 
 def attempts(
-    ruleset: Ruleset, lowered: Lowered, slot: int | None, where: Mapping[str, Scalar], free: bool
+    ruleset: Ruleset,
+    lowered: Lowered,
+    slot: int | None,
+    where: Mapping[str, Scalar],
+    free: bool,
+    moved: bool = False,
 ) -> Iterator[Attempt]:
+    """The readings of a text by the declarations of its name.
+
+    Args:
+        slot: where a word was left out.
+        free: the target and the PTX version may change.
+        moved: those with the operands in another order instead.
+    """
     assert lowered.instruction is not None and lowered.declaration is not None
     book, instruction = ruleset.book, lowered.instruction
     for declaration in book.instructions[lowered.declaration.name]:
@@ -75,7 +89,11 @@ def attempts(
             if one[1:] not in words
         ]
         usual = book.schemas[declaration.schema].instance
-        forms = [(form, *way) for form in declaration.forms for way in _ways(book, form, instruction.operands, usual)]
+        forms: list[tuple[OperandForm, int, tuple[int | None, ...]]]
+        if moved:
+            forms = [(f, _MOVED, way) for f in declaration.forms for way in rearranged(book, f, instruction.operands)]
+        else:
+            forms = [(f, *way) for f in declaration.forms for way in _ways(book, f, instruction.operands, usual)]
         for values, taken, missing in _alignments(declaration, opcode):
             said = _Said(values, taken, dropped, len(absent) + missing, slot)
             for form, cost, places in forms:
@@ -149,6 +167,31 @@ def _ways(
     return list(dict.fromkeys(ways))
 
 
+def rearranged(book: Rulebook, form: OperandForm, operands: Sequence[Operand]) -> Iterator[tuple[int, ...]]:
+    """The orders in which two operands have changed places or one stands elsewhere, the least change first.
+
+    Only those that differ in what stands where: two registers of one class may well be as the author meant them.
+    """
+    kinds = [(part_class(book, one.parts[0], by_letter(book)), one.shape) for one in operands if one.parts]
+    if len(form.items) != len(operands) or len(kinds) < len(operands):
+        return
+    orders: dict[tuple[int, ...], None] = {}
+    for i, j in combinations(range(len(operands)), 2):
+        for source, target in ((i, j), (j, i)):
+            order = list(range(len(operands)))
+            order.insert(target, order.pop(source))
+            orders[tuple(order)] = None
+        order = list(range(len(operands)))
+        order[i], order[j] = j, i
+        orders[tuple(order)] = None
+    seen = {tuple(kinds)}
+    for way in sorted(orders, key=lambda way: sum(a > b for a, b in combinations(way, 2))):
+        there = tuple(kinds[j] for j in way)
+        if there not in seen and all(fits(form, i, operands[j]) for i, j in enumerate(way)):
+            seen.add(there)
+            yield way
+
+
 def _aligned(
     book: Rulebook, form: OperandForm, operands: Sequence[Operand], usual: Mapping[str, Scalar]
 ) -> tuple[int, tuple[int | None, ...]]:
@@ -208,13 +251,14 @@ def _attempt(
             pieces.append(Piece(name, {name: tuple(book.domain(schema.name, name))}))
         elif name in schema.fields:
             fixed[name] = value
+    unknown = _words_at(lowered, opcode.dropped)
     for number, (names, said) in enumerate(_sayable(book, declaration)):
         pieces.append(Piece(f"modifier {number}", {name: said[name] for name in names if name not in fixed}))
         for name in names:
             if name in opcode.values and name not in fixed:
                 written[name] = opcode.values[name]
             elif name not in fixed:
-                opened[name] = usual_first(schema.instance, name, said[name])
+                opened[name] = _meant(book, declaration, name, usual_first(schema.instance, name, said[name]), unknown)
     for i, parts in enumerate(form.items):
         facts = [fact for fact in schema.fields if fact.rpartition(".")[0] in parts and fact not in fixed]
         at = places[i]
@@ -233,6 +277,24 @@ def _attempt(
     surplus, missing = len(opcode.dropped), opcode.missing
     taken, dropped, slot = opcode.taken, opcode.dropped, opcode.slot
     return Attempt(lowered, declaration, form, cost, surplus, missing, start, places, taken, dropped, slot)
+
+
+def _words_at(lowered: Lowered, offsets: frozenset[int]) -> list[str]:
+    assert lowered.instruction is not None
+    opcode = lowered.instruction.opcode
+    return [opcode[at:].split(".")[1] for at in sorted(offsets) if opcode[at] == "."]
+
+
+def _meant(
+    book: Rulebook, declaration: Instruction, fact: str, values: Sequence[Scalar], unknown: Sequence[str]
+) -> Sequence[Scalar]:
+    """The value whose word is nearly one of some unknown words, then the others as they are."""
+    enums = [
+        one.origin.enum for one in declaration.modifiers if fact in one.facts and isinstance(one.origin, EnumOrigin)
+    ]
+    words = {word[1:]: value for enum in enums for word, value in ptx_spellings(book, enum).items() if value in values}
+    close = [name for word in unknown for name in get_close_matches(word, words, 1)] if unknown else []
+    return tuple(dict.fromkeys([*(words[name] for name in close), *values]))
 
 
 def usual_first(instance: Mapping[str, Scalar], fact: str, values: Sequence[Scalar]) -> Sequence[Scalar]:

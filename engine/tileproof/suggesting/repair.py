@@ -62,7 +62,7 @@ class Repair:
     Attributes:
         answer: unsatisfiable if nothing near is legal, unknown after the time limit: then there is no text.
         text: the legal form.
-        elsewhere: where nothing is legal on the target, what would be on another.
+        elsewhere: what would be legal on another target, where nothing is on this one, or nothing close.
     """
 
     answer: Answer
@@ -100,9 +100,20 @@ def repair_instruction(
     if best is None and allow_target:
         best = search.best(free=True)
     if best is not None:
-        return Repair(Answer.SATISFIABLE, best.text, best.changes, conflict)
+        other = _as_it_is(ruleset, lowered) if {"target", "ptx"} & {*conflict.facts} and best.cost > 1 else ""
+        return Repair(Answer.SATISFIABLE, best.text, best.changes, conflict, other)
     other = "" if allow_target else _elsewhere(search.as_written(free=True))
     return Repair(Answer.UNKNOWN if search.late else Answer.UNSATISFIABLE, "", (), conflict, other)
+
+
+def _as_it_is(ruleset: Ruleset, lowered: Lowered) -> str:
+    """The instruction with the first target that has it as it is written."""
+    table = ruleset.book.shared_table("target")
+    for key, row in table.rows.items():
+        last = row[table.column("last") or 0]
+        if isinstance(last, int) and not _broken(ruleset, lowered, {"target": key[0], "ptx": last}):
+            return f"{lowered.text.strip()} (target {str(key[0])[1:]})"
+    return ""
 
 
 def _elsewhere(best: _Mended | None) -> str:
@@ -161,6 +172,8 @@ class _Search:
     def best(self, free: bool) -> _Mended | None:
         """The cheapest repair; ``free``: the target and the PTX version may change too."""
         best = self.as_written(free)
+        if best is None or best.cost > 1:
+            best = self.rearranged(best, free)
         # A word too many or another name may hide what the others mean.
         if best is None or best.cost > 1:
             best = self.among(self.otherwise, best, free)
@@ -169,6 +182,18 @@ class _Search:
     def as_written(self, free: bool) -> _Mended | None:
         """The cheapest repair of the text with all its words."""
         return self.among([(self.lowered, None)], None, free) if self.lowered.declaration is not None else None
+
+    def rearranged(self, best: _Mended | None, free: bool) -> _Mended | None:
+        """The same operands in another order, where that costs no more: they keep their registers."""
+        if self.lowered.declaration is None:
+            return best
+        bound = best.cost + 1 if best is not None else _MOST_PIECES + 1
+        for attempt in attempts(self.ruleset, self.lowered, None, self.where, free, moved=True):
+            if attempt.least(0) < bound:
+                found = self.of(attempt, None, bound, bound - 1 - attempt.least(0))
+                if found is not None:
+                    best, bound = found, found.cost
+        return best
 
     @cached_property
     def otherwise(self) -> list[tuple[Lowered, int | None]]:
@@ -213,8 +238,13 @@ class _Search:
             best = self.of(attempt, best, bound)
         return best
 
-    def of(self, attempt: Attempt, best: _Mended | None, bound: int) -> _Mended | None:
+    def of(self, attempt: Attempt, best: _Mended | None, bound: int, most: int = _MOST_PIECES) -> _Mended | None:
+        """The cheapest repair of one reading that costs less than ``bound`` and changes at most so many pieces."""
         book = self.ruleset.book
+        own = self.lowered.declaration
+        # Another name means another operation.
+        renamed = own is not None and len(own.name.split(".")) == len(attempt.declaration.name.split("."))
+        renamed = renamed and own is not None and own.name != attempt.declaration.name
         texts: dict[int, str] = {}
         kept: list[Found] = []  # by whose identity the texts are found
 
@@ -229,11 +259,11 @@ class _Search:
             return True
 
         judge = judge_for(self.ruleset, attempt.declaration.schema)
-        levels = nearest(judge, attempt.start, _MOST_PIECES, accepted, self.deadline, self.budget)
+        levels = nearest(judge, attempt.start, most, accepted, self.deadline, self.budget)
         for changed, found in enumerate(levels):
             for one in found:
                 place = sum(name in one.changed for name in ("target", "ptx"))
-                cost = _cost(self.pieces, _pieces(texts[id(one)])) + place
+                cost = _cost(self.pieces, _pieces(texts[id(one)])) + place + renamed
                 if cost < bound:
                     bound, best = (
                         cost,

@@ -19,7 +19,7 @@ from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import Query, Suggestion, contradiction
-from tileproof.suggesting.families import families
+from tileproof.suggesting.families import families, nearest_atom
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 
@@ -85,7 +85,9 @@ def _value(book: Rulebook, fact: str, text: str) -> Scalar:
             return enum.by_spelling[text]
         names += [member[1:] for member in enum.members]
     close = get_close_matches(text, names, 1)
-    raise BadQuery(f"'{text}' is not a value of {fact}" + (f"; did you mean {close[0]}?" if close else ""))
+    choices = f"; it is one of {', '.join(dict.fromkeys(names))}" if names else "; it is an integer"
+    hint = f"; did you mean {close[0]}?" if close else choices
+    raise BadQuery(f"'{text}' is not a value of {fact}{hint}")
 
 
 def as_text(found: Sequence[Suggestion], limit: int | None) -> Iterator[str]:
@@ -135,6 +137,11 @@ def nothing(book: Rulebook, query: Query) -> str:
     names = contradiction(book, query)
     shown = [_asked(query, name) for name in names]
     if not shown:
+        table = book.shared_table("target")
+        first, ptx = table.rows[str(query.context["target"]),][table.column("ptx") or 0], query.context["ptx"]
+        if isinstance(first, int) and isinstance(ptx, int) and ptx < first:
+            why = f"{target} and PTX ISA {version_text(ptx)} contradict each other: it requires {version_text(first)}"
+            return f"no legal configuration matches: {why}"
         return f"no legal configuration matches: {target} has no MMA"
     if len(shown) == 1:
         return f"no legal configuration matches: none on {target} fits {shown[0]}"
@@ -186,7 +193,8 @@ def repaired(
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
-        raise BadQuery(f"'{text}' has no atom that is declared in rules/") from None
+        close = nearest_atom(ruleset.book, stripped)
+        raise BadQuery(f"'{text}' has no atom that is declared in rules/{close}") from None
 
 
 _ELLIPSIS = regex(r",?\s*\.\.\.\s*(?=>)")
@@ -219,6 +227,8 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
         yield repair.text
         for change in repair.changes:
             yield f"  {change.fact}: {_shown(change, change.before)} -> {_shown(change, change.after)}"
+        if repair.elsewhere:
+            yield f"  on another target: {repair.elsewhere}"
     if repair.conflict.codes:
         yield f"  in conflict: {', '.join(repair.conflict.codes)} with {', '.join(repair.conflict.facts)}"
 

@@ -24,7 +24,8 @@ _NAME = regex(r"(?<![\w.%$])([a-z])(\d+)\b", re.ASCII)
 class Change:
     """One fact that the repair changes; ``before`` is None where the text left it open.
 
-    A modifier or an operand that is no fact at all is the fact ``modifier`` or ``operand``, and ``after`` is ``.none``.
+    A modifier or an operand that is no fact at all is the fact ``modifier`` or ``operand``, and ``after`` is ``.none``;
+    ``operands`` is all of them in their order.
     """
 
     fact: str
@@ -155,6 +156,10 @@ def changes_of(book: Rulebook, lowered: Lowered, attempt: Attempt, found: Found)
         if at in attempt.dropped:
             yield Change("modifier", f".{word}", NONE)
         at += len(word) + 1
+    there = [place for place in attempt.places if place is not None]
+    if there != sorted(there):
+        written = [lowered.text[span.start : span.end] for span in map(lowered.instruction.span, range(len(there)))]
+        yield Change("operands", ",".join(written), ",".join(written[place] for place in there))
     for i, place in enumerate(attempt.places):
         if place is None:
             yield Change("operand", None, f".{'.'.join(attempt.form.items[i])}")
