@@ -4,9 +4,9 @@ Fences, commits and waits do not change which way a kernel goes. So the kernel i
 any two steps; a plan fills slots, and a slot does what the plan inserts there. The study of the strongest plan says
 which runs there are. Any other plan is right if none of these runs has a finding that the strongest plan does not have
 there. A trial takes only those runs that have told a plan wrong before, the cheapest first, and ends at the first
-finding; at first it takes the cheapest runs that together show all that the kernel lacks. So what a trial says is
-provisional: the text that comes of it is verified as ``check`` does it, and a run that finds a fault in it is one of
-those from then on.
+finding; at first it takes the cheapest runs that together show all that the kernel lacks and come to all that was
+inserted. So what a trial says is provisional: the text that comes of it is verified as ``check`` does it, and a run
+that finds a fault in it is one of those from then on.
 
 Waiting for more never makes an order of accesses missing. So a plan is wrong if a stronger one is, and right if a
 weaker one is; what is known of others is not asked again.
