@@ -135,6 +135,20 @@ REDUCTION = """
     cute.memref.store(%view, %at, %zero) : (!cute.memref<f32, smem, align<1024>, "1024:1">, !cute.coord<"?">, f32) -> ()
 """
 
+# A warp waits at the end for the bulk reduction that one of its threads issued: the other warps have none in flight.
+DRAIN = (
+    REDUCTION[: REDUCTION.index("        nvvm.cp.async.bulk.wait_group")]
+    + """
+      }
+    }
+    nvvm.barrier
+    %mine = arith.cmpi eq, %warp, %c0 : i32
+    scf.if %mine {
+      nvvm.cp.async.bulk.wait_group 0 {read}
+    }
+"""
+)
+
 # Lanes of a warp store into the shared memory of each CTA; the bytes complete on its barrier. The warp goes on as one.
 REMOTE = """
     %two = arith.cmpi slt, %lane, %c2 : i32
@@ -526,6 +540,7 @@ CASES = {
     "own part of cp.async": (OWN_PART, 128, 1, "    nvvm.cp.async.wait.group 0\n", "", {"PR111"}),
     "interleaved rows": (ROWS, 128, 1, "(1,512)", "(1,128)", {"PR112"}),
     "bulk copy of a view": (BULK, 128, 1, "%full, %c4096", "%full, %c128", {"PR124"}),
+    "last bulk reduction": (DRAIN, 128, 1, "eq, %warp, %c0", "eq, %warp, %c1", {"PR107"}),
     "bulk reduction": (REDUCTION, 128, 1, "        nvvm.cp.async.bulk.wait_group 0 {read}\n", "", {"PR112"}),
     "a fence of shared memory": (
         REDUCTION,

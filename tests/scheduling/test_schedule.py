@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from tileproof.rulebase.load import default_files, load
 from tileproof.scheduling.needs import Timeline, flown, meets
 from tileproof.scheduling.order import Flights, needed
 from tileproof.scheduling.placing import place
-from tileproof.scheduling.plan import Insertion
+from tileproof.scheduling.plan import Insertion, insertables
 from tileproof.scheduling.synthesis import Relaxation, Scheduler, schedule
 from tileproof.scheduling.trials import Trials
 
@@ -355,6 +356,57 @@ def test_trials_end_with_their_budget():
     before = trials.count
     assert [trials.fits(start[:n]) for n in range(len(start))] == [False] * len(start)
     assert trials.count <= before + 2
+
+
+@pytest.fixture(scope="module")
+def pipelined() -> Relaxation:
+    """The search for the waits of a kernel with wgmma."""
+    text = next(path for path in KERNELS if path.stem == "wgmma_pipelined_by_one").read_text()
+    scheduler = Scheduler(BOOK, Source("kernel.mlir", bare(text)))
+    start, _ = scheduler.enough()
+    trials = Trials(BOOK, scheduler.form, scheduler.acts, scheduler.heeded, start)
+    trials.most = 1 << 40
+    scheduler.begin(trials)
+    return Relaxation(scheduler, trials, start)
+
+
+def test_a_plan_without_slots_is_refused_by_all_that_tries_it(pipelined: Relaxation):
+    trials, start = pipelined.trials, pipelined.start
+    nowhere = (replace(start[0], gap=replace(start[0].gap, block=-1)),)
+    assert trials.possible
+    assert trials.fill(start)
+    assert not trials.fill(nowhere)
+    assert not trials.fits(nowhere)
+    assert trials.flights(nowhere) is None
+    assert trials.needed(nowhere) is None
+    assert trials.lacked(nowhere) == []
+    assert not trials.refuted(nowhere)
+    assert pipelined.value(nowhere) < pipelined.value(start)
+    known = list(trials.active)
+    trials.begin(nowhere, {("PR103", 0)})
+    assert trials.active == known
+
+
+def test_the_runs_that_matter_come_to_all_that_is_inserted(pipelined: Relaxation):
+    trials = pipelined.trials
+    reached = {one for _, ran in trials.runs for one in ran.executed} & set(trials.strongest)
+    trials.active, known = [], trials.active
+    trials.cover()
+    assert reached == {one for _, ran in trials.active for one in ran.executed} & set(trials.strongest)
+    assert reached
+    trials.active = known
+
+
+def test_threads_of_a_warp_that_come_alone_do_not_wait_for_wgmma(pipelined: Relaxation):
+    (wait,) = {one.kind for one in pipelined.start if one.waits}
+    first, second = list(pipelined.trials.places)[:2]
+    pipelined.trials.divided.add(first)
+    need = ((first, 0), (second, 1))
+    assert pipelined.by_whole_warps(wait, {need}) == {((second, 1),)}
+    assert place("wgmma", pipelined.by_whole_warps(wait, {need[:1]}), [], 2) is None
+    alone = next(kind for kind in insertables(BOOK).values() if kind.queue == "bulk" and kind.role == ".wait")
+    assert pipelined.by_whole_warps(alone, {need}) == {need}
+    pipelined.trials.divided.discard(first)
 
 
 def test_lines_end_as_in_the_file():

@@ -107,11 +107,19 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run that there was: what it was told, how many instructions it took, and its findings by code and place."""
+    """A run that there was.
+
+    Attributes:
+        recipe: what it was told.
+        steps: how many instructions it took.
+        places: its findings by code and place.
+        executed: the steps that it executed, by ``id`` of their operations.
+    """
 
     recipe: Recipe
     steps: int
     places: frozenset[tuple[str, int]]
+    executed: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +273,8 @@ class Study:
             self.doubt(case, operation)
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
-            self.ran.append(Ran(Recipe(extents, turns, tiles, forced, agreed, budget), machine.steps, done.places()))
+            recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed
+            self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed)))
         return done
 
     def again(

@@ -62,20 +62,27 @@ class Group:
 
 @dataclass(slots=True)
 class Queue:
-    """The groups of one kind that a thread set has in flight, the oldest first."""
+    """The groups of one kind that a thread set has in flight, the oldest first.
+
+    Attributes:
+        issuers: the only threads that issued what is in them, where only a part of the set did; none where only threads
+            did that were in the set before; else None.
+    """
 
     open: Group = field(default_factory=Group)
     committed: list[Group] = field(default_factory=list)
     changes: int = 0
     waited: bool = False  # whether a wait covered any group
     passed_over: bool = False  # whether a wait came while operations were in no committed group
+    issuers: frozenset[int] | None = None
 
     def copy(self) -> Queue:
         one = Group(self.open.moment, list(self.open.operations), set(self.open.registers))
-        return Queue(one, list(self.committed), self.changes, self.waited, self.passed_over)
+        return Queue(one, list(self.committed), self.changes, self.waited, self.passed_over, self.issuers)
 
     def add(self, operation: Operation, moment: int) -> None:
         self.changes += 1
+        self.issuers = None
         self.open.moment = moment
         self.open.operations.append(operation)
 
@@ -95,6 +102,15 @@ class Queue:
 
     def in_flight(self) -> list[Group]:
         return [*self.committed, self.open]
+
+    def holds(self) -> bool:
+        """Whether anything is in flight."""
+        return any(group.operations for group in self.in_flight())
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Of two parts of a thread set the one with the higher rank says what is in flight."""
+        return self.issuers != frozenset(), self.changes
 
 
 @dataclass(eq=False)
@@ -173,11 +189,15 @@ class ThreadSet:
         """Keep only some of the threads.
 
         Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
+        What only others issued they have not in flight.
         """
         self.threads = threads
         self.__dict__.pop("warps", None)
         warps = self.warps
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
+        for kind, queue in self.queues.items():
+            if queue.issuers is not None and queue.issuers.isdisjoint(threads):
+                self.queues[kind] = Queue(issuers=frozenset())
 
     def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
         """Reconverge with another part, which is at the same place."""
@@ -192,6 +212,14 @@ class ThreadSet:
                 self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)), _supposed(a, b))
             else:
                 self.values[slot] = None
+        for kind in {*self.queues, *other.queues}:
+            ends = sorted(
+                ((self.queue(kind), self), (other.queue(kind), other)), key=lambda one: one[0].rank, reverse=True
+            )
+            (queue, part), (rest, _) = ends
+            if queue.issuers is None and queue.rank > rest.rank and not rest.holds():
+                queue.issuers = frozenset(part.threads)
+            self.queues[kind] = queue
         self.threads = tuple(sorted((*self.threads, *other.threads)))
         self.__dict__.pop("warps", None)
         self.clock.join(other.clock)
@@ -201,9 +229,6 @@ class ThreadSet:
         self.touched.update(other.touched)
         self.arrived = self.arrived and other.arrived
         self.fenced = self.fenced and other.fenced
-        for kind, queue in other.queues.items():
-            if queue.changes > self.queue(kind).changes:
-                self.queues[kind] = queue
         self.version = max(self.version, other.version)
 
 

@@ -27,7 +27,7 @@ class Placed:
 
 
 def place(queue: str, needs: Iterable[Need], timelines: Sequence[Timeline], most: int) -> Placed | None:
-    """The best choice; None where no choice among the latest places meets the needs.
+    """The best choice; None where no choice among the latest places meets the needs, as where one has no place.
 
     Args:
         most: the groups that a wait may leave in flight.
@@ -36,6 +36,8 @@ def place(queue: str, needs: Iterable[Need], timelines: Sequence[Timeline], most
     needs = list(needs)
     if not needs:
         return Placed({}, True)
+    if not all(needs):
+        return None
     tried = {slot for need in needs for slot, _ in need}
     few = len(tried) <= _FEW
     if not few:

@@ -16,7 +16,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.steps import Step
-from tileproof.protocol.study import Outcome
+from tileproof.protocol.study import Outcome, Ran, Study
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine
@@ -25,7 +25,7 @@ from tileproof.scheduling.needs import Chosen, Need, merged
 from tileproof.scheduling.order import needed
 from tileproof.scheduling.placing import place
 from tileproof.scheduling.plan import Insertable, Insertion, Plan, insertables
-from tileproof.scheduling.trials import Needed, Trials
+from tileproof.scheduling.trials import Needed, Runs, Trials
 
 _LOOPS = ("scf.for", "scf.while")
 _SMALL, _SHORT, _ENDS = 4, 20_000, 16  # fences, characters and choices up to which Z3 is asked for all choices
@@ -352,13 +352,19 @@ class Scheduler:
     # -- the best of what is enough
 
     def begin(self, trials: Trials) -> None:
-        """Choose the runs of trials that matter: those that show what plans on the way to enough insertions lacked."""
+        """Choose the runs of trials that matter.
+
+        They show what plans on the way to enough insertions lacked, and come to all that was inserted.
+        """
         for lacking, found in self.lacking:
             trials.begin(lacking, found - self.wanted)
+        trials.cover()
 
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
         trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
+        if not trials.possible:
+            return start, False, False
         unseen = trials.slotted.unseen({one.kind.queue for one in start if one.waits})
         if unseen is not None:
             raise Unseen(trials.edited.origin(unseen.name_span.start))
@@ -371,8 +377,6 @@ class Scheduler:
         for again in range(_ROUNDS):
             if not again or not trials.fits(fenced):
                 fenced, least = search.fenced()
-                if fenced != start and trials.refuted(fenced):
-                    continue
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
             if self.keys(*self.judge(plan)) <= self.wanted:
@@ -412,16 +416,22 @@ class Relaxation:
 
     def fenced(self) -> tuple[Plan, bool]:
         """The plan that is enough with the fences that are needed, and whether they are proved to be the fewest."""
-        plan, proved = self.start, True
-        for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".fence"):
-            plan, least = self.least(plan, kind)
-            proved &= least
+        found = self.trials.lacked(tuple(one for one in self.start if one.kind.role != ".fence"))
+        for some in (True, False):
+            plan, proved = self.start, True
+            for kind in dict.fromkeys(one.kind for one in plan if one.kind.role == ".fence"):
+                plan, least = self.least(plan, kind, found, some)
+                proved &= least
+            if self.trials.fits(plan):
+                break
         return plan, proved
 
     def value(self, plan: Plan) -> tuple[int, ...]:
         """How good a plan is: flights, then how often waits and fences are executed, then commits, then the lines."""
         if plan not in self.values:
             flights = self.trials.flights(plan)
+            if flights is None:
+                return (-1,)
             commits = sum(count for name, count in flights.executed.items() if name.endswith("_commit"))
             others = sum(flights.executed.values()) - commits
             self.values[plan] = (sum(flights.steps.values()), -others, -commits, -len(plan))
@@ -467,6 +477,8 @@ class Relaxation:
         plan, proved, known = fixed, True, -1
         for _ in range(_ROUNDS):
             lacks = self.trials.needed(plan)
+            if lacks is None:
+                return None
             if lacks.right:
                 plan = self.coarser(plan, chosen, lacks)
                 return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
@@ -476,7 +488,7 @@ class Relaxation:
                 return None
             for queue, kind in kinds.items():
                 most = max(kind.most, self.scheduler.form.most) if self.alone(kind) else kind.most
-                found = place(queue, needs[queue], lacks.timelines[queue], most)
+                found = place(queue, self.by_whole_warps(kind, needs[queue]), lacks.timelines[queue], most)
                 if found is None:
                     return None
                 proved &= found.proved
@@ -497,6 +509,13 @@ class Relaxation:
             return needs
         places = self.trials.places
         return {tuple(one for one in need if not self.splits(kind, places[one[0]])) or need for need in needs}
+
+    def by_whole_warps(self, kind: Insertable, needs: Set[Need]) -> Set[Need]:
+        """Needs without the places that some threads of a warp come to without the others, where all wait together."""
+        if not self.trials.together(kind):
+            return needs
+        divided = self.trials.divided
+        return {tuple(one for one in need if one[0] not in divided) for need in needs}
 
     def splits(self, kind: Insertable, gap: Gap) -> bool:
         """Whether the steps before and behind a place issue what a kind commits or waits for."""
@@ -532,24 +551,37 @@ class Relaxation:
         tried = (*fixed, *self.waits(left))
         return tried if self.trials.fits(tried) else plan
 
-    def least(self, plan: Plan, kind: Insertable) -> tuple[Plan, bool]:
-        """A plan with the fences of a kind that are needed, executed as seldom as may be; whether that is proved."""
+    def least(
+        self, plan: Plan, kind: Insertable, found: Sequence[tuple[Sequence[ProtocolFault], Runs]], some: bool
+    ) -> tuple[Plan, bool]:
+        """A plan with the fences of a kind that are needed, executed as seldom as may be; whether that is proved.
+
+        Args:
+            found: what runs find without any fence.
+            some: whether only the cheapest of these runs are asked that together find all that asks for the kind.
+        """
         mine = [one for one in plan if one.kind == kind]
         rest = tuple(one for one in plan if one.kind != kind)
         origin = self.trials.edited.origin
-        asked = {one for fault in self.trials.lacked(rest) for one in self.scheduler.repairs(fault, origin)}
+        asked: set[tuple[int, Insertable]] = set()
+        runs: list[tuple[Study, Ran]] | None = [] if some else None
+        for faults, finding in found:
+            more = {one for fault in faults for one in self.scheduler.repairs(fault, origin) if one[1] == kind} - asked
+            asked |= more
+            if runs is not None and more:
+                runs += finding
         outermost = [list(self.outward(one))[-1] for one in mine]
         likely = self.between([one for one in outermost if (one.subject, kind) in asked])
         narrow = self.between(outermost)
         wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
         tried = (likely, narrow, tuple(wide.values()))
-        order = sorted(next((one for one in tried if self.trials.fits((*one, *rest))), mine), key=self.depth)
+        order = sorted(next((one for one in tried if self.trials.fits((*one, *rest), runs)), mine), key=self.depth)
         ends, proved = None, False
         if len(order) <= _SMALL and len(self.scheduler.source.text) <= _SHORT:
-            ends = self.all_fewest(order, rest)
+            ends = self.all_fewest(order, rest, runs)
             proved = ends is not None
-        found = dict.fromkeys((*one, *rest) for one in ends or [self.fewest(order, rest)])
-        return max(found, key=self.value) if len(found) > 1 else next(iter(found)), proved
+        whole = dict.fromkeys((*one, *rest) for one in ends or [self.fewest(order, rest, runs)])
+        return max(whole, key=self.value) if len(whole) > 1 else next(iter(whole)), proved
 
     def between(self, fences: Sequence[Insertion]) -> Plan:
         """Of fences in a block with no synchronization between them the last; the first where they stand before."""
@@ -559,14 +591,14 @@ class Relaxation:
             kept[one.gap.block, sum(self.scheduler.synchronises([op]) for op in operations)] = one
         return tuple(kept.values())
 
-    def all_fewest(self, order: Sequence[Insertion], rest: Plan) -> list[Plan] | None:
+    def all_fewest(self, order: Sequence[Insertion], rest: Plan, runs: Runs | None) -> list[Plan] | None:
         """All choices among some fences that are enough and of which none can be removed; None where they are many."""
         from tileproof.evaluate.solver import minimal  # noqa: PLC0415  z3 only where it is asked
 
         def chosen(held: Sequence[int]) -> Plan:
             return tuple(one for one, power in zip(order, held, strict=True) if power)
 
-        found = minimal([1] * len(order), lambda held: self.trials.fits((*rest, *chosen(held))), _ENDS)
+        found = minimal([1] * len(order), lambda held: self.trials.fits((*rest, *chosen(held)), runs), _ENDS)
         return [chosen(one) for one in found] if found else None
 
     def inward(self, plan: Plan) -> Plan:
@@ -602,13 +634,17 @@ class Relaxation:
             home, count = homes[home.parent.span.start], count + 1
         return -count, one.gap.offset if one.kind.after else -one.gap.offset
 
-    def fewest(self, mine: Sequence[Insertion], rest: Plan) -> Plan:
-        """Those of some insertions that are needed, the first ones removed first."""
+    def fewest(self, mine: Sequence[Insertion], rest: Plan, runs: Runs | None = None) -> Plan:
+        """Those of some insertions that are needed, the first ones removed first.
+
+        Args:
+            runs: as of ``Trials.fits``.
+        """
 
         def chosen(places: Iterable[int]) -> Plan:
             return tuple(mine[i] for i in places)
 
-        found = needed(range(len(mine)), lambda places: self.trials.fits((*rest, *chosen(places))))
+        found = needed(range(len(mine)), lambda places: self.trials.fits((*rest, *chosen(places)), runs))
         return tuple(mine) if found is None else chosen(found)
 
 

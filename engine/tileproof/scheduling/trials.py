@@ -4,9 +4,9 @@ Fences, commits and waits do not change which way a kernel goes. So the kernel i
 any two steps; a plan fills slots, and a slot does what the plan inserts there. The study of the strongest plan says
 which runs there are. Any other plan is right if none of these runs has a finding that the strongest plan does not have
 there. A trial takes only those runs that have told a plan wrong before, the cheapest first, and ends at the first
-finding; at first it takes the cheapest runs that together show all that the kernel lacks. So what a trial says is
-provisional: the text that comes of it is verified as ``check`` does it, and a run that finds a fault in it is one of
-those from then on.
+finding; at first it takes the cheapest runs that together show all that the kernel lacks and come to all that was
+inserted. So what a trial says is provisional: the text that comes of it is verified as ``check`` does it, and a run
+that finds a fault in it is one of those from then on.
 
 Waiting for more never makes an order of accesses missing. So a plan is wrong if a stronger one is, and right if a
 weaker one is; what is known of others is not asked again.
@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
@@ -37,6 +38,9 @@ from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
 from tileproof.scheduling.plan import Insertable, Insertion, Plan, insertables
 
+_DEAR = 20  # a run of more than this share of all runs is left out where others show what it does
+Runs: TypeAlias = "Sequence[tuple[Study, Ran]]"
+
 
 class Trials:
     """The slots of a text, and the runs of its kernels.
@@ -47,6 +51,8 @@ class Trials:
         most: how many they may take; then each plan is told wrong.
         uneven: the conditions that threads decide each in its own way, or may decide so.
         divided: the slots that some threads of a warp come to without the others.
+        strongest: the slots that the strongest plan fills, by ``id``.
+        possible: whether there is a slot for all of the strongest plan; else there are no runs.
     """
 
     def __init__(
@@ -93,11 +99,13 @@ class Trials:
         self.active: list[tuple[Study, Ran]] = []
         self.uneven: set[int] = set()
         self.divided: set[int] = set()
-        self.fill(strongest)
+        self.possible = self.fill(strongest)
+        self.strongest = [id(op) for op, _ in self._slots if op.span.start in self.filled]
         registers = any(one.kind.queue == "wgmma" for one in strongest)
         self.known = {(one.code, one.operation.span.start) for one in self.lacking()}
         actions = self.actions(ACTIONS)
-        for study in self.slotted.studies(actions, self.concerned, registers, self._without_slots):
+        found = self.slotted.studies(actions, self.concerned, registers, self._without_slots) if self.possible else ()
+        for study in found:
             self.runs += [(study, ran) for ran in study.ran]
             code = study.compiled.code
             uneven = (code[place].operation.span.start for place in study.reached.uneven)
@@ -220,8 +228,12 @@ class Trials:
 
     # -- verdicts
 
-    def fits(self, plan: Plan) -> bool:
-        """Whether no run that matters finds more than it finds of the strongest plan."""
+    def fits(self, plan: Plan, runs: Runs | None = None) -> bool:
+        """Whether no run that matters finds more than it finds of the strongest plan.
+
+        Args:
+            runs: only these of them; that some find nothing is not yet an answer for all.
+        """
         strengths = Strengths.of(plan)
         if any(one.weaker(strengths) for one in self.right):
             return True
@@ -229,8 +241,12 @@ class Trials:
             return False
         self.count += 1
         self.progress()
-        fine = not any(self.fails(study, ran) for study, ran in self.active) and not self.lacks()
-        (self.right if fine else self.wrong).append(strengths)
+        asked = self.active if runs is None else runs
+        fine = not any(self.fails(study, ran) for study, ran in asked) and not self.lacks()
+        if not fine:
+            self.wrong.append(strengths)
+        elif len(asked) == len(self.active):
+            self.right.append(strengths)
         return fine
 
     def fails(self, study: Study, ran: Ran) -> bool:
@@ -259,11 +275,13 @@ class Trials:
         Args:
             wanted: the findings of that plan, by code and the place in the text without slots.
         """
-        self.fill(lacking)
+        if not self.fill(lacking):
+            return
         left = set(wanted)
         seen = {(one.code, self.edited.origin(one.operation.span.start)) for one in self.lacking()}
         left -= seen
         known = {id(ran) for _, ran in self.active}
+        shows: dict[int, Set[tuple[str, int]]] = {}
         for study, ran in sorted(self.runs, key=lambda each: (id(each[1]) not in known, each[1].steps)):
             if not left:
                 break
@@ -271,14 +289,31 @@ class Trials:
             shown = {(code, self.edited.origin(place)) for code, place in done.places() - ran.places}
             if left & shown and id(ran) not in known:
                 self.active.append((study, ran))
+            shows[id(ran)] = wanted & shown
             left -= shown
+        for one in [each for each in self.active if id(each[1]) in shows.keys() - known]:
+            rest = [shows[id(ran)] for _, ran in self.active if ran is not one[1] and id(ran) in shows]
+            if one[1].steps * _DEAR > self.whole and shows[id(one[1])] <= set[tuple[str, int]]().union(*rest):
+                self.active.remove(one)
         if seen and not self.active:
             self.active += self.runs[:1]  # it says where threads come by
         self.active.sort(key=lambda each: each[1].steps)
 
+    def cover(self) -> None:
+        """Add to the runs that matter the cheapest that come to slots of the strongest plan to which none comes."""
+        left = set(self.strongest)
+        for _, ran in self.active:
+            left -= ran.executed
+        for one in self.runs:
+            if one[1].executed & left:
+                self.active.append(one)
+                left -= one[1].executed
+        self.active.sort(key=lambda each: each[1].steps)
+
     def refuted(self, plan: Plan) -> bool:
         """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
-        self.fill(plan)
+        if not self.fill(plan):
+            return False
         for one in self.runs:
             if one not in self.active and self.fails(*one):
                 self.active.append(one)
@@ -288,9 +323,13 @@ class Trials:
                 return True
         return False
 
-    def flights(self, plan: Plan) -> Flights:
-        """How long operations are in flight, and what is executed, in the longest run of each study."""
-        self.fill(plan)
+    def flights(self, plan: Plan) -> Flights | None:
+        """How long operations are in flight, and what is executed, in the longest run of each study.
+
+        None where there is no slot for all of the plan.
+        """
+        if not self.fill(plan):
+            return None
         whole = Flights()
         longest = {id(study): (study, ran) for study, ran in self.runs if not ran.recipe.forced}
         for study, ran in longest.values():
@@ -299,11 +338,15 @@ class Trials:
             study.actions = usual
         return whole
 
-    def needed(self, plan: Plan) -> Needed:
-        """What a plan lacks, as the runs that matter show it; timelines are those of the longest runs."""
+    def needed(self, plan: Plan) -> Needed | None:
+        """What a plan lacks, as the runs that matter show it; timelines are those of the longest runs.
+
+        None where there is no slot for all of the plan.
+        """
+        if not self.fill(plan):
+            return None
         self.count += 1
         self.progress()
-        self.fill(plan)
         needs: dict[str, set[Need]] = {queue: set() for queue in QUEUES}
         for queue, more in self.slotted.needed(self.planned).items():
             needs[queue] |= more
@@ -325,14 +368,17 @@ class Trials:
                     timelines[queue].append(held)
         return Needed(needs, timelines, right)
 
-    def lacked(self, plan: Plan) -> list[ProtocolFault]:
-        """All that the runs that matter find of a plan, each time that it happens; places are those with slots."""
+    def lacked(self, plan: Plan) -> list[tuple[Sequence[ProtocolFault], Runs]]:
+        """All that is found of a plan, each time that it happens, by what each run that matters finds.
+
+        Places are those with slots. Nothing where there is no slot for all of the plan.
+        """
+        if not self.fill(plan):
+            return []
         self.count += 1
         self.progress()
-        self.fill(plan)
-        found: list[ProtocolFault] = list(self.lacking())
-        for study, ran in self.active:
-            found += self.again(study, ran).machine.faults
+        found: list[tuple[Sequence[ProtocolFault], Runs]] = [(self.lacking(), ())]
+        found += [(self.again(study, ran).machine.faults, ((study, ran),)) for study, ran in self.active]
         return found
 
     @cached_property
@@ -377,4 +423,4 @@ class Strengths:
         )
 
 
-__all__ = ["Strengths", "Trials"]
+__all__ = ["Runs", "Strengths", "Trials"]
