@@ -235,8 +235,15 @@ def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     assert [one.message for one in report.diagnostics] == []
     (kernel,) = report.files[0].kernels
     assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
-    (kernel,) = tileproof.check(PAIR.replace("[%r2], 3;", "[%r2], 4;")).files[0].kernels
-    assert "assumed_cluster" in {reason.case for reason in kernel.reasons}
+
+
+def test_what_is_wrong_with_every_cluster_is_wrong():
+    wrong = PAIR.replace("[%r2], 3;", "[%r2], 4;")
+    assert found(wrong) == {"PR125"}
+    (kernel,) = tileproof.check(wrong).files[0].kernels
+    assert "any_cluster" in {reason.case for reason in kernel.reasons}
+    right_with_four = PAIR.replace("[%r2], 3;", "[%r2], 10;")
+    assert found(right_with_four) == set()
 
 
 def test_no_hazard_is_found_where_roles_go_by_what_they_load():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import HAZARDS, ProtocolFault
 from tileproof.protocol.ptx_kernels import LOADS
@@ -9,10 +11,10 @@ from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
 
-def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
+def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
-    None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
+    None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is judged by itself: it stands unless a step may take it away that
     was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
     may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
     no other finding is open. Where roles go by integers that each loads for itself, two accesses without an order may
@@ -20,17 +22,18 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
     """
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
-    known = Operations.of(book)
+    operations = Operations.of(book)
+    doubts = [one for one in outcome.doubts if one.case != "any_cluster"]
     ahead = _steps(book, "waiting_step")
-    out_of_step = any(known.step(doubt.operation.name) in ahead for doubt in outcome.doubts if not _of_loops(doubt))
+    out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     missing = {
-        known.step(step.name)
+        operations.step(step.name)
         for step in outcome.steps
         if id(step) not in outcome.executed or id(step) in outcome.guessed
     }
 
     codes = book.enums["ptx_finding"].by_spelling
-    others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
+    others = any(codes.get(one.code, ".thread") == ".thread" for one in outcome.faults if one.code not in known)
     loads = outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
@@ -45,7 +48,7 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
             case ".waiting":
                 return not out_of_step and not hazards
             case ".whole":
-                unsure = outcome.doubts or missing or others or (loads and fault.code in HAZARDS)
+                unsure = doubts or missing or others or (loads and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))
         return False
 

@@ -27,7 +27,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
+from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
 from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
@@ -254,6 +254,7 @@ class Study:
             deadlocks(machine)
             leaked(machine)
             incomplete_phases(machine)
+            wrong_bytes(machine)
             register_budget(machine)
             unwritten(machine)
             left_early(machine)
