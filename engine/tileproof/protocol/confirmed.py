@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import HAZARDS, ProtocolFault
 from tileproof.protocol.ptx_kernels import LOADS
@@ -17,7 +18,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is judged by itself: it stands unless a step may take it away that
     was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
     may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
-    no other finding is open. Where roles go by integers that each loads for itself, two accesses without an order may
+    no other error is open. Where roles go by integers that each loads for itself, two accesses without an order may
     be those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
     """
     if any(doubt.assumed for doubt in outcome.doubts):
@@ -33,8 +34,9 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     }
 
     codes = book.enums["ptx_finding"].by_spelling
-    others = any(codes.get(one.code, ".thread") == ".thread" for one in outcome.faults if one.code not in known)
-    loads = outcome.kernel.attribute(LOADS) is not None
+    serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
+    others = any(codes.get(code, ".thread") == ".thread" and code not in known for code in serious)
+    loads = outcome.decided and outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:

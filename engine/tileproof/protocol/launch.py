@@ -45,7 +45,7 @@ _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
 _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
-_RARE_CLUSTERS = ((1, 4, 1), (4, 2, 1), (2, 4, 1), (8, 1, 1), (1, 8, 1), (16, 1, 1))
+_RARE_CLUSTERS = ((1, 4, 1), (8, 1, 1), (16, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def narrowed(launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
         for cluster in _RARE_CLUSTERS:
             rare = replace(clusters[0], cluster=cluster)
             done[rare] = tried(rare)
-            if not done[rare].errors:
+            if done[rare].right:
                 break
         else:
             chosen = min(clusters, key=lambda one: (-done[one].steps, done[one].errors))

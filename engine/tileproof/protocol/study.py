@@ -62,6 +62,7 @@ class Outcome:
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
+        decided: whether something supposed or unknown decided a branch or a loop of some run.
     """
 
     kernel: Operation
@@ -71,6 +72,7 @@ class Outcome:
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
+    decided: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +338,8 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed))
+        decided = bool(self.reached.leading)
+        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed), decided)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -497,7 +500,7 @@ class Study:
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
-                return self.hangs_in_turn(first)
+                return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return True
 
     def hangs_in_turn(self, first: Run) -> bool:
@@ -513,6 +516,21 @@ class Study:
             if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
                 return False
         return True
+
+    def hangs_when_long(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.
+
+        They agree where short loops of different lengths come to their end and leave nothing open: it is a ring of
+        barriers, longer than those loops, that does not go round.
+        """
+        tiles = first.machine.tiles
+        few = [self.counted(turns, tiles) for turns in (1, _FEW)]
+        if not (first.certain and all(one.certain and one.calm for one in few)):
+            return False
+        if few[0].machine.steps >= few[1].machine.steps:
+            return False
+        more = self.counted(2 * self.shape.extent, tiles)
+        return more.certain and more.hangs and more.awaited() == first.awaited()
 
     def everywhere(self) -> Run | None:
         """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
