@@ -20,6 +20,7 @@ _EXPECT = ("mbarrier.arrive.expect_tx", "mbarrier.expect_tx")
 _TRIES = ("mbarrier.try_wait.parity", "mbarrier.test_wait.parity", "mbarrier.try_wait", "mbarrier.test_wait")
 _BARS = ("bar", "barrier")
 _COPIES = ("cp.async.bulk", "cp.async.bulk.tensor")
+_CONSUMES = ("wgmma.mma", "tcgen05.mma", "tcgen05.ld", "ldmatrix", "ld.shared")
 _CLUSTER = ("barrier.cluster.arrive", "barrier.cluster.wait")
 
 
@@ -50,12 +51,18 @@ def _other_number(kernel: Kernel, number: int, step: int, least: int) -> str | N
     return kernel.replaced({number: f"{text[: found[0].start(1)]}{found[1] + step};"})
 
 
+def _used(kernel: Kernel, number: int) -> bool:
+    """Whether the address that an mbarrier is initialised at is computed for anything else."""
+    found = re.search(r"\[\s*(%\w+)", kernel.written(number))
+    return found is None or len(re.findall(rf"{found[1]}\b", kernel.text)) > 2
+
+
 def _count(step: int) -> Callable[[Kernel], Planted]:
     """One arrival more or less in a phase than the kernel makes."""
 
     def plant(kernel: Kernel) -> Planted:
         said = "initialise with a count too " + ("high" if step > 0 else "low")
-        for number in some(kernel.at.get("mbarrier.init", [])):
+        for number in some([one for one in kernel.at.get("mbarrier.init", []) if _used(kernel, one)]):
             text = _other_number(kernel, number, step, 1)
             if text is not None:
                 yield said, text
@@ -124,11 +131,21 @@ def _drop(
     return plant
 
 
-def _next_barrier(names: tuple[str, ...], said: str) -> Callable[[Kernel], Planted]:
+def _fills(kernel: Kernel, number: int) -> bool:
+    """Whether a wait is one for data, which are used right behind it, and not for a place to fill, which may be free."""
+    statements = kernel.module.instructions
+    behind = (one.opcode for one in statements[number + 1 :])
+    near = next((one for one in behind if one.startswith((*_CONSUMES, "mbarrier.", "cp.async.bulk"))), "")
+    return near.startswith(_CONSUMES)
+
+
+def _next_barrier(
+    names: tuple[str, ...], said: str, wanted: Callable[[Kernel, int], bool] = lambda kernel, number: True
+) -> Callable[[Kernel], Planted]:
     """An operation on the barrier behind the one that is meant."""
 
     def plant(kernel: Kernel) -> Planted:
-        for number in some(_all(kernel, names, "[")):
+        for number in some([one for one in _all(kernel, names, "[") if wanted(kernel, one)]):
             text = kernel.written(number)
             at = [*re.finditer(r"\[\s*(%\w+|\w+)\s*(?:\+\s*(\d+)\s*)?\]", text)]
             if not at or (names == _COPIES and (len(at) < 2 or "complete_tx" not in text)):
@@ -202,11 +219,15 @@ def _early_free(kernel: Kernel) -> Planted:
 
 
 def _late_init(kernel: Kernel) -> Planted:
-    """An mbarrier is initialised behind the barrier of threads that tells it to the others."""
-    bars = _all(kernel, (*_BARS, "barrier.cluster.wait"))
-    for number in kernel.at.get("mbarrier.init", [])[-1:]:
-        behind = [one for one in bars if one > number]
-        if behind and kernel.module.instructions[behind[-1]].body == kernel.module.instructions[number].body:
+    """An mbarrier is initialised behind the last barrier of threads before the first operation on any mbarrier."""
+    inits = kernel.at.get("mbarrier.init", [])[-1:]
+    for number in inits:
+        body = kernel.module.instructions[number].body
+        uses = _all(kernel, (*_TRIES, *_EXPECT, "mbarrier.arrive", "tcgen05.commit"))
+        uses = [one for one in uses if one > number and kernel.module.instructions[one].body == body]
+        bars = _all(kernel, (*_BARS, _CLUSTER[1]))
+        behind = [one for one in bars if uses and number < one < uses[0]]
+        if behind:
             moved = {number: "", behind[-1]: f"{kernel.written(behind[-1])} {kernel.written(number)}"}
             yield "initialise after the barrier", kernel.replaced(moved)
 
@@ -232,7 +253,7 @@ BARRIERS: tuple[Callable[[Kernel], Planted], ...] = (
     _next_barrier(_EXPECT, "expect bytes at the next mbarrier"),
     _next_barrier(("tcgen05.commit",), "tcgen05.commit to the next mbarrier"),
     _next_barrier(_COPIES, "copy to the next mbarrier"),
-    _next_barrier(_TRIES, "wait for the next mbarrier"),
+    _next_barrier(_TRIES, "wait for the next mbarrier", _fills),
     _threads(32),
     _threads(-32),
     _number,

@@ -59,9 +59,22 @@ def some(numbers: list[int]) -> list[int]:
     return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]}) if numbers else []
 
 
+_RELEASES = ("mbarrier.arrive", "cp.async", "st.shared", "stmatrix", "st.async")
+
+
+def _needed(kernel: Kernel, number: int) -> bool:
+    """Whether anything is released or overwritten between a wait for wgmma and the next: else that one waits as well."""
+    if not kernel.module.instructions[number].opcode.startswith("wgmma.wait_group"):
+        return True
+    behind = kernel.next(number, "wgmma.wait_group")
+    if behind is None or kernel.written(behind).split()[-1] > kernel.written(number).split()[-1]:
+        return True
+    return any(one.opcode.startswith(_RELEASES) for one in kernel.module.instructions[number:behind])
+
+
 def _drop_each(name: str) -> Callable[[Kernel], Planted]:
     def plant(kernel: Kernel) -> Planted:
-        for number in some(kernel.at.get(name, [])):
+        for number in some([one for one in kernel.at.get(name, []) if _needed(kernel, one)]):
             yield f"drop {name}", kernel.dropped(number)
 
     return plant
@@ -85,7 +98,8 @@ def _weaken(name: str, to: int | None = None) -> Callable[[Kernel], Planted]:
     """A wait that leaves one group more in flight, or so many."""
 
     def plant(kernel: Kernel) -> Planted:
-        chosen = kernel.at.get(name, []) if to is not None else some(kernel.at.get(name, []))
+        every = kernel.at.get(name, [])
+        chosen = every if to is not None else some([one for one in every if _needed(kernel, one)])
         changes = {}
         for number in chosen:
             text = kernel.written(number)
@@ -182,6 +196,7 @@ _INSTRUCTION = (
     ("accumulator type 3", 4, 2, 3),
     ("a reserved bit of the instruction descriptor", 6, 1, 1),
 )
+_UNSCALED = ("accumulator type 3",)  # where factors scale the operands, these bits say which factor of B it is
 
 
 def values_of(kernel: Kernel, number: int) -> Values:
@@ -238,12 +253,15 @@ def _with(kernel: Kernel, number: int, place: re.Match[str], value: int) -> str:
 
 def _instruction(kernel: Kernel) -> Planted:
     for number in kernel.at.get("tcgen05.mma", [])[:1]:
+        scaled = "block_scale" in kernel.written(number)
         word = values_of(kernel, number).operand(number, 3, 32).value
         found = _literal(kernel, (word,)) if word else None
         if found is None or word is None:
             continue
         for said, low, width, to in _INSTRUCTION:
             other = _changed(word, low, width, to)
+            if scaled and said in _UNSCALED:
+                continue
             if other != word:
                 yield f"instruction descriptor: {said}", _with(kernel, found[0], found[1], other)
 

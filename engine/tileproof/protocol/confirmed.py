@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
-from tileproof.protocol.faults import HAZARDS, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
 from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
@@ -27,7 +27,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     doubts = [one for one in outcome.doubts if one.case != "any_cluster"]
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
-    missing = {
+    exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)
+    missing = set() if exact else {
         operations.step(step.name)
         for step in outcome.steps
         if id(step) not in outcome.executed or id(step) in outcome.guessed
@@ -35,7 +36,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
 
     codes = book.enums["ptx_finding"].by_spelling
     serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
-    others = any(codes.get(code, ".thread") == ".thread" and code not in known for code in serious)
+    others = any(codes.get(code) == ".thread" and code not in known for code in serious)
     loads = outcome.decided and outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
@@ -48,7 +49,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
             case ".unfenced":
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
-                return not out_of_step and not hazards
+                return not out_of_step and (exact or not hazards)
             case ".whole":
                 unsure = doubts or missing or others or (loads and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))

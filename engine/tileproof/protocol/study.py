@@ -63,6 +63,8 @@ class Outcome:
             all numbers of them.
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
         decided: whether something supposed or unknown decided a branch or a loop of some run.
+        exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
+            for ever: what comes behind cannot take them away.
     """
 
     kernel: Operation
@@ -73,6 +75,7 @@ class Outcome:
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
     decided: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +341,18 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        decided = bool(self.reached.leading)
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed), decided)
+        exact = long.certain and long.hangs and {_named(one) for one in faults} <= long.places()
+        return Outcome(
+            self.kernel,
+            tuple(faults),
+            tuple(doubts),
+            steps,
+            executed,
+            bound,
+            frozenset(guessed),
+            decided=bool(self.reached.leading),
+            exact=exact,
+        )
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -492,16 +505,27 @@ class Study:
     def hangs_anyhow(self, first: Run) -> bool:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
-        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
+        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
+        such run, and it is enough that they wait for ever for something.
         """
+        alone = self.one_number() and first.certain
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            if alone and one.certain and one.hangs:
+                continue
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return True
+
+    def one_number(self) -> bool:
+        """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
+        from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
+
+        integers = sum(text[:1] == "i" for _, text in self.compiled.arguments)
+        return integers == 1 and self.kernel.attribute(LOADS) is None
 
     def hangs_in_turn(self, first: Run) -> bool:
         """Whether threads wait for ever for the same in long loops, and none of them has left such a loop.
