@@ -71,7 +71,7 @@ def _count(step: int) -> Callable[[Kernel], Planted]:
 
 
 def _bytes(step: int, said: str) -> Callable[[Kernel], Planted]:
-    """More or fewer bytes than the copies of a phase deliver; no bulk copy delivers a number that 16 does not divide."""
+    """Other bytes than the copies of a phase deliver; no bulk copy delivers a number that 16 does not divide."""
 
     def plant(kernel: Kernel) -> Planted:
         if step % 16 and kernel.at.get("st.async"):
@@ -132,7 +132,7 @@ def _drop(
 
 
 def _fills(kernel: Kernel, number: int) -> bool:
-    """Whether a wait is one for data, which are used right behind it, and not for a place to fill, which may be free."""
+    """Whether a wait is one for data, which are used right behind it, and not for a place to fill: it may be free."""
     statements = kernel.module.instructions
     behind = (one.opcode for one in statements[number + 1 :])
     near = next((one for one in behind if one.startswith((*_CONSUMES, "mbarrier.", "cp.async.bulk"))), "")
@@ -151,7 +151,10 @@ def _next_barrier(
             if not at or (names == _COPIES and (len(at) < 2 or "complete_tx" not in text)):
                 continue
             moved = int(at[-1][2] or 0) + 8
-            yield said, kernel.replaced({number: f"{text[: at[-1].start()]}[{at[-1][1]}+{moved}]{text[at[-1].end() :]}"})
+            yield (
+                said,
+                kernel.replaced({number: f"{text[: at[-1].start()]}[{at[-1][1]}+{moved}]{text[at[-1].end() :]}"}),
+            )
 
     return plant
 
@@ -160,8 +163,7 @@ def _threads(step: int) -> Callable[[Kernel], Planted]:
     """A barrier of threads for one warp more or less than come."""
 
     def plant(kernel: Kernel) -> Planted:
-        named = [one for one in _all(kernel, _BARS, ",")]
-        for number in some(named):
+        for number in some(_all(kernel, _BARS, ",")):
             text = _other_number(kernel, number, step, 64)
             if text is not None:
                 yield f"bar.sync of one warp {'more' if step > 0 else 'less'}", text
@@ -218,13 +220,16 @@ def _early_free(kernel: Kernel) -> Planted:
         yield "dealloc before tcgen05.ld", kernel.replaced(moved)
 
 
+def _body(kernel: Kernel, number: int) -> int:
+    return kernel.module.instructions[number].body
+
+
 def _late_init(kernel: Kernel) -> Planted:
-    """An mbarrier is initialised behind the last barrier of threads before the first operation on any mbarrier."""
-    inits = kernel.at.get("mbarrier.init", [])[-1:]
-    for number in inits:
-        body = kernel.module.instructions[number].body
-        uses = _all(kernel, (*_TRIES, *_EXPECT, "mbarrier.arrive", "tcgen05.commit"))
-        uses = [one for one in uses if one > number and kernel.module.instructions[one].body == body]
+    """An mbarrier is initialised behind the last barrier of threads before the first wait for any mbarrier."""
+    inits = [one for one in kernel.at.get("mbarrier.init", []) if kernel.written(one).split()[-1][:-1].isdigit()]
+    for number in inits[-1:]:
+        body = _body(kernel, number)
+        uses = [one for one in _all(kernel, _TRIES) if one > number and _body(kernel, one) == body]
         bars = _all(kernel, (*_BARS, _CLUSTER[1]))
         behind = [one for one in bars if uses and number < one < uses[0]]
         if behind:

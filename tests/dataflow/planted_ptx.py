@@ -63,7 +63,7 @@ _RELEASES = ("mbarrier.arrive", "cp.async", "st.shared", "stmatrix", "st.async")
 
 
 def _needed(kernel: Kernel, number: int) -> bool:
-    """Whether anything is released or overwritten between a wait for wgmma and the next: else that one waits as well."""
+    """Whether anything is released or overwritten between a wait for wgmma and the next: else that one will do."""
     if not kernel.module.instructions[number].opcode.startswith("wgmma.wait_group"):
         return True
     behind = kernel.next(number, "wgmma.wait_group")

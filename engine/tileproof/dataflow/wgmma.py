@@ -251,7 +251,7 @@ class Wgmma:
         return self.module.instructions[number].opcode == "trap"
 
     def awaited(self) -> Iterator[tuple[int, int]]:
-        """The wgmma that are in flight where their registers are used otherwise, or threads end, each with where that is.
+        """The wgmma in flight where their registers are used otherwise, or threads end, each with where that is.
 
         A wgmma of another shape uses registers otherwise, and threads that access them do.
         """

@@ -15,11 +15,15 @@ from tileproof.rulebase.book import Rulebook
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
-    None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is judged by itself: it stands unless a step may take it away that
-    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
-    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
-    no other error is open. Where roles go by integers that each loads for itself, two accesses without an order may
-    be those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
+    None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is
+    judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait that
+    is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
+    not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
+    other error is open. Where roles go by integers that each loads for itself, two accesses without an order may be
+    those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
+
+    Args:
+        known: the codes that the checks of single threads reported: such a finding is not open.
     """
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
@@ -28,11 +32,15 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)
-    missing = set() if exact else {
-        operations.step(step.name)
-        for step in outcome.steps
-        if id(step) not in outcome.executed or id(step) in outcome.guessed
-    }
+    missing = (
+        set[str]()
+        if exact
+        else {
+            operations.step(step.name)
+            for step in outcome.steps
+            if id(step) not in outcome.executed or id(step) in outcome.guessed
+        }
+    )
 
     codes = book.enums["ptx_finding"].by_spelling
     serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)

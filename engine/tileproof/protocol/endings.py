@@ -98,12 +98,12 @@ def wrong_bytes(machine: Machine) -> None:
         most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
         maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
         other = alike.setdefault(maps, phase)
-        facts = {"barrier": barrier_name(machine, key), "expected": phase.bytes}
-        if phase.bytes > most:
-            machine.report("PR138", "room", at, most=most, **facts)
-        elif phase.bytes != other.bytes:
+        name, announced = barrier_name(machine, key), phase.bytes
+        if announced > most:
+            machine.report("PR138", "room", at, most=most, barrier=name, expected=announced)
+        elif announced != other.bytes:
             places = (("other", other.operation),)
-            machine.report("PR138", "uneven", at, at=places, other=other.bytes, **facts)
+            machine.report("PR138", "uneven", at, at=places, other=other.bytes, barrier=name, expected=announced)
         else:
             continue
         said.add(id(at))
