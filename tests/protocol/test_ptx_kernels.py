@@ -230,6 +230,16 @@ END:
 )
 
 
+@pytest.mark.parametrize(("expected", "codes"), [(4096, set()), (4112, {"PR138"}), (4100, {"PR124"})])
+def test_bytes_that_no_box_can_deliver(expected: int, codes: set[str]):
+    """The stages are 4096 bytes apart, and a bulk copy delivers a multiple of 16."""
+    assert found(RING.replace("_, [%r11], 4096;", f"_, [%r11], {expected};")) == codes
+
+
+def test_a_ring_that_is_not_released_hangs_in_long_loops():
+    assert found(RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
+
+
 def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     report = tileproof.check(PAIR)
     assert [one.message for one in report.diagnostics] == []
