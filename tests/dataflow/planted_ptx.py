@@ -30,6 +30,10 @@ class Kernel:
         statement = self.module.instructions[number]
         return self.text[statement.start : statement.end]
 
+    def before(self, number: int) -> str:
+        """The text before an instruction."""
+        return self.text[: self.module.instructions[number].start]
+
     def replaced(self, changes: dict[int, str]) -> str:
         """The text with other instructions at some places."""
         pieces, end = [], 0
@@ -50,14 +54,27 @@ class Kernel:
         return (min(found) if step > 0 else max(found)) if found else None
 
 
-def _some(numbers: list[int]) -> list[int]:
+def some(numbers: list[int]) -> list[int]:
     """The first, the middle and the last of several."""
     return sorted({numbers[0], numbers[len(numbers) // 2], numbers[-1]}) if numbers else []
 
 
+_RELEASES = ("mbarrier.arrive", "cp.async", "st.shared", "stmatrix", "st.async")
+
+
+def _needed(kernel: Kernel, number: int) -> bool:
+    """Whether anything is released or overwritten between a wait for wgmma and the next: else that one will do."""
+    if not kernel.module.instructions[number].opcode.startswith("wgmma.wait_group"):
+        return True
+    behind = kernel.next(number, "wgmma.wait_group")
+    if behind is None or kernel.written(behind).split()[-1] > kernel.written(number).split()[-1]:
+        return True
+    return any(one.opcode.startswith(_RELEASES) for one in kernel.module.instructions[number:behind])
+
+
 def _drop_each(name: str) -> Callable[[Kernel], Planted]:
     def plant(kernel: Kernel) -> Planted:
-        for number in _some(kernel.at.get(name, [])):
+        for number in some([one for one in kernel.at.get(name, []) if _needed(kernel, one)]):
             yield f"drop {name}", kernel.dropped(number)
 
     return plant
@@ -71,11 +88,18 @@ def _drop_all(name: str) -> Callable[[Kernel], Planted]:
     return plant
 
 
+def _drop_commits(kernel: Kernel) -> Planted:
+    """No group of cp.async; cp.async.wait_all needs none."""
+    if "cp.async.wait_all" not in kernel.at:
+        yield from _drop_all("cp.async.commit_group")(kernel)
+
+
 def _weaken(name: str, to: int | None = None) -> Callable[[Kernel], Planted]:
     """A wait that leaves one group more in flight, or so many."""
 
     def plant(kernel: Kernel) -> Planted:
-        chosen = kernel.at.get(name, []) if to is not None else _some(kernel.at.get(name, []))
+        every = kernel.at.get(name, [])
+        chosen = every if to is not None else some([one for one in every if _needed(kernel, one)])
         changes = {}
         for number in chosen:
             text = kernel.written(number)
@@ -97,7 +121,7 @@ def _swap(name: str, other: str, step: int) -> Callable[[Kernel], Planted]:
     """An instruction on the other side of its neighbour."""
 
     def plant(kernel: Kernel) -> Planted:
-        for number in _some(kernel.at.get(name, [])):
+        for number in some(kernel.at.get(name, [])):
             near = kernel.next(number, other, step)
             if near is None:
                 continue
@@ -109,7 +133,7 @@ def _swap(name: str, other: str, step: int) -> Callable[[Kernel], Planted]:
 
 
 def _columns(kernel: Kernel) -> Planted:
-    for number in _some(kernel.at.get("tcgen05.dealloc", [])):
+    for number in some(kernel.at.get("tcgen05.dealloc", [])):
         text = kernel.written(number)
         found = re.search(r",\s*(32|64|128|256|512)\s*;", text)
         if found is not None:
@@ -162,6 +186,8 @@ _WORDS = {
         ("twice the SBO", 32, 14, -2),
     ),
 }
+# The SBO that the swizzle asks for, in bytes, and the bits of the swizzle, of wgmma and of tcgen05 alike.
+_SBO = {1024: 2, 512: 4, 256: 6}
 _INSTRUCTION = (
     ("N = 0", 17, 6, 0),
     ("M = 0", 24, 5, 0),
@@ -170,9 +196,10 @@ _INSTRUCTION = (
     ("accumulator type 3", 4, 2, 3),
     ("a reserved bit of the instruction descriptor", 6, 1, 1),
 )
+_UNSCALED = ("accumulator type 3",)  # where factors scale the operands, these bits say which factor of B it is
 
 
-def _values(kernel: Kernel, number: int) -> Values:
+def values_of(kernel: Kernel, number: int) -> Values:
     body = kernel.module.instructions[number].body
     function = next(one for one in kernel.module.functions if one.body is not None and one.number == body)
     return Values(BOOK, Graph(BOOK, kernel.module, function))
@@ -199,7 +226,7 @@ def _changed(word: int, low: int, width: int, to: int) -> int:
 def _descriptors(kernel: Kernel) -> Planted:
     for name, changes in _WORDS.items():
         for number in kernel.at.get(name, [])[:1]:
-            value = _values(kernel, number).operand(number, 2, 64)
+            value = values_of(kernel, number).operand(number, 2, 64)
             high = value.ones >> 32 << 32
             constants = sorted(
                 {value.ones, high, value.ones & ~0x3FFF, high | value.ones & 0x3FFF0000} - {0}, reverse=True
@@ -212,6 +239,8 @@ def _descriptors(kernel: Kernel) -> Planted:
             for said, low, width, to in changes:
                 word = int(place[0]) % (1 << 64) << shift
                 other = _changed(word, low, width, to) >> shift
+                if to < 0 and _SBO.get((word >> 32 & 0x3FFF) * 16) != word >> 61:
+                    continue  # a stride of the tile, which may have any number of bytes
                 if other << shift != word:
                     yield f"{name}: {said}", _with(kernel, at, place, other)
 
@@ -224,83 +253,18 @@ def _with(kernel: Kernel, number: int, place: re.Match[str], value: int) -> str:
 
 def _instruction(kernel: Kernel) -> Planted:
     for number in kernel.at.get("tcgen05.mma", [])[:1]:
-        word = _values(kernel, number).operand(number, 3, 32).value
+        scaled = "block_scale" in kernel.written(number)
+        word = values_of(kernel, number).operand(number, 3, 32).value
         found = _literal(kernel, (word,)) if word else None
         if found is None or word is None:
             continue
         for said, low, width, to in _INSTRUCTION:
             other = _changed(word, low, width, to)
+            if scaled and said in _UNSCALED:
+                continue
             if other != word:
                 yield f"instruction descriptor: {said}", _with(kernel, found[0], found[1], other)
 
-
-def _count(kernel: Kernel) -> Planted:
-    """One arrival more or less in a phase than the kernel makes."""
-    for number in _some(kernel.at.get("mbarrier.init", [])):
-        text = kernel.written(number)
-        found = re.search(r",\s*(\d+)\s*;", text)
-        if found is not None:
-            for step in (1, -1):
-                if int(found[1]) + step > 0:
-                    other = f"{text[: found.start(1)]}{int(found[1]) + step};"
-                    said = "initialise with a count too " + ("high" if step > 0 else "low")
-                    yield said, kernel.replaced({number: other})
-
-
-def _bytes(kernel: Kernel) -> Planted:
-    """More bytes than the copies of a phase deliver."""
-    for number in _some([*kernel.at.get("mbarrier.arrive.expect_tx", []), *kernel.at.get("mbarrier.expect_tx", [])]):
-        text = kernel.written(number)
-        found = re.search(r",\s*(\d+)\s*;", text)
-        if found is not None:
-            yield "expect 16 bytes more", kernel.replaced({number: f"{text[: found.start(1)]}{int(found[1]) + 16};"})
-
-
-def _parity(kernel: Kernel) -> Planted:
-    """A wait for the other phase."""
-    names = ("mbarrier.try_wait.parity", "mbarrier.test_wait.parity", "mbarrier.try_wait", "mbarrier.test_wait")
-    for number in _some(sorted(one for name in names for one in kernel.at.get(name, []))):
-        text = kernel.written(number)
-        found = re.search(r"\],\s*([01])\s*[;,]", text)
-        if found is not None:
-            other = f"{text[: found.start(1)]}{1 - int(found[1])}{text[found.end(1) :]}"
-            yield "wait for the other parity", kernel.replaced({number: other})
-
-
-_PASSED = ("bar", "mbarrier.", "fence.", "cp.async.bulk.", "tcgen05.mma", "wgmma.")
-
-
-def _behind_writes(kernel: Kernel, number: int) -> bool:
-    """Whether threads write to shared memory right before an instruction: a fence elsewhere may do nothing."""
-    statements = kernel.module.instructions
-    before = (statements[i].opcode for i in range(number - 1, max(number - 100, -1), -1))
-    near = next((one for one in before if one.startswith(("st.shared", "stmatrix", *_PASSED))), "")
-    return near.startswith("st")
-
-
-def _fence(kernel: Kernel) -> Planted:
-    """The async proxy may not see what threads wrote."""
-    fences = [one for one in kernel.at.get("fence.proxy", []) if ".async" in kernel.written(one)]
-    for number in _some([one for one in fences if _behind_writes(kernel, one)]):
-        yield "drop fence.proxy", kernel.dropped(number)
-
-
-# Faults that only the abstract machine can find: they are about addresses, or about what other threads do.
-BARRIERS: tuple[Callable[[Kernel], Planted], ...] = (
-    _count,
-    _bytes,
-    _parity,
-    *(
-        _drop_each(name)
-        for name in (
-            "mbarrier.init",
-            "mbarrier.arrive",
-            "mbarrier.arrive.expect_tx",
-            "mbarrier.expect_tx",
-        )
-    ),
-    _fence,
-)
 
 OPERATORS: tuple[Callable[[Kernel], Planted], ...] = (
     *(_drop_each(name) for name in ("wgmma.fence", "wgmma.commit_group", "wgmma.wait_group")),
@@ -310,7 +274,8 @@ OPERATORS: tuple[Callable[[Kernel], Planted], ...] = (
     _swap("wgmma.fence", "wgmma.mma_async", 1),
     _swap("wgmma.commit_group", "wgmma.mma_async", -1),
     _swap("wgmma.wait_group", "wgmma.commit_group", -1),
-    *(_drop_all(name) for name in ("cp.async.commit_group", "cp.async.wait_group", "cp.async.wait_all")),
+    *(_drop_all(name) for name in ("cp.async.wait_group", "cp.async.wait_all")),
+    _drop_commits,
     _weaken("cp.async.wait_group", 15),
     *(_drop_all(name) for name in ("cp.async.bulk.commit_group", "cp.async.bulk.wait_group")),
     *(_drop_all(name) for name in ("tcgen05.commit", "tcgen05.alloc", "tcgen05.dealloc")),

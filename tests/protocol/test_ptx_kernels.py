@@ -230,13 +230,30 @@ END:
 )
 
 
+@pytest.mark.parametrize(("expected", "codes"), [(4096, set()), (4112, {"PR138"}), (4100, {"PR124"})])
+def test_bytes_that_no_box_can_deliver(expected: int, codes: set[str]):
+    """The stages are 4096 bytes apart, and a bulk copy delivers a multiple of 16."""
+    assert found(RING.replace("_, [%r11], 4096;", f"_, [%r11], {expected};")) == codes
+
+
+def test_a_ring_that_is_not_released_hangs_in_long_loops():
+    assert found(RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
+
+
 def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     report = tileproof.check(PAIR)
     assert [one.message for one in report.diagnostics] == []
     (kernel,) = report.files[0].kernels
     assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
-    (kernel,) = tileproof.check(PAIR.replace("[%r2], 3;", "[%r2], 4;")).files[0].kernels
-    assert "assumed_cluster" in {reason.case for reason in kernel.reasons}
+
+
+def test_what_is_wrong_with_every_cluster_is_wrong():
+    wrong = PAIR.replace("[%r2], 3;", "[%r2], 4;")
+    assert found(wrong) == {"PR125"}
+    (kernel,) = tileproof.check(wrong).files[0].kernels
+    assert "any_cluster" in {reason.case for reason in kernel.reasons}
+    right_with_four = PAIR.replace("[%r2], 3;", "[%r2], 10;")
+    assert found(right_with_four) == set()
 
 
 def test_no_hazard_is_found_where_roles_go_by_what_they_load():

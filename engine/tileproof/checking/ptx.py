@@ -203,7 +203,7 @@ def _followed(
         return reason.case, reason.operation.name_span
     if outcome is None:
         return "ptx", None
-    sure = confirmed(book, outcome)
+    sure = confirmed(book, outcome, known)
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None

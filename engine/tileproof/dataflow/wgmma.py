@@ -251,7 +251,10 @@ class Wgmma:
         return self.module.instructions[number].opcode == "trap"
 
     def awaited(self) -> Iterator[tuple[int, int]]:
-        """The wgmma that are in flight where threads access their registers or end, each with where that is."""
+        """The wgmma in flight where their registers are used otherwise, or threads end, each with where that is.
+
+        A wgmma of another shape uses registers otherwise, and threads that access them do.
+        """
         begin = _State(Groups(), frozenset(), frozenset(), False)
         for block, entered in states(self.graph, begin, self.move, self.join).items():
             state = entered
@@ -260,6 +263,8 @@ class Wgmma:
                     touched = {origin for name, origin in state.copies if name in event.names}.union(event.names)
                     mine = (one for one in state.groups.flying if not touched.isdisjoint(self.registers[one]))
                     yield from ((one, event.number) for one in mine)
+                elif event.kind == "mma":
+                    yield from ((one, event.number) for one in self.clashing(event.number, state))
                 state = self.after(event, state)
             last = self.graph.blocks[block].last - 1
             if not self.graph.blocks[block].successors and not self.trapped(last):
@@ -294,13 +299,16 @@ class Wgmma:
 
     def reused(self, number: int, state: _State) -> Iterator[tuple[object, Found]]:
         """A wgmma of another shape that uses registers of one in flight."""
-        for other in sorted(state.groups.flying):
-            if self.shapes[other] == self.shapes[number]:
-                continue
+        for other in self.clashing(number, state):
             both = self.registers[other] & self.registers[number]
-            if both:
-                yield other, self.report("PR103", "here", number, at=(("issue", other),), registers=_listed(both))
-                return
+            yield other, self.report("PR103", "here", number, at=(("issue", other),), registers=_listed(both))
+            return
+
+    def clashing(self, number: int, state: _State) -> Iterator[int]:
+        """The wgmma of another shape that are in flight and use registers of a wgmma, in textual order."""
+        for other in sorted(state.groups.flying):
+            if self.shapes[other] != self.shapes[number] and self.registers[other] & self.registers[number]:
+                yield other
 
     def ended(self, state: _State) -> Iterator[tuple[object, Found]]:
         if state.groups.open:

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
+from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
-from tileproof.protocol.faults import HAZARDS, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
 from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
 
-def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
+def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
-    None does where the launch is assumed. Else each is judged by itself: it stands unless a step may take it away that
-    was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more. A hang
-    may be the consequence of a hazard. Hazards and what is wrong at the end stand only where nothing is in doubt and
-    no other finding is open. Where roles go by integers that each loads for itself, two accesses without an order may
-    be those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
+    None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is
+    judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait that
+    is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
+    not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
+    other error is open. Where roles go by integers that each loads for itself, two accesses without an order may be
+    those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
+
+    Args:
+        known: the codes that the checks of single threads reported: such a finding is not open.
     """
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
-    known = Operations.of(book)
+    operations = Operations.of(book)
+    doubts = [one for one in outcome.doubts if one.case != "any_cluster"]
     ahead = _steps(book, "waiting_step")
-    out_of_step = any(known.step(doubt.operation.name) in ahead for doubt in outcome.doubts if not _of_loops(doubt))
-    missing = {
-        known.step(step.name)
-        for step in outcome.steps
-        if id(step) not in outcome.executed or id(step) in outcome.guessed
-    }
+    out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
+    exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)
+    missing = (
+        set[str]()
+        if exact
+        else {
+            operations.step(step.name)
+            for step in outcome.steps
+            if id(step) not in outcome.executed or id(step) in outcome.guessed
+        }
+    )
 
     codes = book.enums["ptx_finding"].by_spelling
-    others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
-    loads = outcome.kernel.attribute(LOADS) is not None
+    serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
+    others = any(codes.get(code) == ".thread" and code not in known for code in serious)
+    loads = outcome.decided and outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
@@ -43,9 +57,9 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
             case ".unfenced":
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
-                return not out_of_step and not hazards
+                return not out_of_step and (exact or not hazards)
             case ".whole":
-                unsure = outcome.doubts or missing or others or (loads and fault.code in HAZARDS)
+                unsure = doubts or missing or others or (loads and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))
         return False
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.machine import Machine
+from tileproof.protocol.state import Delivery
 from tileproof.protocol.warps import OnMbarrier, OnRegisters
 
 
@@ -31,6 +34,11 @@ def deadlocks(machine: Machine) -> None:
         if barrier.bytes != 0 and barrier.pending == 0:
             at = barrier.expecting or barrier.copying or operation
             wait = (("wait", operation),)
+            if barrier.unsized_copies:
+                machine.report(
+                    "PR124", "odd", at, at=wait, barrier=name, expected=barrier.expected, unit=machine.copied
+                )
+                return
             machine.report(
                 "PR124", "here", at, at=wait, barrier=name, expected=barrier.expected, delivered=barrier.copied
             )
@@ -76,6 +84,29 @@ def incomplete_phases(machine: Machine) -> None:
             init = (("init", barrier.operation),)
             name = barrier_name(machine, key)
             machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
+
+
+def wrong_bytes(machine: Machine) -> None:
+    """Report phases that expect other bytes than copies through tensor maps can deliver whose boxes nothing says."""
+    room = machine.deliveries.room
+    alike: dict[tuple[tuple[object, int], ...], Delivery] = {}
+    said: set[int] = set()
+    for (key, _), phase in machine.deliveries.phases.items():
+        at = phase.operation
+        if phase.late or machine.taint.covers(key) or id(at) in said or any(box.map is None for box in phase.boxes):
+            continue
+        most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
+        maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
+        other = alike.setdefault(maps, phase)
+        name, announced = barrier_name(machine, key), phase.bytes
+        if announced > most:
+            machine.report("PR138", "room", at, most=most, barrier=name, expected=announced)
+        elif announced != other.bytes:
+            places = (("other", other.operation),)
+            machine.report("PR138", "uneven", at, at=places, other=other.bytes, barrier=name, expected=announced)
+        else:
+            continue
+        said.add(id(at))
 
 
 def register_budget(machine: Machine) -> None:

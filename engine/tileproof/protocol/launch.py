@@ -45,6 +45,7 @@ _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
 _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
+_RARE_CLUSTERS = ((1, 4, 1), (8, 1, 1), (16, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,14 @@ class Launch:
         block_known: whether the text says how many threads a CTA has, or nothing in the kernel depends on it.
         cluster_known: the same of the number of CTAs of a cluster.
         ptx: whether the text is PTX.
+        wrong_anyhow: whether something goes wrong with every number of CTAs of a cluster.
     """
 
     shapes: tuple[Shape, ...]
     block_known: bool
     cluster_known: bool
     ptx: bool = False
+    wrong_anyhow: bool = False
 
     @property
     def known(self) -> bool:
@@ -74,29 +77,55 @@ class Launch:
         block, cluster = ("ptx_block", "ptx_cluster") if self.ptx else ("assumed_block", "assumed_cluster")
         if not self.block_known:
             yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
-        if not self.cluster_known:
+        if self.wrong_anyhow:
+            yield "any_cluster", state(book, "PR190", "any_cluster", ctas=shape.ctas)
+        elif not self.cluster_known:
             yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas)
 
 
-def narrowed(launched: Launch, right: Callable[[Shape], int]) -> Launch:
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a run of a kernel went: the steps that it executed, its errors, and whether all is right."""
+
+    steps: int
+    errors: int
+    right: bool
+
+
+def narrowed(launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
+    Where it goes right with none, that with which it goes furthest shows what is wrong.
 
     Args:
-        right: how many steps a run in one way executes; 0 where something goes wrong.
+        tried: a run in one way.
     """
     block = launched.shapes[0].block
     clusters = [one for one in launched.shapes if one.block == block]
     if launched.cluster_known or len(clusters) == 1:
         return launched
-    done = [right(one) for one in clusters]
-    most = max(done)
-    chosen = clusters[done.index(most)]
-    as_good = [one for one, steps in zip(clusters, done, strict=True) if steps == most > 0]
+    done = {one: tried(one) for one in clusters}
+    if all(one.errors for one in done.values()):
+        for cluster in _RARE_CLUSTERS:
+            rare = replace(clusters[0], cluster=cluster)
+            done[rare] = tried(rare)
+            if done[rare].right:
+                break
+        else:
+            chosen = min(clusters, key=lambda one: (-done[one].steps, done[one].errors))
+            return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
+    most = max(one.steps if one.right else 0 for one in done.values())
+    as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
+    chosen = as_good[0] if as_good else clusters[0]
     alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
-    others = [replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != block]
-    return replace(launched, shapes=(chosen, *others), cluster_known=alone)
+    return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
+
+
+def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:
+    """One way to launch a kernel, and the other blocks in the cluster of that."""
+    others = (replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != chosen.block)
+    return chosen, *others
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from tileproof.protocol.state import (
     Barrier,
     ClusterBarrier,
     Coverage,
+    Deliveries,
+    Delivery,
     Exits,
     NamedBarriers,
     Releases,
@@ -66,6 +68,7 @@ class Machine:
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         roles: how many parts of a CTA one index may tell apart.
+        copied: the bytes of a bulk copy are a multiple of it.
         computed: what each place last computed of what, and the results: most turns of a loop compute the same.
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
@@ -79,6 +82,7 @@ class Machine:
         agreed: the same by the term of the condition: what two thread sets compute alike they decide alike.
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
         taint: what is in doubt.
+        deliveries: what copies of unknown size deliver.
         together: the steps that all threads of a warp execute together.
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
@@ -100,6 +104,7 @@ class Machine:
     named: NamedBarriers = field(default_factory=NamedBarriers)
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
+    deliveries: Deliveries = field(default_factory=Deliveries)
     mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
@@ -125,6 +130,7 @@ class Machine:
     running: ThreadSet | None = None
     most: int = 0
     roles: int = 0
+    copied: int = 1
     computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
     together: Set[str] = frozenset()
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
@@ -134,6 +140,7 @@ class Machine:
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
         self.roles = limit(self.book, "thread_groups")
+        self.copied = hardware.limit(self.book, "bulk_bytes")
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
@@ -573,8 +580,13 @@ class Machine:
     def deliver(self) -> bool:
         """Let copies of unknown length deliver what is announced; whether a barrier waited for that."""
         moved = False
-        for barrier in self.barriers.values():
-            if barrier.unsized_copies and barrier.bytes > 0:
+        for key, barrier in self.barriers.items():
+            if barrier.unsized_copies and barrier.bytes > 0 and barrier.bytes % self.copied == 0:
+                if not moved:
+                    self.deliveries.look(self.barriers)
+                if barrier.expecting is not None:
+                    done = Delivery(barrier.bytes, barrier.expecting, tuple(barrier.boxes))
+                    self.deliveries.phases[key, barrier.phase] = done
                 barrier.unsized = barrier.phase
                 barrier.bytes = 0
                 barrier.settle()

@@ -450,7 +450,8 @@ def _convert(one: _Opcode) -> Computation | None:
 
     def function(a: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            return (a if min(to, of) >= 32 else None,)
+            least = 16 if is_descriptor(a, descriptor_unit(one.book)) else 32  # the bits that it has in shared memory
+            return (a if min(to, of) >= least else None,)
         if isinstance(a, int) and convert(a) == a:
             return (a,)
         if isinstance(a, Lanes) and all(each is None or convert(each) == each for each in a.each):

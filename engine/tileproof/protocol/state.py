@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TypeAlias
@@ -74,6 +75,70 @@ class Allocations:
         return memory
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A copy of unknown size.
+
+    Attributes:
+        map: what stands for its tensor map, whose boxes are all of one size; None where that is not known.
+        cta, where: what it writes.
+    """
+
+    map: object
+    cta: int
+    where: Address | None
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A phase of an mbarrier that copies of unknown size complete.
+
+    Attributes:
+        bytes: that they deliver, for all that the barrier expects.
+        operation: what announces them.
+        late: whether copies came that were not issued when no thread went on.
+    """
+
+    bytes: int
+    operation: Operation
+    boxes: tuple[Box, ...]
+    late: bool = False
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """What copies of unknown size deliver (``copies``, ``endings``): all boxes of a tensor map are of one size.
+
+    Attributes:
+        phases: by barrier and phase.
+        room: the bytes behind the place that a box is copied to up to what else is in use then, by tensor map; the
+            least of all copies.
+    """
+
+    phases: dict[tuple[BarrierKey, int], Delivery] = field(default_factory=dict)
+    room: dict[object, int] = field(default_factory=dict)
+
+    def look(self, barriers: Mapping[BarrierKey, Barrier]) -> None:
+        """Take in the room of copies in flight: they write to different places, and to no mbarrier."""
+        boxes = [box for barrier in barriers.values() if barrier.bytes > 0 for box in barrier.boxes]
+        used: dict[tuple[int, int], set[int]] = {}
+        for cta, serial, offset in barriers:
+            used.setdefault((cta, serial), set()).add(offset)
+        for box in boxes:
+            if box.where is not None and box.where.offset is not None:
+                used.setdefault((box.cta, box.where.memory.serial), set()).add(box.where.offset)
+        places = {memory: sorted(offsets) for memory, offsets in used.items()}
+        for box in boxes:
+            where = box.where
+            if box.map is None or where is None or where.offset is None:
+                continue
+            behind = places[box.cta, where.memory.serial]
+            at = bisect_right(behind, where.offset)
+            if at < len(behind):
+                room = behind[at] - where.offset
+                self.room[box.map] = min(room, self.room.get(box.map, room))
+
+
 @dataclass(slots=True)
 class Barrier:
     """An mbarrier object (``barriers``, ``copies``).
@@ -87,6 +152,7 @@ class Barrier:
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
+        boxes: what each of them copies, and to where.
         unsized: the last phase that a copy of unknown size completed.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
@@ -110,6 +176,7 @@ class Barrier:
     copying: Operation | None = None
     announced: int = 0
     unsized_copies: int = 0
+    boxes: list[Box] = field(default_factory=list)
     unsized: int = -1
     sources: set[int] = field(default_factory=set)
     seen: int = 0
@@ -123,6 +190,7 @@ class Barrier:
             self.done.join(self.gathered)
             self.gathered = Clock()
             self.expected = self.copied = self.unsized_copies = 0
+            self.boxes = []
 
 
 @dataclass(slots=True)
@@ -333,8 +401,11 @@ class Coverage:
 __all__ = [
     "Allocations",
     "Barrier",
+    "Box",
     "ClusterBarrier",
     "Coverage",
+    "Deliveries",
+    "Delivery",
     "EarlyRead",
     "Exits",
     "NamedBarriers",

@@ -27,7 +27,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
+from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
 from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
@@ -62,6 +62,9 @@ class Outcome:
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
+        decided: whether something supposed or unknown decided a branch or a loop of some run.
+        exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
+            for ever: what comes behind cannot take them away.
     """
 
     kernel: Operation
@@ -71,6 +74,8 @@ class Outcome:
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
+    decided: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +267,7 @@ class Study:
             deadlocks(machine)
             leaked(machine)
             incomplete_phases(machine)
+            wrong_bytes(machine)
             register_budget(machine)
             unwritten(machine)
             left_early(machine)
@@ -344,7 +350,18 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        return Outcome(self.kernel, tuple(faults), tuple(doubts), steps, executed, bound, frozenset(guessed))
+        exact = long.certain and long.hangs and {_named(one) for one in faults} <= long.places()
+        return Outcome(
+            self.kernel,
+            tuple(faults),
+            tuple(doubts),
+            steps,
+            executed,
+            bound,
+            frozenset(guessed),
+            decided=bool(self.reached.leading),
+            exact=exact,
+        )
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -497,16 +514,27 @@ class Study:
     def hangs_anyhow(self, first: Run) -> bool:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
-        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal.
+        A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
+        such run, and it is enough that they wait for ever for something.
         """
+        alone = self.one_number() and first.certain
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            if alone and one.certain and one.hangs:
+                continue
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
-                return self.hangs_in_turn(first)
+                return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return True
+
+    def one_number(self) -> bool:
+        """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
+        from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
+
+        integers = sum(text[:1] == "i" for _, text in self.compiled.arguments)
+        return integers == 1 and self.kernel.attribute(LOADS) is None
 
     def hangs_in_turn(self, first: Run) -> bool:
         """Whether threads wait for ever for the same in long loops, and none of them has left such a loop.
@@ -521,6 +549,21 @@ class Study:
             if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
                 return False
         return True
+
+    def hangs_when_long(self, first: Run) -> bool:
+        """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.
+
+        They agree where short loops of different lengths come to their end and leave nothing open: it is a ring of
+        barriers, longer than those loops, that does not go round.
+        """
+        tiles = first.machine.tiles
+        few = [self.counted(turns, tiles) for turns in (1, _FEW)]
+        if not (first.certain and all(one.certain and one.calm for one in few)):
+            return False
+        if few[0].machine.steps >= few[1].machine.steps:
+            return False
+        more = self.counted(2 * self.shape.extent, tiles)
+        return more.certain and more.hangs and more.awaited() == first.awaited()
 
     def everywhere(self) -> Run | None:
         """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.

@@ -18,7 +18,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.launch import Launch, launch, narrowed
+from tileproof.protocol.launch import Launch, Trial, launch, narrowed
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import Surroundings
@@ -161,12 +161,12 @@ def _function_launched(
             done.append(one)
         return one.outcome(), one
 
-    def right(shape: Shape) -> int:
+    def tried(shape: Shape) -> Trial:
         run = study(shape).counted(shape.extent, limit(book, "long_tiles", thorough, True))
-        wrong = any(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
-        return len(run.machine.coverage.executed) if run.calm and not wrong else 0
+        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
+        return Trial(len(run.machine.coverage.executed), errors, run.calm and not errors)
 
-    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), right)
+    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), tried)
     return launched, _launched(book, launched, judged)
 
 

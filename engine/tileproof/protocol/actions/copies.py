@@ -18,14 +18,24 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, unpublished
-from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, named_operand, registrar
+from tileproof.protocol.actions.base import (
+    Action,
+    address,
+    integer,
+    limit,
+    memory_word,
+    named_operand,
+    operand,
+    registrar,
+)
 from tileproof.protocol.actions.exits import arrived
 from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, tmem_load, tmem_store
 from tileproof.protocol.actions.written import wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Box
 from tileproof.protocol.steps import number, words
-from tileproof.protocol.values import Address, Fields, Lanes, Value
+from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -263,8 +273,14 @@ def complete_on(
     target: Address | None,
     cta: int,
     kind: str = ".tma",
+    tensor_map: object = None,
 ) -> None:
-    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier; ``kind``: of the access."""
+    """Bytes that a copy writes into shared memory of a CTA and counts on a barrier.
+
+    Args:
+        size_: None where it is not known; then ``tensor_map`` stands for the map that says it.
+        kind: of the access.
+    """
     barrier = machine.barriers.get(key)
     doubted = machine.taint.covers(key)
     if barrier is None:
@@ -281,6 +297,9 @@ def complete_on(
         # then all copies of the phase are under way.
         phase, size_ = barrier.announced, 0
         barrier.unsized_copies += 1
+        barrier.boxes.append(Box(tensor_map, cta, target))
+        if phase < barrier.phase and (key, phase) in machine.deliveries.phases:
+            machine.deliveries.phases[key, phase].late = True
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     arrived(machine, thread_set, operation, key, phase + 1)
@@ -337,6 +356,16 @@ def _collecting(atom: str) -> int:
     return int(found[1]) if found is not None else 1
 
 
+def _identity(operation: Operation, tensor_map: Value) -> object:
+    """What stands for the boxes of a tensor map; None where it is not known which map it is."""
+    where: object = None
+    if isinstance(tensor_map, Address) and tensor_map.offset is not None and tensor_map.memory.space == "gmem":
+        where = (tensor_map.memory.serial, tensor_map.offset)
+    elif isinstance(tensor_map, Supposed):
+        where = tensor_map.term
+    return None if where is None else (operation.name, where)
+
+
 @action("bulk_load")
 def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A bulk tensor copy in the style of primitives: its bytes are those of the box of its tensor map."""
@@ -345,6 +374,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     if barrier is None or barrier.offset is None or target is None:
         raise Unfollowed(operation, "copy_barrier")
     size_ = machine.module.boxes.get(-tensor_map.memory.serial) if tensor_map is not None else None
+    identity = _identity(operation, operand(thread_set, instruction, 1))
     mask = named_operand(machine, thread_set, instruction, "multicast_mask")
     chosen = named_operand(machine, thread_set, instruction, "predicate")
     times = len(thread_set.threads)
@@ -369,7 +399,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
                 home = barrier.cta
             key = (home, barrier.memory.serial, barrier.offset)
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
-            complete_on(machine, thread_set, operation, key, size_, replace(there, extent=reach), cta)
+            boxes = replace(there, extent=reach)
+            complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
     return thread_set.place + 1
 
 
