@@ -21,7 +21,7 @@ SHRUNK, SHRINKING = 120, 4
 INSTANCES = 1500
 WORK = 1 << 22
 """Coordinates that are enumerated over all values of dynamic leaves together, where these are all there are."""
-SEARCH = 1 << 19
+SEARCH = 1 << 17
 """Coordinates that are enumerated in search of a counterexample."""
 BOUNDS = (8, 64, 1024)
 """How far from the least values Z3 seeks a counterexample before it may be anywhere."""
