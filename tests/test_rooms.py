@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import networkx
+from trees import nodes
 
 from conftest import ROOT
 
@@ -39,8 +40,7 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 @cache
 def import_nodes(module: str) -> list[ast.Import | ast.ImportFrom]:
     """The imports of a module, at the top, in a function or for types only."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [node for node in nodes(MODULES[module]) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def imports(module: str) -> Iterator[tuple[int, str]]:

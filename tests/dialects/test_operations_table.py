@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from trees import nodes
 
 import tileproof
 from conftest import SHARED
@@ -99,7 +100,7 @@ def test_readers_agree_where_an_operand_is() -> None:
 
 def _listed(path: Path) -> Iterator[tuple[int, set[str]]]:
     """The collections of a module that list operations of the tables: their lines and the names."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Set | ast.Tuple | ast.List):
             parts = node.elts
         elif isinstance(node, ast.Dict):

@@ -10,7 +10,7 @@ import pytest
 from test_sweep import run as assembled
 
 import tileproof
-from conftest import command
+from conftest import command, some
 from tileproof.emitting.atom import BadAtom
 from tileproof.emitting.witness import NoGpu, encode, predicted, run, witness
 from tileproof.layout import cosize, crd2idx
@@ -140,7 +140,7 @@ def issued(text: str) -> list[dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize(("target", "majors", "a", "b"), TILES)
+@pytest.mark.parametrize(("target", "majors", "a", "b"), some(TILES))
 def test_every_instruction_reads_its_tile_of_the_layouts_that_are_given(target, majors, a, b):
     """The lines of the kernel, the addresses of the hardware and the layouts, each worked out by itself."""
     atom = atom_of(target, majors)

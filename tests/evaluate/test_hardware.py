@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from trees import nodes
 
 import tileproof
 from tileproof.evaluate.hardware import Field, descriptor_unit, field, limit, swizzle_period
@@ -46,11 +47,9 @@ def test_units_and_periods() -> None:
 
 def _strings(path: Path) -> Iterator[tuple[int, str]]:
     """The string constants of a module that are no docstrings."""
-    tree = ast.parse(path.read_text())
-    documents = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
+    tree = nodes(path)
+    documents = {id(node.value) for node in tree if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    for node in tree:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
             yield node.lineno, node.value
 

@@ -11,6 +11,7 @@ import numpy as np
 import ptxas
 import pytest
 
+from conftest import some
 from tileproof.base.verdict import Proved, Refuted
 from tileproof.checking.instruction import context, legal
 from tileproof.evaluate.fragments import FragmentOperand, Fragments
@@ -234,7 +235,7 @@ def coordinate(operand: FragmentOperand, thread: int, value: int) -> tuple[int, 
 
 
 @pytest.mark.parametrize(
-    ("opcode", "role", "formula"), FORMULAS, ids=lambda value: value if isinstance(value, str) else ""
+    ("opcode", "role", "formula"), some(FORMULAS, 2), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_fragments_are_those_that_the_ptx_isa_prints(opcode: str, role: str, formula: Formula):
     operand = find(BOOK, f"mma.sync.aligned.{opcode}", "ptx", {}).fragments.operands[role]
@@ -263,7 +264,7 @@ def gathered(operand: FragmentOperand, registers: np.ndarray) -> np.ndarray:
     return matrix
 
 
-@pytest.mark.parametrize("opcode", sorted({text for text, _, _ in FORMULAS}))
+@pytest.mark.parametrize("opcode", some(sorted({text for text, _, _ in FORMULAS})))
 def test_a_simulated_mma_computes_the_product(opcode: str):
     operands = find(BOOK, f"mma.sync.aligned.{opcode}", "ptx", {}).fragments.operands
     a, b, c = (operands[role] for role in "ABC")
@@ -292,7 +293,7 @@ SPARSE = [
 ]
 
 
-@pytest.mark.parametrize(("opcode", "group"), SPARSE)
+@pytest.mark.parametrize(("opcode", "group"), some(SPARSE))
 def test_a_simulated_sparse_mma_finds_the_kept_elements_by_the_metadata(opcode: str, group: int):
     operands = find(BOOK, opcode, "ptx", {}).fragments.operands
     a, b, e = operands["A"], operands["B"], operands["E"]

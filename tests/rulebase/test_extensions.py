@@ -6,6 +6,7 @@ Leaving out any declaration of the hypothetical MMA is a fault that says where, 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def codes(text: str, **options: object) -> list[str]:
     return [found.code for found in tileproof.check(text, **options).diagnostics]  # type: ignore[arg-type]
 
 
+@cache
 def faults_of(text: str) -> list[str]:
     with pytest.raises(RuleError) as error:
         load_implemented((*default_files(), Source("own.rule", text)))

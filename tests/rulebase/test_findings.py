@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trees import nodes
 
 import tileproof
 from tileproof.base.source import Source
@@ -30,7 +31,7 @@ def text_of(node: ast.expr) -> str | None:
 def calls() -> Iterator[tuple[str, ast.Call, str]]:
     """Each call that passes the code of a finding, with where it is and the code."""
     for path in sorted(ENGINE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Call):
                 for argument in node.args:
                     if (code := text_of(argument)) is not None and CODE.fullmatch(code):
@@ -55,7 +56,7 @@ DOUBTS = {"Unfollowed": 1, "Unstructured": 1, "_unfollowed": 4, "self.doubt": 0}
 def doubts() -> Iterator[tuple[str, str, set[str | None]]]:
     """Where, case and names of facts of each call that says why a kernel is not followed."""
     for path in sorted((ENGINE / "protocol").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             at = DOUBTS.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
             if isinstance(node, ast.Call) and at is not None and (case := text_of(node.args[at])) is not None:
                 where = f"{path.relative_to(ENGINE)}:{node.lineno}"
@@ -69,8 +70,8 @@ def causes() -> set[str]:
 
 def texts_of(*files: Path) -> set[str]:
     """Every text in some modules."""
-    nodes = (node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    return {text for node in nodes if isinstance(node, ast.expr) and (text := text_of(node)) is not None}
+    every = (node for path in files for node in nodes(path))
+    return {text for node in every if isinstance(node, ast.expr) and (text := text_of(node)) is not None}
 
 
 def test_calls_name_a_case_and_pass_its_facts():
@@ -107,16 +108,16 @@ def test_every_case_is_reported_somewhere():
 
 def named_places(path: Path) -> Iterator[tuple[str, str]]:
     """Code and name of each other place that a report of a file passes, in its call or in a tuple assigned before."""
-    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for function in nodes(path):
         if not isinstance(function, ast.FunctionDef):
             continue
-        nodes = list(ast.walk(function))
+        inside = list(ast.walk(function))
         tuples = {
             target.id: node.value
-            for node in nodes
+            for node in inside
             if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name)
         }
-        for node in nodes:
+        for node in inside:
             codes = [code for a in node.args if (code := text_of(a) or "")] if isinstance(node, ast.Call) else []
             for keyword in node.keywords if isinstance(node, ast.Call) and codes and CODE.fullmatch(codes[0]) else ():
                 if keyword.arg == "at":

@@ -13,12 +13,11 @@ from tileproof.descriptors.canonical import OperandDescriptor, byte_address, spe
 from tileproof.drawing.banks import Banks
 from tileproof.drawing.palette import wheel
 from tileproof.drawing.picture import COLUMNS, ROWS, Arrow, Cell, NoPicture, Panel, Picture
-from tileproof.evaluate.hardware import descriptor_unit
+from tileproof.evaluate.hardware import descriptor_unit, limit
 from tileproof.rulebase.book import Rulebook
 
 _HUES = 32
 _LARGEST = 1 << 16  # elements of a tile
-_CORE = 8  # rows of a core matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,13 @@ class _Unit:
         byte: where they are.
         first: the coordinate of the first element, (mn, k).
         count: of the elements along the major mode.
+        hue: the colour of the core matrix: in both modes cores beside each other differ.
     """
 
     byte: int
     first: tuple[int, int]
     count: int
+    hue: int
 
 
 def picture_of(book: Rulebook, found: OperandDescriptor, bits: int, extents: tuple[int, int], banks: Banks) -> Picture:
@@ -76,13 +77,13 @@ def _units(book: Rulebook, found: OperandDescriptor, bits: int, extents: tuple[i
     for mn in range(extents[0]):
         for k in range(extents[1]):
             held[byte_address(book, found.canonical, bits, found.swizzle, (mn, k)) // wide].append((mn, k))
-    return sorted((_Unit(place * wide, min(at), len(at)) for place, at in held.items()), key=lambda one: one.first)
-
-
-def _hue(unit: _Unit, along: int) -> int:
-    """The colour of the core matrix: in both modes cores beside each other differ."""
-    run, other = unit.first[along] // max(unit.count, 1), unit.first[1 - along] // _CORE
-    return (5 * other + 13 * run) % _HUES
+    rows, along = limit(book, "matrix_rows"), 1 if found.major == ".k" else 0
+    units = []
+    for place, at in held.items():
+        first = min(at)
+        hue = (5 * (first[1 - along] // rows) + 13 * (first[along] // max(len(at), 1))) % _HUES
+        units.append(_Unit(place * wide, first, len(at), hue))
+    return sorted(units, key=lambda one: one.first)
 
 
 def _named(unit: _Unit, along: int) -> tuple[str, str]:
@@ -95,7 +96,7 @@ def _named(unit: _Unit, along: int) -> tuple[str, str]:
 
 def _cell(unit: _Unit, along: int, wide: int, lines: tuple[str, ...], banks: str = "") -> Cell:
     mn, k = _named(unit, along)
-    return Cell(lines, _hue(unit, along), f"(mn {mn}, k {k}) at bytes {unit.byte} to {unit.byte + wide - 1}{banks}")
+    return Cell(lines, unit.hue, f"(mn {mn}, k {k}) at bytes {unit.byte} to {unit.byte + wide - 1}{banks}")
 
 
 def _memory(units: list[_Unit], along: int, wide: int, banks: Banks, strides: dict[str, int]) -> tuple[Panel, int]:

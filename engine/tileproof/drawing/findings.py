@@ -88,7 +88,10 @@ class _File:
         """The run of the kernel that a finding is in, around it."""
         if self.kernels is None:
             try:
-                self.kernels = list(kernels_of(self.report.book, self.source))
+                options = self.report.options
+                self.kernels = kernels_of(
+                    self.report.book, self.source, contract=options.contract, thorough=options.thorough
+                )
             except NoPicture:
                 self.kernels = []
         for number, one in enumerate(self.kernels):

@@ -63,11 +63,14 @@ class Kernel:
         return self.source.text[operation.name_span.start : operation.name_span.end] or operation.name
 
 
-def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> list[Kernel]:
+def kernels_of(
+    book: Rulebook, source: Source, wanted: str | None = None, contract: str = "ptx", thorough: bool = False
+) -> list[Kernel]:
     """The kernels of IR or PTX that use a protocol and could be run, in textual order.
 
     Args:
         wanted: the name of the only one, or its number among those with a protocol, from 1.
+        contract, thorough: as of ``check``.
 
     Raises:
         NoPicture: the text is malformed, or no module.
@@ -82,7 +85,7 @@ def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> lis
             found.append(Kernel(source, (name or "kernel")[:_NAME], study, tuple(findings), tuple(open_)))
 
     if is_ptx(source):
-        for one in _of_ptx(book, source):
+        for one in _of_ptx(book, source, contract, thorough):
             keep(*one)
         return found
     read = scan(source)
@@ -97,12 +100,14 @@ def kernels_of(book: Rulebook, source: Source, wanted: str | None = None) -> lis
     def line(operation: Operation) -> int:
         return source.position(operation.name_span.start).line
 
-    for _ in verify(book, read.module.operations, read.module.aliases, line=line, seen=seen):
+    for _ in verify(book, read.module.operations, read.module.aliases, thorough=thorough, line=line, seen=seen):
         pass
     return found
 
 
-def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
+def _of_ptx(
+    book: Rulebook, source: Source, contract: str, thorough: bool
+) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
     """The kernels of a PTX module by their names, with their findings and those that are not confirmed."""
     module = read_module(book, source)
     if malformed := [*module.faults, *name_faults(book, module)]:
@@ -111,7 +116,7 @@ def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[str, Study, list[F
     graphs = Graphs(book, module)
     alone = [
         Finding(one.code, one.span, one.message)
-        for one in check_threads(book.under("ptx"), source, graphs, lambda facts: ())
+        for one in check_threads(book.under(contract), source, graphs, lambda facts: ())
         if one.severity is Severity.ERROR
     ]
     done: list[tuple[Outcome, Study]] = []
@@ -119,7 +124,8 @@ def _of_ptx(book: Rulebook, source: Source) -> Iterator[tuple[str, Study, list[F
         if function.kind != "entry" or function.body is None:
             continue
         try:
-            verify_function(book, graphs.of(function), seen=lambda outcome, study: done.append((outcome, study)))
+            graph = graphs.of(function)
+            verify_function(book, graph, thorough=thorough, seen=lambda outcome, study: done.append((outcome, study)))
         except Unstructured:
             continue
         while done:

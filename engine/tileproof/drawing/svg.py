@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tileproof.base.patterns import regex
+from tileproof.base.xml import writable
 from tileproof.drawing.palette import Palette
 
 CLASS = "tileproof"
@@ -42,13 +42,12 @@ _RULES = (
     (".cell:focus", "outline:none"),
     (".cell:focus rect", "stroke:ink;stroke-width:2.5"),
 )
-_FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
 def escape(text: str) -> str:
     """Text as XML and HTML may hold it, in an attribute too; characters that XML has not become U+FFFD."""
-    return _FORBIDDEN.sub("\ufffd", text).translate(_ESCAPES)
+    return writable(text).translate(_ESCAPES)
 
 
 def number(value: float) -> str:

@@ -15,7 +15,7 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.report.origins import line_of, place_of
-from tileproof.report.text import summary, window
+from tileproof.report.text import plural, summary, window
 from tileproof.report.values import Report
 
 _CONTROL = regex("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -107,10 +107,10 @@ def render(report: Report, pictures: Pictures | None = None) -> str:
     drawn = pictures or Pictures({})
     counts = [(severity.value, report.count(severity)) for severity in Severity]
     buttons = "".join(
-        f'<button class="{name}" data-severity="{name}" aria-pressed="true">{_plural(count, name)}</button>'
+        f'<button class="{name}" data-severity="{name}" aria-pressed="true">{plural(count, name)}</button>'
         for name, count in counts
     )
-    title = escape(", ".join(_plural(count, name) for name, count in counts if count) or "no finding")
+    title = escape(", ".join(plural(count, name) for name, count in counts if count) or "no finding")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -179,7 +179,7 @@ def _kernel(source: Source, kernel: KernelCoverage, wrong: bool) -> str:
 
 
 def _left_out(count: int) -> str:
-    said = f"{_plural(count, 'finding')} without a picture: `tileproof draw` draws any"
+    said = f"{plural(count, 'finding')} without a picture: `tileproof draw` draws any"
     return f'<p class="quiet">{_said(said)}</p>\n' if count else ""
 
 
@@ -235,7 +235,3 @@ def _place(source: Source, span: Span, message: str) -> str:
     line, column = source.position(span.start)
     text = source.line(line).strip()[:_LONGEST]
     return f'<span class="place">{line}:{column}</span> {_said(message)} <code>{_said(text)}</code>'
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

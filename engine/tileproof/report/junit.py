@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from tileproof.base.diagnostic import Diagnostic, Severity
-from tileproof.base.patterns import regex
+from tileproof.base.xml import writable
 from tileproof.report.origins import place_of
 from tileproof.report.values import Report
-
-_NO_XML = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 
 def render(report: Report) -> Iterator[str]:
@@ -52,8 +50,8 @@ def _line(diagnostic: Diagnostic) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_NO_XML.sub("\ufffd", text))
+    return escape(writable(text))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NO_XML.sub("\ufffd", text))
+    return quoteattr(writable(text))

@@ -127,9 +127,9 @@ def summary(report: Report, style: Style = plain) -> str:
     """The last line: what was found, and what was verified."""
     counts = [(report.count(severity), severity.value) for severity in Severity]
     found = ", ".join(
-        style(_plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"
+        style(plural(count, name), name if count else "strong") for count, name in counts if count or name == "error"
     )
-    files = _plural(len(report.files), "file")
+    files = plural(len(report.files), "file")
     verified = clause(report.coverage)
     parts = [f"{found} in {files}", *([verified] if verified else []), f"target {_targets(report.files)}"]
     return "; ".join((*parts, f"contract {report.options.contract}"))
@@ -149,11 +149,11 @@ def clause(coverage: Coverage) -> str:
         (coverage.unfollowed, "not verified"),
     ]
     (first, word), *others = [(count, word) for count, word in counts if count]
-    kernels = ", ".join((f"{_plural(first, 'kernel')} {word}", *(f"{count} {word}" for count, word in others)))
+    kernels = ", ".join((f"{plural(first, 'kernel')} {word}", *(f"{count} {word}" for count, word in others)))
     bound = coverage.trip_counts
-    up_to = f" for up to {_plural(bound, 'iteration')}" if bound is not None else ""
-    steps = f"{coverage.executed} of {_plural(coverage.steps, 'protocol step')}"
-    return f"{kernels}{up_to}: {steps}, {_plural(coverage.multiplies, 'MMA')}"
+    up_to = f" for up to {plural(bound, 'iteration')}" if bound is not None else ""
+    steps = f"{coverage.executed} of {plural(coverage.steps, 'protocol step')}"
+    return f"{kernels}{up_to}: {steps}, {plural(coverage.multiplies, 'MMA')}"
 
 
 def _targets(files: Sequence[FileReport]) -> str:
@@ -165,5 +165,6 @@ def _targets(files: Sequence[FileReport]) -> str:
     return ", ".join(f"{name} x {count}" for name, count in sorted(counted.items()))
 
 
-def _plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
+    """A count and its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

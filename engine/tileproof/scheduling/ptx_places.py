@@ -8,10 +8,11 @@ the operation before to the one behind. Where the text has no such line there is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
+from re import Pattern
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.mlir.ir import Block, Operation, Region
@@ -21,11 +22,12 @@ from tileproof.ptx.vocabulary import word_of
 from tileproof.scheduling.edits import Gap, InsertionPoints
 
 _NONE = Operation("", (), (), (), (), (), (), (), False, ("",))
-_REST = re.compile(r"[ \t\r]*(//.*)?$")
+_INDENT = regex(r"[ \t]*")
+_REST = regex(r"[ \t\r]*(//.*)?$")
 # Lines that belong to the statement below; the last two, where it is the first one in a block of its own.
-_BEFORE = re.compile(r"[ \t]*(// begin inline asm|\.loc\b.*?)[ \t\r]*")
-_OPENING = re.compile(r"[ \t]*(// begin inline asm|\.loc\b.*?|\{|(\{[ \t]*)?(\.reg\b[^;{}]*;[ \t]*)+)?[ \t\r]*")
-_BEHIND = re.compile(r"[ \t]*// end inline asm[ \t\r]*")
+_BEFORE = regex(r"[ \t]*(// begin inline asm|\.loc\b.*?)[ \t\r]*")
+_OPENING = regex(r"[ \t]*(// begin inline asm|\.loc\b.*?|\{|(\{[ \t]*)?(\.reg\b[^;{}]*;[ \t]*)+)?[ \t\r]*")
+_BEHIND = regex(r"[ \t]*// end inline asm[ \t\r]*")
 _DEEP = 200  # conditions inside each other that are told apart
 
 
@@ -214,10 +216,10 @@ class PtxPoints(InsertionPoints):
             return None
         line = self._above(line, _OPENING)
         opened = text[line : statements[first].start]
-        indent = re.match(r"[ \t]*", opened)
+        indent = _INDENT.match(opened)
         return (line, indent[0]) if opened.count("{") == 1 and indent is not None else None
 
-    def _above(self, line: int, belongs: re.Pattern[str]) -> int:
+    def _above(self, line: int, belongs: Pattern[str]) -> int:
         """The beginning of the lines above one that belong to it."""
         text = self.source.text
         while line and belongs.fullmatch(text, above := text.rfind("\n", 0, line - 1) + 1, line - 1):
