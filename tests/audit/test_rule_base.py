@@ -25,7 +25,7 @@ def sound(outcome: Audit) -> None:
 @pytest.mark.parametrize("most", [SHARE, pytest.param(LARGEST_LATTICE, marks=pytest.mark.long)], ids=["share", "all"])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_rule_is_satisfiable_falsifiable_needed_exemplified_and_read_alike_twice(part: int, most: int):
-    """The long run, and ``tileproof rules check``, compare the readings on all configurations, the sweep on a share."""
+    """The long run, and ``rules check --all``, compare the readings on all configurations, the sweep on a share."""
     codes = sorted(BOOK.rules, key=lambda code: (BOOK.rules[code].schema, code))  # rules of a schema share formulas
     mine = codes[part * len(codes) // PARTS : (part + 1) * len(codes) // PARTS]
     outcome = check_book(BOOK, 300, codes=mine, most=most)

@@ -41,29 +41,29 @@ SYMBOLIC = {
 
 
 def median(questions):
-    """The median over the questions of the median over five runs, the first left out, in milliseconds."""
+    """The median over the questions of the median over five runs, the first left out, in milliseconds of CPU."""
     found = []
     for ask in questions.values():
         ask()
         times = []
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.process_time()
             ask()
-            times.append(1000 * (time.perf_counter() - start))
+            times.append(1000 * (time.process_time() - start))
         found.append(statistics.median(times))
     return statistics.median(found), max(found)
 
 
-def test_a_static_proof_takes_10_ms_and_none_takes_2_s():
+def test_a_static_proof_takes_3_ms_and_none_takes_50_ms():
     middle, worst = median(STATIC)
-    assert middle < 10
-    assert worst < 2000
+    assert middle < 3
+    assert worst < 50
 
 
-def test_a_symbolic_proof_takes_100_ms_and_none_takes_2_s():
+def test_a_symbolic_proof_takes_15_ms_and_none_takes_half_a_second():
     middle, worst = median(SYMBOLIC)
-    assert middle < 100
-    assert worst < 2000
+    assert middle < 15
+    assert worst < 500
 
 
 @pytest.mark.parametrize("name", STATIC)

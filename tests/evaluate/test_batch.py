@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tileproof
 from tileproof.base.diagnostic import Severity
@@ -14,7 +16,7 @@ from tileproof.evaluate.python import judge_for
 from tileproof.rulebase.expression import Scalar
 
 BOOK = tileproof.load_rules()
-SCHEMAS = ["wgmma.mma_async", "wgmma.gemm", "mma.use", "atom"]
+SCHEMAS = ["wgmma.mma_async", "wgmma.gemm", "tcgen05.mma", "mma.use", "atom"]
 
 
 def columns(schema: str, rows: int) -> dict[str, list[Scalar]]:
@@ -55,6 +57,42 @@ def test_symbols_may_lack_their_dot_and_integers_may_be_numpys():
     widths = numpy.arange(8, 265, 8)
     found = tileproof.legal_many("wgmma.mma_async", {"N": widths, "a.type": ["f16"] * len(widths)})
     assert found == [int(width) <= 256 for width in widths]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_columns_of_numpy_give_what_lists_give(schema: str):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    facts = columns(schema, 3000)
+    arrays = {name: numpy.array(values) for name, values in facts.items()}
+    assert tileproof.legal_many(schema, arrays) == tileproof.legal_many(schema, facts)
+
+
+SYMBOLS = st.text("abc.\x00é€", max_size=4) | st.sampled_from(
+    ["e4m3", "f32", ".float32", "collector::a::fill", "x" * 40]
+)
+
+
+@given(st.lists(SYMBOLS, min_size=1, max_size=30))
+def test_a_column_of_strings_is_numbered_as_a_list_is(texts: list[str]):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    array = numpy.array(texts)  # cuts zeros at the end
+    of_array, of_list = batch._column(array), batch._column(array.tolist())
+    told = [[column.values[code] for code in column.codes] for column in (of_array, of_list)]
+    assert told[0] == told[1]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 300), min_size=1, max_size=30))
+def test_a_column_of_integers_is_numbered_whatever_they_are(integers: list[int]):
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    column = batch._column(numpy.array(integers, dtype=numpy.int64))
+    assert [column.values[code] for code in column.codes] == integers
+
+
+def test_more_symbols_than_a_table_tells_apart_are_numbered_too():
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    texts = [f".m{i}n{7 * i % 5000}" for i in range(5000)]
+    column = batch._column(numpy.array(texts))
+    assert [column.values[code] for code in column.codes] == texts
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from tileproof.audit.rules import check_book
 from tileproof.base.source import Source
-from tileproof.evaluate.python import Check, Judge
+from tileproof.evaluate.python import Check, Judge, sweep_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import RuleError, load
 
@@ -170,8 +170,17 @@ def test_a_rule_that_others_imply_is_refused():
 
 def test_a_difference_between_the_two_readings_is_found(monkeypatch: pytest.MonkeyPatch):
     """The comparison is not vacuous: a function that is wrong at one point of the lattice is caught, there."""
-    honest = Check.__call__
-    monkeypatch.setattr(Check, "__call__", lambda self, facts: True if facts["N"] == 17 else honest(self, facts))
+
+    def wrong(ruleset, rule, names):
+        sweep = sweep_of(ruleset, rule, names)
+
+        def moved(*given):
+            holds, violated, silent = sweep(*given)
+            return [*holds, (17,)], [point for point in violated if point != (17,)], silent
+
+        return moved
+
+    monkeypatch.setattr("tileproof.audit.rules.sweep_of", wrong)
     outcome = check_book(book_of(RULE.format(body="require N == 8")), 10)
     assert any("its two readings differ at {N = 17}" in fault.message for fault in outcome.faults)
 

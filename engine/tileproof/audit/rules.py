@@ -29,7 +29,7 @@ from tileproof.audit.bitfields import check_words
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
-from tileproof.evaluate.python import Check, Judge, function
+from tileproof.evaluate.python import Check, Judge, Points, function, sweep_of
 from tileproof.evaluate.solver import Answer, Question, Solved, differ
 from tileproof.evaluate.z3 import Encoder, Formula, Reading, points
 from tileproof.rulebase.book import Rulebook, Ruleset
@@ -41,6 +41,7 @@ from tileproof.rulebase.load import load
 LARGEST_LATTICE = 4_000_000
 _PART = 100_000  # configurations that are compared of a larger lattice: those of numbers of bytes
 _FEW = 64  # values that a long domain keeps before a shorter one loses some
+SHARE = 30_000  # configurations of a rule that are compared where an answer is wanted within seconds
 ONE_QUESTION = 90_000  # configurations that one question to Z3 compares; larger ones may take it minutes
 
 
@@ -52,6 +53,8 @@ class Audit:
     unknown: list[RuleFault] = field(default_factory=list)
     questions: int = 0
     configurations: int = 0
+    of: int = 0
+    """How many configurations there are."""
 
 
 def check_book(
@@ -81,28 +84,41 @@ def check_files(
     jobs: int,
     step: Callable[[], None] = lambda: None,
     codes: Collection[str] | None = None,
+    most: int = LARGEST_LATTICE,
 ) -> Audit:
     """Check the rules of these files in several processes; the outcome is that of ``check_book``."""
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
 
     book = load(files)
-    outcome = check_whole(book, seconds) if codes is None else Audit()
+    asked = tuple(book.rules if codes is None else codes)
+    groups: dict[str, list[str]] = {}  # one process makes the formulas of a schema
+    for code in asked:
+        groups.setdefault(book.rules[code].schema, []).append(code)
+    found: dict[str, Audit] = {}
     with ProcessPoolExecutor(jobs) as pool:
-        for found in pool.map(_Job(files, seconds), book.rules if codes is None else codes):
-            _add(outcome, found)
-            step()
+        order = sorted(groups.values(), key=len, reverse=True)
+        begun = [pool.submit(_Job(files, seconds, most), group) for group in order]
+        outcome = check_whole(book, seconds) if codes is None else Audit()
+        for group, job in zip(order, begun, strict=True):
+            for code, one in zip(group, job.result(), strict=True):
+                found[code] = one
+                step()
+    for code in asked:
+        _add(outcome, found[code])
     return outcome
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Checks one rule in another process, which loads the rules itself."""
+    """Checks some rules in another process, which loads them itself."""
 
     files: tuple[Source, ...]
     seconds: float
+    most: int
 
-    def __call__(self, code: str) -> Audit:
-        return check_rule(load(self.files), code, self.seconds)
+    def __call__(self, codes: Sequence[str]) -> list[Audit]:
+        book = load(self.files)
+        return [check_rule(book, code, self.seconds, self.most) for code in codes]
 
 
 def check_rule(book: Rulebook, code: str, seconds: float, most: int = LARGEST_LATTICE) -> Audit:
@@ -161,6 +177,7 @@ def _add(outcome: Audit, more: Audit) -> None:
     outcome.unknown += more.unknown
     outcome.questions += more.questions
     outcome.configurations += more.configurations
+    outcome.of += more.of
 
 
 class _RuleCheck:
@@ -255,34 +272,39 @@ class _RuleCheck:
             self.unknown(f"its {size} configurations are too many to compare the two readings")
             return
         self.outcome.configurations += size
+        self.outcome.of += prod(len(self.domain(name)) for name in domains)
         # One question to Z3 compares the readings on all values of the inner facts; the outer ones are fixed for it.
         inner: list[str] = []
         while names and (not inner or prod(len(domains[name]) for name in (*inner, names[-1])) <= ONE_QUESTION):
             inner.insert(0, names.pop())
+        varied = {name: domains[name] for name in inner}
+        sweep = sweep_of(self.ruleset, self.rule, inner)
         for chosen in product(*(domains[name] for name in names)):
-            found = self.compare(dict(zip(names, chosen, strict=True)), {name: domains[name] for name in inner})
+            found = self.compare(dict(zip(names, chosen, strict=True)), varied, sweep)
             if found is not None:
                 self.fault(f"its two readings differ at {_shown(found)}")
                 return
 
-    def compare(self, facts: dict[str, Scalar], domains: Mapping[str, Sequence[Scalar]]) -> dict[str, Scalar] | None:
-        """Where the readings differ on the values of some facts, the others fixed; None where nowhere."""
+    def compare(
+        self, facts: dict[str, Scalar], domains: Mapping[str, Sequence[Scalar]], sweep: Callable[..., Sequence[Points]]
+    ) -> dict[str, Scalar] | None:
+        """Where the readings differ on the values of some facts, the others fixed; None where nowhere.
+
+        Args:
+            sweep: the Python reading, ``sweep_of`` these facts.
+        """
         inner = tuple(domains)
-        sets: dict[bool | None, list[tuple[int, ...]]] = {True: [], False: [], None: []}
-        trial = dict(facts)
         numbers = [[self.encoder.number(value) for value in values] for values in domains.values()]
-        for values, point in zip(product(*domains.values()), product(*numbers), strict=True):
-            trial.update(zip(inner, values, strict=True))
-            sets[self.check(trial)].append(point)
-        formulas = {True: self.reading.holds, False: self.reading.violated, None: self.reading.silent}
+        sets = sweep(facts, product(*domains.values()), product(*numbers))
+        formulas = (self.reading.holds, self.reading.violated, self.reading.silent)
         parts = [name for name, values in domains.items() if len(values) < len(self.domain(name))]
         chosen = [
             points(self.encoder, (name,), [(self.encoder.number(value),) for value in domains[name]]) for name in parts
         ]
         assigned = [self.encoder.assigned(facts), *chosen]
         # The three sets and the three formulas each divide the domain: two equalities give the third, the largest one.
-        for verdict, members in sorted(sets.items(), key=lambda item: len(item[1]))[:2]:
-            solved = self.ask(*assigned, differ(formulas[verdict], points(self.encoder, inner, members)))
+        for members, formula in sorted(zip(sets, formulas, strict=True), key=lambda pair: len(pair[0]))[:2]:
+            solved = self.ask(*assigned, differ(formula, points(self.encoder, inner, members)))
             if solved.answer is Answer.SATISFIABLE:
                 return {**facts, **{name: solved.model[name] for name in inner}}
             if solved.answer is Answer.UNKNOWN:

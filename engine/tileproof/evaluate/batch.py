@@ -7,6 +7,7 @@ rows. With numpy the spreading is done by numpy; without, by a dictionary.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
@@ -76,16 +77,97 @@ def transposed(rows: Sequence[Mapping[str, Scalar]]) -> dict[str, list[Scalar]]:
 
 
 def _column(values: Iterable[Any]) -> Column:
-    if hasattr(values, "dtype") and values.dtype.kind in "iu":
-        import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
-
-        different, inverse = np.unique(np.asarray(values), return_inverse=True)
-        return Column(tuple(map(int, different)), inverse)
-    if hasattr(values, "tolist"):  # numpy's strings one by one are slow
+    """A column numbered; one of numpy's by numpy, whole columns at a time."""
+    dtype = getattr(values, "dtype", None)
+    if dtype is not None and dtype.kind in "iuU" and len(values) and values.ndim == 1:  # type: ignore[arg-type, attr-defined]
+        found = _integers(values) if dtype.kind in "iu" else _symbols(values)
+        if found is not None:
+            return found
+    if hasattr(values, "tolist"):
         values = values.tolist()
-    numbers: dict[Any, int] = {}
-    codes = [numbers.setdefault(value, len(numbers)) for value in values]
-    return Column(tuple(map(_plain, numbers)), codes)
+    elif not isinstance(values, list | tuple):
+        values = list(values)
+    numbers: dict[Any, int] = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    codes = map(numbers.__getitem__, values)
+    return Column(tuple(map(_plain, numbers)), bytes(codes) if len(numbers) <= 256 else array("q", codes))
+
+
+def _integers(values: Any) -> Column:
+    """A column of integers: those of a narrow range are counted, which needs no sorting."""
+    import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
+
+    first, last = int(values.min()), int(values.max())
+    if last - first >= _DENSE or not -(1 << 62) < first <= last < 1 << 62:
+        different, codes = np.unique(values, return_inverse=True)
+        return Column(tuple(map(int, different)), codes)
+    shifted = values.astype(np.int64) - first
+    occurring = np.flatnonzero(np.bincount(shifted))
+    numbers = np.zeros(last - first + 1, dtype=np.int64)
+    numbers[occurring] = np.arange(len(occurring))
+    return Column(tuple([first + int(value) for value in occurring]), numbers[shifted])
+
+
+def _symbols(values: Any) -> Column | None:
+    """A column of short strings of one byte a letter, read as integers of eight bytes; None for others."""
+    import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
+
+    width = values.dtype.itemsize // 4
+    if width > _LETTERS or not values.dtype.isnative:
+        return None
+    letters = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), width)
+    if np.bitwise_or.reduce(letters, axis=None) > 0xFF:
+        return None
+    words = np.zeros((len(values), -(-width // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, :width] = letters
+    codes, count = _numbered(words[:, 0])
+    for i in range(1, words.shape[1]):
+        more, of_more = _numbered(words[:, i])
+        codes, count = _numbered(codes.astype(np.uint64) * np.uint64(of_more) + more.astype(np.uint64))
+    first = np.empty(count, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of those that are assigned to one place the last stays
+    return Column(tuple([_plain(str(value)) for value in values[first]]), codes)
+
+
+_LETTERS = 32  # longer symbols are numbered one by one
+
+
+def _numbered(keys: Any) -> tuple[Any, int]:
+    """Integers of 64 bits as numbers from 0 on, equal for equal ones, and how many there are.
+
+    Few are different: those of the first rows are sought among all, and then those that are missing.
+    """
+    import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
+
+    known = np.unique(keys[:_FIRST])
+    while True:
+        codes = _places(known, keys)
+        missing = keys[known[codes] != keys]
+        if not len(missing):
+            return codes, len(known)
+        known = np.union1d(known, missing)
+
+
+_FIRST = 4096
+
+
+def _places(known: Any, keys: Any) -> Any:
+    """For each key its place among those that are known, in their order; for another key any place.
+
+    The highest bits of a product address a table, where a factor is found by which no two known keys collide.
+    """
+    import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
+
+    for factor in _FACTORS:
+        addresses = (known * np.uint64(factor)) >> np.uint64(64 - _BITS)
+        if len(np.unique(addresses)) == len(known):
+            table = np.zeros(1 << _BITS, dtype=np.uint8 if len(known) <= 256 else np.int64)
+            table[addresses] = np.arange(len(known))
+            return table[(keys * np.uint64(factor)) >> np.uint64(64 - _BITS)]
+    return np.minimum(np.searchsorted(known, keys), len(known) - 1)
+
+
+_BITS = 12
+_FACTORS = tuple(0x9E3779B97F4A7C15 * (2 * i + 1) % (1 << 64) for i in range(16))  # of the golden ratio, odd
 
 
 def _plain(value: Any) -> Scalar:
@@ -104,7 +186,7 @@ class _Plain:
         self.columns = columns
         self.rows = rows
 
-    def legal(self, checks: Iterable[Check]) -> list[bool]:
+    def legal(self, checks: Sequence[Check]) -> list[bool]:
         """For each row whether no check finds it violated."""
         illegal = [False] * self.rows
         for check in checks:
@@ -134,19 +216,25 @@ class _Vectorised(_Plain):
         import numpy  # noqa: PLC0415  only where it is installed
 
         self.np = numpy
-        coded = {name: Column(c.values, numpy.asarray(c.codes, dtype=numpy.int64)) for name, c in columns.items()}
-        super().__init__(coded, rows)
+        read = dict(columns)
+        kinds: dict[type, Any] = {bytes: numpy.uint8, array: numpy.int64}
+        for name, column in columns.items():
+            if type(column.codes) in kinds:
+                read[name] = Column(column.values, numpy.frombuffer(column.codes, kinds[type(column.codes)]))
+        super().__init__(read, rows)
 
-    def legal(self, checks: Iterable[Check]) -> list[bool]:
+    def legal(self, checks: Sequence[Check]) -> list[bool]:
         """For each row whether no check finds it violated; known violations are not evaluated again."""
         verdict = self.np.zeros(self.rows, dtype=bool)
         left = self.np.arange(self.rows)  # the rows that the columns still hold
         legal = self.np.ones(self.rows, dtype=bool)  # of those
-        for check in checks:
+        for i, check in enumerate(checks):
             legal &= ~self.violated(check)
             if 2 * self.np.count_nonzero(legal) < self.rows:
-                left = left[legal]
-                self.columns = {name: Column(c.values, c.codes[legal]) for name, c in self.columns.items()}
+                kept = self.np.flatnonzero(legal)
+                left = left[kept]
+                read = frozenset[str]().union(*(check.rule.facts for check in checks[i + 1 :]))
+                self.columns = {n: Column(c.values, c.codes[kept]) for n, c in self.columns.items() if n in read}
                 self.rows = len(left)
                 legal = self.np.ones(self.rows, dtype=bool)
         verdict[left[legal]] = True
@@ -160,7 +248,8 @@ class _Vectorised(_Plain):
         combined = self.np.zeros(self.rows, dtype=self.np.int64)
         count = 1
         for name, options in zip(names, values, strict=True):
-            combined = combined * len(options) + self.columns[name].codes
+            combined *= len(options)
+            combined += self.columns[name].codes
             count *= len(options)
         if count <= min(_DENSE, 4 * self.rows):
             occurs = self.np.bincount(combined, minlength=count) > 0

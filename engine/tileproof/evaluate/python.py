@@ -6,8 +6,10 @@ row raises KeyError, which here means that the rule is silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.rulebase.book import Ruleset
@@ -33,8 +35,15 @@ Facts = Mapping[str, Scalar]
 
 
 class _Compiler:
-    def __init__(self, ruleset: Ruleset) -> None:
+    """Python source of expressions.
+
+    Args:
+        variables: for some facts the variable that holds their value; others are read from the mapping ``f``.
+    """
+
+    def __init__(self, ruleset: Ruleset, variables: Mapping[str, str] = MappingProxyType({})) -> None:
         self.ruleset = ruleset
+        self.variables = variables
         self.names: dict[str, object] = {}
 
     def source(self, expression: Expression) -> str:
@@ -45,7 +54,7 @@ class _Compiler:
             case Symbol(name):
                 return repr(name)
             case Fact(name):
-                return f"f[{name!r}]"
+                return self.variables.get(name) or f"f[{name!r}]"
             case Lookup():
                 return self.lookup(expression)
             case Arithmetic(operator, left, right):
@@ -104,6 +113,37 @@ def scan_of(ruleset: Ruleset, rules: Sequence[Rule]) -> Callable[[Facts], list[i
     exec("\n".join(lines), names)
     made: Callable[[Facts], list[int]] = names["scan"]  # type: ignore[assignment]
     return made
+
+
+Points: TypeAlias = "list[tuple[int, ...]]"
+
+
+def sweep_of(
+    ruleset: Ruleset, rule: Rule, names: Sequence[str]
+) -> Callable[[Facts, Iterable[tuple[Scalar, ...]], Iterable[tuple[int, ...]]], tuple[Points, Points, Points]]:
+    """A function that says where a rule holds, where it is violated and where it is silent, as ``Check`` does.
+
+    It is given the values of the other facts, configurations of the facts ``names``, and of each what stands for it in
+    the answer. A call for each configuration would take most of the time.
+    """
+    variables = {name: f"v{i}" for i, name in enumerate(names)}
+    compiler = _Compiler(ruleset, variables)
+    require = compiler.source(rule.require)
+    verdict = f"holds if {require} else violated"
+    if rule.when is not None:
+        verdict = f"({verdict}) if {compiler.source(rule.when)} else silent"
+    lines = [
+        "def sweep(f, configurations, points):",
+        " holds, violated, silent = [], [], []",
+        f" for ({''.join(f'{variable}, ' for variable in variables.values())}), point in zip(configurations, points):",
+        f"  try: ({verdict}).append(point)",
+        "  except KeyError: silent.append(point)",
+        " return holds, violated, silent",
+    ]
+    made: dict[str, Any] = {**_NAMES, "zip": zip, **compiler.names}
+    exec("\n".join(lines), made)
+    found: Callable[..., tuple[Points, Points, Points]] = made["sweep"]
+    return found
 
 
 class Check:

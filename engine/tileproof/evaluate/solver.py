@@ -40,7 +40,7 @@ class Question:
         self.encoder = encoder
         self.solver = z3.Solver()
         self.solver.set("timeout", max(1, int(seconds * 1000)))
-        self.solver.add(*encoder.domains())
+        self.solver.add(*encoder.domains)
 
     def ask(self, *constraints: Formula, named: Mapping[str, Formula] | None = None) -> Solved:
         """Whether the constraints can hold together; of the named ones, an unsatisfiable core."""

@@ -7,9 +7,9 @@ right side only where the left one leaves the question open, as Python does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
 import z3
 
@@ -46,7 +46,7 @@ class Reading:
     @property
     def holds(self) -> Formula:
         """Where the rule applies and is kept."""
-        return z3.And(self.applies, z3.Not(self.violated))
+        return _all([self.applies, z3.Not(self.violated)])
 
     @property
     def kept(self) -> Formula:
@@ -60,6 +60,34 @@ class Reading:
 
 
 _TRUE = z3.BoolVal(True)
+
+# The operators of Z3's Python look for the sort that all operands have and change each to it: that took more time than
+# the solver. Here the sorts are known, and an integer is made once.
+_integer = lru_cache(maxsize=1 << 16)(z3.IntVal)
+
+
+def _all(formulas: Sequence[Formula]) -> Formula:
+    return _joined(z3.Z3_mk_and, formulas)
+
+
+def _any(formulas: Sequence[Formula]) -> Formula:
+    return _joined(z3.Z3_mk_or, formulas)
+
+
+def _joined(make: Callable[..., Any], formulas: Sequence[Formula]) -> Formula:
+    if len(formulas) == 1:
+        return formulas[0]
+    context = z3.main_ctx()
+    return z3.BoolRef(make(context.ref(), len(formulas), (z3.Ast * len(formulas))(*[f.ast for f in formulas])), context)
+
+
+def _is(value: z3.ArithRef, number: int) -> Formula:
+    return _compared(z3.Z3_mk_eq, value, number)
+
+
+def _compared(make: Callable[..., Any], value: z3.ArithRef, number: int) -> Formula:
+    context = z3.main_ctx()
+    return z3.BoolRef(make(context.ref(), value.ast, _integer(number).ast), context)
 
 
 class Encoder:
@@ -85,30 +113,31 @@ class Encoder:
         variable = self.variables[name]
         match self.schema.fields[name]:
             case Bounded(first, last):
-                return z3.And(variable >= first, variable <= last)
+                return _in_range(variable, range(first, last + 1))
             case _:
                 values = self.ruleset.book.domain(self.schema.name, name)
-                return z3.Or([variable == self.number(value) for value in values])
+                return _any([_is(variable, self.number(value)) for value in values])
 
+    @cached_property
     def domains(self) -> list[Formula]:
         """That all facts have values of their domains."""
         return [self.domain(name) for name in self.variables]
 
     def assigned(self, facts: Mapping[str, Scalar]) -> Formula:
         """That facts have these values."""
-        return z3.And([self.variables[name] == self.number(value) for name, value in facts.items()])
+        return _all([_is(self.variables[name], self.number(value)) for name, value in facts.items()])
 
     def reading(self, rule: Rule) -> Reading:
         """The formulas of a rule."""
         when, when_defined = self.term(rule.when) if rule.when is not None else (_TRUE, _TRUE)
         require, defined = self.term(rule.require)
-        applies = z3.And(when_defined, when, defined)
-        return Reading(applies, z3.And(applies, z3.Not(require)))
+        applies = _all([when_defined, when, defined])
+        return Reading(applies, _all([applies, z3.Not(require)]))
 
     def true(self, expression: Expression) -> Formula:
         """That an expression is defined and true."""
         value, defined = self.term(expression)
-        return z3.And(defined, value)
+        return _all([defined, value])
 
     def not_true(self, expression: Expression) -> Formula:
         """That an expression is false, or reads a row that a table does not have."""
@@ -129,15 +158,15 @@ class Encoder:
                 (a, a_defined), (b, b_defined) = self.term(left), self.term(right)
                 # Z3's div and mod round down for positive divisors, the only ones the language has.
                 compute = {"+": a + b, "-": a - b, "*": a * b, "/": a / b, "%": a % b}
-                return compute[operator], z3.And(a_defined, b_defined)
+                return compute[operator], _all([a_defined, b_defined])
             case Comparison(operator, left, right):
                 (a, a_defined), (b, b_defined) = self.term(left), self.term(right)
                 compare = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
-                return compare[operator], z3.And(a_defined, b_defined)
+                return compare[operator], _all([a_defined, b_defined])
             case Membership(item, collection):
                 value, defined = self.term(item)
                 belongs, known = self.belongs(value, collection)
-                return belongs, z3.And(defined, known)
+                return belongs, _all([defined, known])
             case Not(operand):
                 value, defined = self.term(operand)
                 return z3.Not(value), defined
@@ -155,8 +184,8 @@ class Encoder:
                 value, defined = right, right_defined
                 continue
             decided = z3.Not(value) if operator == "and" else value
-            defined = z3.And(defined, z3.Or(decided, right_defined))
-            value = z3.And(value, right) if operator == "and" else z3.Or(value, right)
+            defined = _all([defined, _any([decided, right_defined])])
+            value = _all([value, right]) if operator == "and" else _any([value, right])
         assert value is not None, "a connective has operands"
         return value, defined
 
@@ -164,13 +193,13 @@ class Encoder:
         match collection:
             case Members(items):
                 terms = [self.term(item) for item in items]
-                return z3.Or([value == item for item, _ in terms]), z3.And([defined for _, defined in terms])
+                return _any([value == item for item, _ in terms]), _all([defined for _, defined in terms])
             case Range(first, last, step):
                 return _in_range(value, range(first, last + 1, step)), _TRUE
             case Lookup():
                 matches, arguments_defined = self.rows(collection)
-                inside = z3.Or([z3.And(match, self.contains(cell, value)) for match, cell in matches])
-                return inside, z3.And(arguments_defined, z3.Or([match for match, _ in matches]))
+                inside = _any([_all([match, self.contains(cell, value)]) for match, cell in matches])
+                return inside, _all([arguments_defined, _any([match for match, _ in matches])])
             case _:
                 raise TypeError("checked when the rulebook was loaded")
 
@@ -178,7 +207,7 @@ class Encoder:
         if isinstance(cell, range):
             return _in_range(value, cell)
         if isinstance(cell, frozenset):
-            return z3.Or([value == self.number(item) for item in sorted(cell, key=str)])
+            return _any([_is(value, self.number(item)) for item in sorted(cell, key=str)])
         raise TypeError("checked when the rulebook was loaded")
 
     def lookup(self, lookup: Lookup) -> tuple[z3.ExprRef, Formula]:
@@ -187,8 +216,8 @@ class Encoder:
         for match, cell in matches:
             if isinstance(cell, (frozenset, range)):
                 raise TypeError("checked when the rulebook was loaded")
-            value = z3.If(match, z3.IntVal(self.number(cell)), value)
-        return value, z3.And(defined, z3.Or([match for match, _ in matches]))
+            value = z3.If(match, _integer(self.number(cell)), value)
+        return value, _all([defined, _any([match for match, _ in matches])])
 
     def rows(self, lookup: Lookup) -> tuple[list[tuple[Formula, Value]], Formula]:
         """For each row, that its keys match, and the cell that is looked up; and that the keys are defined."""
@@ -198,17 +227,21 @@ class Encoder:
         arguments = [self.term(argument) for argument in lookup.arguments]
         matches = [
             (
-                z3.And([a == self.numbers[key] for (a, _), key in zip(arguments, keys, strict=True)]),
+                _all([_is(a, self.numbers[key]) for (a, _), key in zip(arguments, keys, strict=True)]),
                 row[column],
             )
             for keys, row in table.rows.items()
         ]
-        return matches, z3.And([defined for _, defined in arguments])
+        return matches, _all([defined for _, defined in arguments])
 
 
-def _in_range(value: z3.ExprRef, values: range) -> Formula:
-    inside = z3.And(value >= values.start, value <= values[-1])
-    return z3.And(inside, (value - values.start) % values.step == 0) if values.step != 1 else inside
+def _in_range(value: z3.ArithRef, values: range) -> Formula:
+    if len(values) == 1:
+        return _is(value, values.start)
+    inside = [_compared(z3.Z3_mk_ge, value, values.start), _compared(z3.Z3_mk_le, value, values[-1])]
+    if values.step != 1:
+        inside.append((value - values.start) % values.step == 0)
+    return _all(inside)
 
 
 def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int, ...]]) -> Formula:
@@ -224,15 +257,9 @@ def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int,
                 continue
         runs.append((head, range(last, last + 1)))
     variables = [encoder.variables[name] for name in names]
-    return z3.Or(
-        [
-            z3.And(
-                *[variable == at for variable, at in zip(variables, head, strict=False)],
-                _in_range(variables[-1], run),
-            )
-            for head, run in runs
-        ]
-    )
+    here = lru_cache(maxsize=None)(lambda i, number: _is(variables[i], number))
+    last_in = lru_cache(maxsize=None)(lambda run: _in_range(variables[-1], run))
+    return _any([_all([*[here(i, at) for i, at in enumerate(head)], last_in(run)]) for head, run in runs])
 
 
 def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:

@@ -9,11 +9,11 @@ answer True only where they are certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice, product
+from itertools import chain, count, islice, product
 from math import gcd, lcm, prod
 from types import MappingProxyType
 from typing import TypeAlias
@@ -316,11 +316,10 @@ class LeafFacts:
         """
         free = self._order[0]
         near = max(2, int(MANY ** (1 / max(1, len(free)))))
-        picks = [list(islice(self._picks(name, *residues.get(name, (0, 1))), near)) for name in free]
-        ranked = sorted(product(*map(range, map(len, picks))), key=lambda places: (max(places, default=0), sum(places)))
+        picks = [islice(self._picks(name, *residues.get(name, (0, 1))), near) for name in free]
         found = 0
-        for places in ranked:
-            values = self._derived({name: pick[i] for name, pick, i in zip(free, picks, places, strict=True)})
+        for one in _nearest_first(picks):
+            values = self._derived(dict(zip(free, one, strict=True)))
             if values is not None and self.admits(values):
                 yield values
                 found += 1
@@ -522,6 +521,33 @@ class LeafFacts:
 
 
 _TIGHTENED = 4
+
+
+def _nearest_first(picks: Sequence[Iterator[int]]) -> Iterator[tuple[int, ...]]:
+    """All choices of one number of each, by the last place at which one is picked, then by the sum of the places.
+
+    No more is picked than what is asked for needs: who seeks one admissible choice mostly takes one of the first.
+    """
+    if not picks:
+        yield ()
+        return
+    picked: list[list[int]] = [[] for _ in picks]
+    for level in count():
+        for numbers, more in zip(picked, picks, strict=True):
+            numbers.extend(islice(more, 1))
+        grown = [i for i, numbers in enumerate(picked) if len(numbers) > level]
+        if not grown or not all(picked):
+            return
+        here = chain.from_iterable(
+            product(
+                *(range(min(len(numbers), level)) for numbers in picked[:i]),  # so that no choice comes twice
+                (level,),
+                *(range(len(numbers)) for numbers in picked[i + 1 :]),
+            )
+            for i in grown
+        )
+        for places in sorted(here, key=lambda places: (sum(places), places)):
+            yield tuple([numbers[at] for numbers, at in zip(picked, places, strict=True)])
 
 
 def _solved(assumptions: Iterable[Assumption]) -> list[tuple[str, int, Number]]:
