@@ -361,3 +361,59 @@ def test_the_largest_block_is_the_block_and_another_is_assumed(bound, hints):
     (kernel,) = report.files[0].kernels
     assert [reason.hint for reason in kernel.reasons] == hints
     assert kernel.executed == kernel.steps
+
+
+# From the sixteenth turn on the warps meet in the middle of a turn; and after an odd number of turns once more. In tiles of 64.
+LATE = (
+    HEAD
+    + """.visible .entry late(.param .u32 length)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  shl.b32 %r4, %r1, 2;
+  add.s32 %r5, %r2, %r4;
+  ld.param.u32 %r6, [length];
+  add.s32 %r7, %r6, 63;
+  shr.s32 %r8, %r7, 6;
+  setp.lt.s32 %p1, %r8, 1;
+  @%p1 bra END;
+  mov.b32 %r9, 0;
+  setp.ne.s32 %p3, %r3, 0;
+AGAIN:
+  setp.lt.s32 %p2, %r9, 15;
+  @%p2 bra EARLY;
+  @%p3 bra READ;
+  st.shared.b32 [%r2], %r9;
+READ:
+  bar.sync 1, 64;
+  ld.shared.b32 %r11, [%r2];
+EARLY:
+  bar.sync 2, 64;
+  add.s32 %r9, %r9, 1;
+  setp.lt.s32 %p4, %r9, %r8;
+  @%p4 bra AGAIN;
+  and.b32 %r12, %r8, 1;
+  setp.eq.s32 %p5, %r12, 0;
+  @%p5 bra END;
+  bar.sync 3, 64;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("bar.sync 1, 64;", "bar.sync 1, 96;"), ("bar.sync 3, 64;", "bar.sync 3, 33;"),
+                                    ("@%p3 bra READ;\n", "@%p3 bra EARLY;\n")])  # fmt: skip
+def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str]):
+    result = tileproof.check(LATE.replace(*change))
+    (kernel,) = result.files[0].kernels
+    if change[0]:
+        assert kernel.reasons or result.diagnostics
+    else:
+        assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())

@@ -11,7 +11,7 @@ Where a condition is computed alike in two places, both go the same way: its ter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
 
@@ -101,7 +101,7 @@ def seek(
     guards = guards_of(code)
     tried: set[tuple[int, bool]] = set()
     while runs > 0 and spent < most:
-        wanted = _wanted(code, guards, reached, tried)
+        wanted = wanted_ways(code, guards, reached, tried)
         if not wanted:
             return
         tried |= wanted.items()
@@ -131,11 +131,11 @@ def seek(
                     break
 
 
-def _wanted(
+def wanted_ways(
     code: Sequence[Instruction],
     guards: Sequence[int],
     reached: Exploration,
-    tried: set[tuple[int, bool]],
+    tried: Set[tuple[int, bool]] = frozenset(),
 ) -> dict[int, bool]:
     """The decisions to take for steps that were not executed: the outermost that no run has taken that way.
 
@@ -196,4 +196,4 @@ def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> li
     return chain[::-1]
 
 
-__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek", "unreachable"]
+__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek", "unreachable", "wanted_ways"]

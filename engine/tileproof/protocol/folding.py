@@ -64,11 +64,17 @@ class Extents:
         argument: integers that the kernel gets as arguments.
         counted: whether the extent of a tensor already is its number of tiles: then all roles agree on it, in whatever
             way they compute it. Else it counts elements, and is divided as the kernel divides it.
+        given: integers that are otherwise, by their terms.
     """
 
     tensor: int
     argument: int
     counted: bool = True
+    given: tuple[tuple[int, int], ...] = ()
+
+    def number(self, term: int, usual: int) -> int:
+        """The integer of a term; ``usual`` where nothing else is said of it."""
+        return dict(self.given).get(term, usual)
 
 
 @dataclass(frozen=True, slots=True)

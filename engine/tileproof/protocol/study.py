@@ -27,8 +27,18 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
+from tileproof.protocol.deciding import deciding
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
-from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
+from tileproof.protocol.explore import (
+    Decisions,
+    Exploration,
+    Sizes,
+    Sought,
+    guards_of,
+    seek,
+    unreachable,
+    wanted_ways,
+)
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
@@ -323,6 +333,8 @@ class Study:
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
+        if self.ptx and long.calm:
+            self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
         sure = self.ptx and long.calm and not self.open_loops()  # a counter may come to any value
@@ -576,6 +588,34 @@ class Study:
         done.add(whole)
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
+
+    def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> None:
+        """Run longer loops where steps are still missing, and only there: first of few tiles, then of as many as before.
+
+        A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
+        unrolled one end is that of odd numbers. What goes wrong so may be for roles that count by different integers:
+        such a run says nothing.
+        """
+        code, extents, tile = self.compiled.code, long.machine.shape.extents, self.limit("tile_elements")
+        guards = guards_of(code)
+        budget = self.share("wide", long.machine)
+        known = {_named(fault) for fault in faults}
+        few = Extents(_FEW, _FEW, extents.counted)
+        for elements, others in ((tile, few), (tile // 2, few), (tile // 4, few), (tile, extents)):
+            wanted = wanted_ways(code, guards, self.reached)
+            terms = deciding(code, wanted) if wanted and budget > 0 else ()
+            if not terms:
+                return
+            number = self.limit("wide_turns") * elements
+            given = tuple((term, number) for term in sorted(terms))
+            one = self.run(replace(others, given=given), self.shape.extent, _FEW, budget=budget)
+            budget -= one.machine.steps
+            if not one.calm:
+                continue
+            self.reached.add(one.machine)
+            new = [fault for fault in one.faults if _named(fault) not in known]
+            known |= {_named(fault) for fault in new}
+            faults += new
 
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""
