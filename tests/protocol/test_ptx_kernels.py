@@ -417,3 +417,30 @@ def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str]
         assert kernel.reasons or result.diagnostics
     else:
         assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+STORED = """
+  @%p3 bra NEVER;
+  st.shared.b32 [%r2+512], {};
+  ld.shared.b32 %r13, [%r2+512];
+  setp.ne.s32 %p8, %r13, 1000;
+  @%p8 bra NEVER;
+  cp.async.wait_group 0;
+NEVER:"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "never"),
+    [
+        ("\n  setp.ne.s32 %p8, %r3, 7;\n  @%p8 bra NEVER;\n  bar.sync 4, 64;\nNEVER:", True),
+        ("\n  setp.ne.s32 %p8, %r9, 1000;\n  @%p8 bra NEVER;\n  bar.sync 4, 64;\nNEVER:", False),
+        (STORED.format("%r3"), True),
+        (STORED.format("%r9"), False),
+    ],
+    ids=["warp", "counter", "stored warp", "stored counter"],
+)
+def test_a_step_of_a_loop_is_never_executed_only_where_no_counter_decides_it(lines: str, never: bool):
+    (kernel,) = (
+        tileproof.check(LATE.replace("[%r2], %r9", "[%r2], %r3").replace("EARLY:", "EARLY:" + lines)).files[0].kernels
+    )
+    assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])

@@ -7,36 +7,94 @@ large has more tiles than a run can go through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Supposed
 
-_ANY = Extents(1, 1)
+_STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
+_READS = ("read",)  # steps that find them there
 
 
-def deciding(code: Sequence[Instruction], places: Iterable[int]) -> frozenset[int]:
-    """The terms of the integers from which the conditions of branches and loops are computed, at any distance."""
-    writers: dict[int, list[Instruction]] = {}
-    for one in code:
-        for slot in one.outputs:
-            writers.setdefault(slot, []).append(one)
+def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozenset[int], bool]:
+    """What the conditions of branches and loops are computed from, at any distance.
+
+    Returns:
+        the terms of the integers that the kernel gets, and whether any integer is loaded.
+    """
+    writers = _writers(code)
     found: set[int] = set()
+    loaded = False
     todo = [slot for place in places for slot in _read(code[place])]
     seen = set(todo)
     while todo:
         slot = todo.pop()
-        for one in writers.get(slot, ()):
+        for _, one in writers.get(slot, ()):
             if one.kind == "effect":
                 continue  # whether a phase is over is no integer that the kernel gets
             if one.make is not None:
-                found |= _terms(one)
+                given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
+                loaded |= given != other
+                found |= {term for term, _ in given & other}
             for before in _before(one, slot):
                 if before not in seen:
                     seen.add(before)
                     todo.append(before)
-    return frozenset(found)
+    return frozenset(found), loaded
+
+
+def fixed(code: Sequence[Instruction], place: int, open_: Set[int]) -> bool:
+    """Whether the condition of a branch or loop is the same whatever is supposed and however often loops go round.
+
+    Nothing that it is computed from, through shared memory as well, is carried by a loop of open length, or merged
+    behind a branch that something supposed decides.
+
+    Args:
+        open_: the places of the branches and loops that something supposed or unknown decides.
+    """
+    writers = _writers(code)
+    carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
+    stored = [
+        slot
+        for one in code
+        if one.effect is not None and one.effect.name in _STORES
+        # What is stored beside the place that it is stored at: what nobody writes is unknown, and decides openly.
+        if len(known := [slot for slot in one.inputs if slot in writers]) > 1
+        for slot in known
+    ]
+    todo = list(_read(code[place]))
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        if slot in carried:
+            return False
+        for at, one in writers.get(slot, ()):
+            if at in open_ or one.make is not None:
+                return False
+            reads = one.effect is not None and one.effect.name in _READS
+            if one.effect is not None and not reads and not one.effect.pure:
+                return False
+            before = (*one.inputs, *stored) if reads else _before(one, slot)
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
+    return True
+
+
+def _carried(code: Sequence[Instruction], at: int) -> set[int]:
+    """The values that a loop carries from one turn to the next, with its counter; ``at``: the place of its test."""
+    end = code[at].target - 1
+    moved = code[end - 1].outputs if code[end - 1].kind == "move" else ()
+    return {*code[at].outputs, *moved}
+
+
+def _writers(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instruction]]]:
+    """The instructions that give each slot a value, with their places."""
+    found: dict[int, list[tuple[int, Instruction]]] = {}
+    for at, one in enumerate(code):
+        for slot in one.outputs:
+            found.setdefault(slot, []).append((at, one))
+    return found
 
 
 def _read(one: Instruction) -> Collection[int]:
@@ -51,11 +109,11 @@ def _before(one: Instruction, slot: int) -> Collection[int]:
     return one.inputs
 
 
-def _terms(one: Instruction) -> set[int]:
-    """The terms of what an instruction supposes."""
-    function = one.make(_ANY) if one.make is not None and not one.inputs else None
+def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
+    """The terms of what an instruction supposes, and the integers."""
+    function = one.make(extents) if one.make is not None and not one.inputs else None
     values = function() if function is not None else ()
-    return {value.term for value in values if isinstance(value, Supposed)}
+    return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding"]
+__all__ = ["deciding", "fixed"]

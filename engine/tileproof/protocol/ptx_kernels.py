@@ -504,7 +504,7 @@ class _Writer(Writer):
         term = hash((crc32(part.names[0].encode() if part.names else b""), part.offset))
 
         def make(extents: Extents) -> Function:
-            value: Value = Supposed(extents.number(term, extents.tensor) * (1 + at), term)
+            value: Value = Supposed(extents.tensor + at * (extents.apart or extents.tensor), term)
             return lambda: (value,)
 
         slot = self.new()

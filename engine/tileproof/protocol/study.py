@@ -34,6 +34,7 @@ from tileproof.protocol.explore import (
     Exploration,
     Sizes,
     Sought,
+    counted_by,
     guards_of,
     seek,
     unreachable,
@@ -337,8 +338,7 @@ class Study:
             self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        sure = self.ptx and long.calm and not self.open_loops()  # a counter may come to any value
-        never = unreachable(self.compiled.code, self.reached) if sure else ()
+        never = unreachable(self.compiled.code, self.reached, not self.open_loops()) if self.ptx and long.calm else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -590,7 +590,7 @@ class Study:
         return None if period is not None and bound >= most else max(bound, 0)
 
     def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> None:
-        """Run longer loops where steps are still missing, and only there: first of few tiles, then of as many as before.
+        """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
 
         A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
         unrolled one end is that of odd numbers. What goes wrong so may be for roles that count by different integers:
@@ -600,15 +600,18 @@ class Study:
         guards = guards_of(code)
         budget = self.share("wide", long.machine)
         known = {_named(fault) for fault in faults}
-        few = Extents(_FEW, _FEW, extents.counted)
-        for elements, others in ((tile, few), (tile // 2, few), (tile // 4, few), (tile, extents)):
-            wanted = wanted_ways(code, guards, self.reached)
-            terms = deciding(code, wanted) if wanted and budget > 0 else ()
-            if not terms:
+        few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
+        for elements, apart, others in ((tile, 1, few), (tile // 2, 3, few), (tile // 4, 16, few), (tile, 3, extents)):
+            wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
+            terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
+            if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
+                size = replace(others, apart=turns * apart)
+            elif terms:
+                size = replace(others, given=tuple((term, turns * elements) for term in sorted(terms)))
+            else:
                 return
-            number = self.limit("wide_turns") * elements
-            given = tuple((term, number) for term in sorted(terms))
-            one = self.run(replace(others, given=given), self.shape.extent, _FEW, budget=budget)
+            tiles = long.machine.tiles if loaded else _FEW
+            one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
             if not one.calm:
                 continue
