@@ -444,3 +444,58 @@ def test_a_step_of_a_loop_is_never_executed_only_where_no_counter_decides_it(lin
         tileproof.check(LATE.replace("[%r2], %r9", "[%r2], %r3").replace("EARLY:", "EARLY:" + lines)).files[0].kernels
     )
     assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
+
+
+# One thread stores a tile from shared memory, and waits before the tile is written again.
+STORES = (
+    HEAD
+    + """.visible .entry stores(.param .u64 to)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 4;
+  mov.b32 %r3, smem;
+  add.s32 %r4, %r3, %r2;
+  mov.b32 %r7, 0;
+  setp.ne.s32 %p1, %r1, 0;
+AGAIN:
+  st.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @%p1 bra OTHERS;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 1024;
+  cp.async.bulk.commit_group;
+OTHERS:
+  @%p1 bra WAITED;
+  cp.async.bulk.wait_group.read 0;
+WAITED:
+  bar.sync 0;
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p3, %r7, 6;
+  @%p3 bra AGAIN;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        (("", ""), set()),
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:"), set()),  # all threads wait, the one among them
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:\n  @!%p1 bra WAITED;"), {"PR112"}),
+        (("%r7, 6;", "%r7, 1;"), set()),
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:\n  @!%p1 bra WAITED;", "%r7, 6;", "%r7, 1;"), {"PR107"}),
+    ],
+)
+def test_a_wait_for_bulk_stores_is_one_of_the_threads_that_issued_them(change: tuple[str, ...], codes: set[str]):
+    text = STORES
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        text = text.replace(old, new)
+    result = tileproof.check(text)
+    (kernel,) = result.files[0].kernels
+    assert {one.code for one in result.diagnostics if one.code != "PR190"} == codes
+    assert codes == {"PR112"} or kernel.reasons == ()

@@ -31,6 +31,7 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
 
     codes = book.enums["ptx_finding"].by_spelling
     others = any(codes.get(fault.code, ".thread") == ".thread" for fault in outcome.faults)
+    alone = all(codes.get(fault.code) == ".ending" for fault in outcome.faults)
     loads = outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
@@ -44,6 +45,8 @@ def confirmed(book: Rulebook, outcome: Outcome) -> tuple[ProtocolFault, ...]:
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
                 return not out_of_step and not hazards
+            case ".ending":
+                return alone and not outcome.doubts and not missing
             case ".whole":
                 unsure = outcome.doubts or missing or others or (loads and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))
