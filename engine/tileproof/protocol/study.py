@@ -414,6 +414,8 @@ class Study:
         elements = _ELEMENTS * turns
         coverage = first.machine.coverage
         trials = []
+        if self.ptx and not coverage.complete:
+            trials += [(Extents(_FEW, _FEW), _FEW)]  # of a grid of few tiles a run may come to its end
         if coverage.skipped:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
