@@ -363,7 +363,7 @@ def test_the_largest_block_is_the_block_and_another_is_assumed(bound, hints):
     assert kernel.executed == kernel.steps
 
 
-# From the sixteenth turn on the warps meet in the middle of a turn; and after an odd number of turns once more. In tiles of 64.
+# From the fifteenth turn on the warps meet in the middle of a turn; and after an odd number of turns once more. In tiles of 64.
 LATE = (
     HEAD
     + """.visible .entry late(.param .u32 length)
@@ -383,7 +383,7 @@ LATE = (
   mov.b32 %r9, 0;
   setp.ne.s32 %p3, %r3, 0;
 AGAIN:
-  setp.lt.s32 %p2, %r9, 15;
+  setp.lt.s32 %p2, %r9, 14;
   @%p2 bra EARLY;
   @%p3 bra READ;
   st.shared.b32 [%r2], %r9;

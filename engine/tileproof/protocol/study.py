@@ -603,7 +603,7 @@ class Study:
         budget = self.share("wide", long.machine)
         known = {_named(fault) for fault in faults}
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
-        for elements, apart, others in ((tile, 1, few), (tile // 2, 3, few), (tile // 4, 16, few), (tile, 3, extents)):
+        for elements, apart, others in ((tile, 1, few), (tile // 2, 4, few), (tile // 4, 16, few), (tile, 4, extents)):
             wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
             terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
