@@ -499,3 +499,13 @@ def test_a_wait_for_bulk_stores_is_one_of_the_threads_that_issued_them(change: t
     (kernel,) = result.files[0].kernels
     assert {one.code for one in result.diagnostics if one.code != "PR190"} == codes
     assert codes == {"PR112"} or kernel.reasons == ()
+
+
+@pytest.mark.parametrize(("count", "codes"), [(192, {"PR131"}), (160, set())])
+def test_a_number_that_is_wrong_for_the_hardware_is_found_where_one_cta_alone_goes(count: int, codes: set[str]):
+    text = RELEASED.read_text().split("\n")
+    text[27] += (
+        f"\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  bar.sync 3, {count};\nSKIP:"
+    )
+    found = tileproof.check("\n".join(text)).diagnostics
+    assert {one.code for one in found if one.code != "PR190"} == codes

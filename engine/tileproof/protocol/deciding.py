@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
 
+from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Supposed
@@ -81,6 +82,15 @@ def fixed(code: Sequence[Instruction], place: int, open_: Set[int]) -> bool:
     return True
 
 
+def literal(code: Sequence[Instruction], operation: Operation) -> bool:
+    """Whether all integers that an operation is given are written in the text, not computed."""
+    writers = _writers(code)
+    read = {slot for one in code if one.operation is operation for slot in one.inputs}
+    return all(
+        one.kind == "compute" and not one.inputs and one.make is None for s in read for _, one in writers.get(s, ())
+    )
+
+
 def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     """The values that a loop carries from one turn to the next, with its counter; ``at``: the place of its test."""
     end = code[at].target - 1
@@ -116,4 +126,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "fixed"]
+__all__ = ["deciding", "fixed", "literal"]

@@ -27,7 +27,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.deciding import deciding
+from tileproof.protocol.deciding import deciding, literal
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget
 from tileproof.protocol.explore import (
     Decisions,
@@ -615,6 +615,8 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
+            if one.machine.steps == long.machine.steps:
+                return  # these integers do not matter
             if not one.calm:
                 continue
             self.reached.add(one.machine)
@@ -652,6 +654,14 @@ class Study:
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share, self.ptx):
             if not (trial.machine.taint.released or (self.ptx and self.wrong_there(trial.machine, natural))):
                 smooth |= trial.machine.coverage.executed
+            if self.ptx and not trial.machine.taint.released:
+                # A number that is wrong for the hardware is wrong on whatever way threads come to it.
+                numbers = self.book.enums["number_finding"].by_spelling
+                for fault in each_once(trial.machine.faults):
+                    alone = fault.code in numbers and literal(self.compiled.code, fault.operation)
+                    if alone and _named(fault) not in known:
+                        known.add(_named(fault))
+                        faults.append(fault)
             if long.hangs or self.ptx:
                 # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
                 # of one decision are spread over predicates, of which such a run is told only some.
@@ -677,7 +687,7 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
     calm = [one for one in ended if one.calm]
     if calm:
-        return max(calm, key=lambda one: len(one.machine.coverage.executed))
+        return max(calm, key=lambda one: (len(one.machine.coverage.executed), one.machine.shape.extents.tensor))
     free = [one for one in ended if not one.hangs]
     if not free or len(free) < len(ended):
         return None
