@@ -378,3 +378,151 @@ def test_the_largest_block_is_the_block_and_another_is_assumed(bound, hints):
     (kernel,) = report.files[0].kernels
     assert [reason.hint for reason in kernel.reasons] == hints
     assert kernel.executed == kernel.steps
+
+
+# From the fifteenth turn on the warps meet in the middle of a turn; and after an odd number of turns once more. In tiles of 64.
+LATE = (
+    HEAD
+    + """.visible .entry late(.param .u32 length)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  shl.b32 %r4, %r1, 2;
+  add.s32 %r5, %r2, %r4;
+  ld.param.u32 %r6, [length];
+  add.s32 %r7, %r6, 63;
+  shr.s32 %r8, %r7, 6;
+  setp.lt.s32 %p1, %r8, 1;
+  @%p1 bra END;
+  mov.b32 %r9, 0;
+  setp.ne.s32 %p3, %r3, 0;
+AGAIN:
+  setp.lt.s32 %p2, %r9, 14;
+  @%p2 bra EARLY;
+  @%p3 bra READ;
+  st.shared.b32 [%r2], %r9;
+READ:
+  bar.sync 1, 64;
+  ld.shared.b32 %r11, [%r2];
+EARLY:
+  bar.sync 2, 64;
+  add.s32 %r9, %r9, 1;
+  setp.lt.s32 %p4, %r9, %r8;
+  @%p4 bra AGAIN;
+  and.b32 %r12, %r8, 1;
+  setp.eq.s32 %p5, %r12, 0;
+  @%p5 bra END;
+  bar.sync 3, 64;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("bar.sync 1, 64;", "bar.sync 1, 96;"), ("bar.sync 3, 64;", "bar.sync 3, 33;"),
+                                    ("@%p3 bra READ;\n", "@%p3 bra EARLY;\n")])  # fmt: skip
+def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str]):
+    result = tileproof.check(LATE.replace(*change))
+    (kernel,) = result.files[0].kernels
+    if change[0]:
+        assert kernel.reasons or result.diagnostics
+    else:
+        assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+STORED = """
+  @%p3 bra NEVER;
+  st.shared.b32 [%r2+512], {};
+  ld.shared.b32 %r13, [%r2+512];
+  setp.ne.s32 %p8, %r13, 1000;
+  @%p8 bra NEVER;
+  cp.async.wait_group 0;
+NEVER:"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "never"),
+    [
+        ("\n  setp.ne.s32 %p8, %r3, 7;\n  @%p8 bra NEVER;\n  bar.sync 4, 64;\nNEVER:", True),
+        ("\n  setp.ne.s32 %p8, %r9, 1000;\n  @%p8 bra NEVER;\n  bar.sync 4, 64;\nNEVER:", False),
+        (STORED.format("%r3"), True),
+        (STORED.format("%r9"), False),
+    ],
+    ids=["warp", "counter", "stored warp", "stored counter"],
+)
+def test_a_step_of_a_loop_is_never_executed_only_where_no_counter_decides_it(lines: str, never: bool):
+    (kernel,) = (
+        tileproof.check(LATE.replace("[%r2], %r9", "[%r2], %r3").replace("EARLY:", "EARLY:" + lines)).files[0].kernels
+    )
+    assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
+
+
+# One thread stores a tile from shared memory, and waits before the tile is written again.
+STORES = (
+    HEAD
+    + """.visible .entry stores(.param .u64 to)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 4;
+  mov.b32 %r3, smem;
+  add.s32 %r4, %r3, %r2;
+  mov.b32 %r7, 0;
+  setp.ne.s32 %p1, %r1, 0;
+AGAIN:
+  st.shared.v4.u32 [%r4], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @%p1 bra OTHERS;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r3], 1024;
+  cp.async.bulk.commit_group;
+OTHERS:
+  @%p1 bra WAITED;
+  cp.async.bulk.wait_group.read 0;
+WAITED:
+  bar.sync 0;
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p3, %r7, 6;
+  @%p3 bra AGAIN;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        (("", ""), set()),
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:"), set()),  # all threads wait, the one among them
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:\n  @!%p1 bra WAITED;"), {"PR112"}),
+        (("%r7, 6;", "%r7, 1;"), set()),
+        (("OTHERS:\n  @%p1 bra WAITED;", "OTHERS:\n  @!%p1 bra WAITED;", "%r7, 6;", "%r7, 1;"), {"PR107"}),
+    ],
+)
+def test_a_wait_for_bulk_stores_is_one_of_the_threads_that_issued_them(change: tuple[str, ...], codes: set[str]):
+    text = STORES
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        text = text.replace(old, new)
+    result = tileproof.check(text)
+    (kernel,) = result.files[0].kernels
+    assert {one.code for one in result.diagnostics if one.code != "PR190"} == codes
+    assert codes == {"PR112"} or kernel.reasons == ()
+
+
+@pytest.mark.parametrize(("count", "codes"), [(192, {"PR131"}), (160, set())])
+def test_a_number_that_is_wrong_for_the_hardware_is_found_where_one_cta_alone_goes(count: int, codes: set[str]):
+    text = RELEASED.read_text().split("\n")
+    text[27] += (
+        f"\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  bar.sync 3, {count};\nSKIP:"
+    )
+    found = tileproof.check("\n".join(text)).diagnostics
+    assert {one.code for one in found if one.code != "PR190"} == codes

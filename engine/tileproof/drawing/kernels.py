@@ -114,11 +114,8 @@ def _of_ptx(
         first = min(malformed, key=lambda one: one.span)
         raise _malformed(source, first.span, state(book, first.code, first.case, **first.facts).message)
     graphs = Graphs(book, module)
-    alone = [
-        Finding(one.code, one.span, one.message)
-        for one in check_threads(book.under(contract), source, graphs, lambda facts: ())
-        if one.severity is Severity.ERROR
-    ]
+    reported = tuple(check_threads(book.under(contract), source, graphs, lambda facts: ()))
+    alone = [Finding(one.code, one.span, one.message) for one in reported if one.severity is Severity.ERROR]
     done: list[tuple[Outcome, Study]] = []
     for function in module.functions:
         if function.kind != "entry" or function.body is None:
@@ -133,7 +130,8 @@ def _of_ptx(
             low, high = function.body
             mine = [one for one in alone if low <= one.span.start < high]
             places = {(one.code, one.span) for one in mine}
-            sure = list(map(_finding, confirmed(book, outcome)))
+            codes = {one.code for one in reported if low <= one.span.start < high}
+            sure = list(map(_finding, confirmed(book, outcome, codes)))
             others = [one for one in map(_finding, outcome.faults) if one not in sure]
             yield (
                 function.name,

@@ -45,6 +45,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     codes = book.enums["ptx_finding"].by_spelling
     serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
     others = any(codes.get(code) == ".thread" and code not in known for code in serious)
+    alone = all(codes.get(fault.code) == ".ending" for fault in outcome.faults)
     loads = outcome.decided and outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
@@ -58,6 +59,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
                 return not out_of_step and missing.isdisjoint(_steps(book, "proxy_step"))
             case ".waiting":
                 return not out_of_step and (exact or not hazards)
+            case ".ending":
+                return alone and not doubts and not missing
             case ".whole":
                 unsure = doubts or missing or others or (loads and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))

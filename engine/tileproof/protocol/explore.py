@@ -11,11 +11,12 @@ Where a condition is computed alike in two places, both go the same way: its ter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
+from tileproof.protocol.deciding import fixed
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -101,7 +102,7 @@ def seek(
     guards = guards_of(code)
     tried: set[tuple[int, bool]] = set()
     while runs > 0 and spent < most:
-        wanted = _wanted(code, guards, reached, tried)
+        wanted = wanted_ways(code, guards, reached, tried)
         if not wanted:
             return
         tried |= wanted.items()
@@ -131,11 +132,11 @@ def seek(
                     break
 
 
-def _wanted(
+def wanted_ways(
     code: Sequence[Instruction],
     guards: Sequence[int],
     reached: Exploration,
-    tried: set[tuple[int, bool]],
+    tried: Set[tuple[int, bool]] = frozenset(),
 ) -> dict[int, bool]:
     """The decisions to take for steps that were not executed: the outermost that no run has taken that way.
 
@@ -158,10 +159,27 @@ def _wanted(
     return wanted
 
 
-def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
+def counted_by(code: Sequence[Instruction], guards: Sequence[int], reached: Exploration) -> set[int]:
+    """The loops of open length that may bring a counter to a value for which a step that is missing is executed."""
+    found: set[int] = set()
+    for place, one in enumerate(code):
+        if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
+            continue
+        chain = _chain(code, guards, place)
+        untaken = next((at for at, way in chain if way not in reached.went.get(at, ())), -1)
+        if untaken in reached.went and untaken not in reached.leading:
+            around = (at for at, _ in chain if at < untaken and code[at].kind != "branch")
+            found.update(at for at in around if at in reached.leading)
+    return found
+
+
+def unreachable(code: Sequence[Instruction], reached: Exploration, counted: bool) -> set[int]:
     """The steps that no thread executes whatever the kernel is given, by ``id`` of their operations.
 
     Of a branch or loop around each, which threads came to, nothing supposed or unknown decided which way they went.
+
+    Args:
+        counted: whether the text says how long all loops are; else a counter may come to any value.
     """
     guards = guards_of(code)
     found: set[int] = set()
@@ -171,6 +189,7 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
             continue
         untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
         never = untaken in reached.went and untaken not in reached.leading
+        never = never and (counted or fixed(code, untaken, reached.leading.keys()))
         (found if never else open_).add(id(one.operation))
     return found - open_
 
@@ -196,4 +215,14 @@ def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> li
     return chain[::-1]
 
 
-__all__ = ["Decisions", "Exploration", "Sizes", "Sought", "guards_of", "seek", "unreachable"]
+__all__ = [
+    "Decisions",
+    "Exploration",
+    "Sizes",
+    "Sought",
+    "counted_by",
+    "guards_of",
+    "seek",
+    "unreachable",
+    "wanted_ways",
+]

@@ -64,11 +64,19 @@ class Extents:
         argument: integers that the kernel gets as arguments.
         counted: whether the extent of a tensor already is its number of tiles: then all roles agree on it, in whatever
             way they compute it. Else it counts elements, and is divided as the kernel divides it.
+        given: integers that are otherwise, by their terms.
+        apart: of two integers in global memory a word apart, by how much the later one is larger; 0: by the first one.
     """
 
     tensor: int
     argument: int
     counted: bool = True
+    given: tuple[tuple[int, int], ...] = ()
+    apart: int = 0
+
+    def number(self, term: int, usual: int) -> int:
+        """The integer of a term; ``usual`` where nothing else is said of it."""
+        return dict(self.given).get(term, usual)
 
 
 @dataclass(frozen=True, slots=True)

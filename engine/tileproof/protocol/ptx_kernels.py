@@ -258,7 +258,8 @@ class _Kernel:
         tile = limit(self.book, "tile_elements")
 
         def make(extents: Extents) -> Function:
-            value: Value = Supposed(extents.argument * (tile if extents.counted else 1), term)
+            usual = extents.argument * (tile if extents.counted else 1)
+            value: Value = Supposed(extents.number(term, usual), term)
             return lambda: (value,)
 
         return Leaf(self.computing("parameter"), (), (slot,), None, None, (), make)
@@ -503,7 +504,7 @@ class _Writer(Writer):
         term = hash((crc32(part.names[0].encode() if part.names else b""), part.offset))
 
         def make(extents: Extents) -> Function:
-            value: Value = Supposed(extents.tensor * (1 + at), term)
+            value: Value = Supposed(extents.tensor + at * (extents.apart or extents.tensor), term)
             return lambda: (value,)
 
         slot = self.new()

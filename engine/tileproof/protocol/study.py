@@ -27,8 +27,19 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
+from tileproof.protocol.deciding import deciding, literal
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
-from tileproof.protocol.explore import Decisions, Exploration, Sizes, Sought, seek, unreachable
+from tileproof.protocol.explore import (
+    Decisions,
+    Exploration,
+    Sizes,
+    Sought,
+    counted_by,
+    guards_of,
+    seek,
+    unreachable,
+    wanted_ways,
+)
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
@@ -338,10 +349,11 @@ class Study:
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
+        if self.ptx and long.calm:
+            self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        sure = self.ptx and long.calm and not self.open_loops()  # a counter may come to any value
-        never = unreachable(self.compiled.code, self.reached) if sure else ()
+        never = unreachable(self.compiled.code, self.reached, not self.open_loops()) if self.ptx and long.calm else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -428,6 +440,8 @@ class Study:
         elements = _ELEMENTS * turns
         coverage = first.machine.coverage
         trials = []
+        if self.ptx and not coverage.complete:
+            trials += [(Extents(_FEW, _FEW), _FEW)]  # of a grid of few tiles a run may come to its end
         if coverage.skipped:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
@@ -629,6 +643,39 @@ class Study:
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
+    def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> None:
+        """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
+
+        A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
+        unrolled one end is that of odd numbers. What goes wrong so may be for roles that count by different integers:
+        such a run says nothing.
+        """
+        code, extents, tile = self.compiled.code, long.machine.shape.extents, self.limit("tile_elements")
+        guards = guards_of(code)
+        budget = self.share("wide", long.machine)
+        known = {_named(fault) for fault in faults}
+        few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
+        for elements, apart, others in ((tile, 1, few), (tile // 2, 4, few), (tile // 4, 16, few), (tile, 4, extents)):
+            wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
+            terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
+            if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
+                size = replace(others, apart=turns * apart)
+            elif terms:
+                size = replace(others, given=tuple((term, turns * elements) for term in sorted(terms)))
+            else:
+                return
+            tiles = long.machine.tiles if loaded else _FEW
+            one = self.run(size, self.shape.extent, tiles, budget=budget)
+            budget -= one.machine.steps
+            if one.machine.steps == long.machine.steps:
+                return  # these integers do not matter
+            if not one.calm:
+                continue
+            self.reached.add(one.machine)
+            new = [fault for fault in one.faults if _named(fault) not in known]
+            known |= {_named(fault) for fault in new}
+            faults += new
+
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""
         return self.share("seek", machine)
@@ -659,6 +706,14 @@ class Study:
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share, self.ptx):
             if not (trial.machine.taint.released or (self.ptx and self.wrong_there(trial.machine, natural))):
                 smooth |= trial.machine.coverage.executed
+            if self.ptx and not trial.machine.taint.released:
+                # A number that is wrong for the hardware is wrong on whatever way threads come to it.
+                numbers = self.book.enums["number_finding"].by_spelling
+                for fault in each_once(trial.machine.faults):
+                    alone = fault.code in numbers and literal(self.compiled.code, fault.operation)
+                    if alone and _named(fault) not in known:
+                        known.add(_named(fault))
+                        faults.append(fault)
             if long.hangs or self.ptx:
                 # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
                 # of one decision are spread over predicates, of which such a run is told only some.
@@ -684,7 +739,7 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
     calm = [one for one in ended if one.calm]
     if calm:
-        return max(calm, key=lambda one: len(one.machine.coverage.executed))
+        return max(calm, key=lambda one: (len(one.machine.coverage.executed), one.machine.shape.extents.tensor))
     free = [one for one in ended if not one.hangs]
     if not free or len(free) < len(ended):
         return None

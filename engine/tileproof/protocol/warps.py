@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import field
 from functools import cached_property
+from itertools import zip_longest
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
@@ -53,47 +55,82 @@ Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster | OnRegisters"
 
 @dataclass(slots=True)
 class Group:
-    """Asynchronous operations of one group: the moment of the last one, and the operations."""
+    """Asynchronous operations of one group: the moment of the last one, and the operations.
+
+    Attributes:
+        issued: of each operation the moment, and the threads that issued it: it is in a group of each of these alone.
+        registers: that they use: allocation, first and last bit.
+    """
 
     moment: int = -1
     operations: list[Operation] = field(default_factory=list)
-    registers: set[tuple[int, int, int]] = field(default_factory=set)  # allocation, first and last bit
+    issued: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    registers: set[tuple[int, int, int]] = field(default_factory=set)
+
+    def copy(self) -> Group:
+        return Group(self.moment, list(self.operations), list(self.issued), set(self.registers))
+
+    def of(self, threads: Set[int]) -> Group:
+        """What of it is of some threads."""
+        mine = [i for i, (_, by) in enumerate(self.issued) if not threads.isdisjoint(by)]
+        if len(mine) == len(self.issued):
+            return self
+        operations, issued = [self.operations[i] for i in mine], [self.issued[i] for i in mine]
+        return Group(max((moment for moment, _ in issued), default=-1), operations, issued, self.registers)
+
+    def joined(self, other: Group) -> Group:
+        """This one and that of other threads, which were one before."""
+        if self is other or not (other.operations or other.moment > self.moment):
+            return self
+        if not self.operations and other.moment >= self.moment:
+            return other
+        known = {moment for moment, _ in self.issued}
+        new = [i for i, (moment, _) in enumerate(other.issued) if moment not in known]
+        return Group(
+            max(self.moment, other.moment),
+            self.operations + [other.operations[i] for i in new],
+            self.issued + [other.issued[i] for i in new],
+            self.registers | other.registers,
+        )
 
 
 @dataclass(slots=True)
 class Queue:
-    """The groups of one kind that a thread set has in flight, the oldest first.
-
-    Attributes:
-        issuers: the only threads that issued what is in them, where only a part of the set did; none where only threads
-            did that were in the set before; else None.
-    """
+    """The groups of one kind that a thread set has in flight, the oldest first."""
 
     open: Group = field(default_factory=Group)
     committed: list[Group] = field(default_factory=list)
-    changes: int = 0
     waited: bool = False  # whether a wait covered any group
     passed_over: bool = False  # whether a wait came while operations were in no committed group
-    issuers: frozenset[int] | None = None
 
     def copy(self) -> Queue:
-        one = Group(self.open.moment, list(self.open.operations), set(self.open.registers))
-        return Queue(one, list(self.committed), self.changes, self.waited, self.passed_over, self.issuers)
+        return Queue(self.open.copy(), list(self.committed), self.waited, self.passed_over)
 
-    def add(self, operation: Operation, moment: int) -> None:
-        self.changes += 1
-        self.issuers = None
+    def keep(self, threads: Set[int]) -> None:
+        """Only what is of some threads."""
+        self.open = self.open.of(threads)
+        self.committed = _without_old([group.of(threads) for group in self.committed])
+
+    def join(self, other: Queue) -> None:
+        """Take in the groups of other threads: the youngest beside the youngest, as a wait counts them for each."""
+        pairs = zip_longest(reversed(self.committed), reversed(other.committed))
+        both = [a.joined(b) if a and b else a or b for a, b in pairs]
+        self.committed = _without_old([group for group in reversed(both) if group is not None])
+        self.open = self.open.joined(other.open)
+        self.waited |= other.waited
+        self.passed_over |= other.passed_over
+
+    def add(self, operation: Operation, moment: int, threads: tuple[int, ...]) -> None:
         self.open.moment = moment
         self.open.operations.append(operation)
+        self.open.issued.append((moment, threads))
 
     def commit(self) -> None:
-        self.changes += 1
         self.committed.append(self.open)
         self.open = Group()
 
     def complete(self, pending: int) -> list[Group]:
         """The groups that complete when all but the ``pending`` youngest do."""
-        self.changes += 1
         count = max(len(self.committed) - pending, 0)
         done, self.committed = self.committed[:count], self.committed[count:]
         self.waited = self.waited or bool(done)
@@ -103,14 +140,11 @@ class Queue:
     def in_flight(self) -> list[Group]:
         return [*self.committed, self.open]
 
-    def holds(self) -> bool:
-        """Whether anything is in flight."""
-        return any(group.operations for group in self.in_flight())
 
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """Of two parts of a thread set the one with the higher rank says what is in flight."""
-        return self.issuers != frozenset(), self.changes
+def _without_old(groups: list[Group]) -> list[Group]:
+    """Groups without the oldest ones in which nothing is: waits count from the youngest."""
+    first = next((i for i, group in enumerate(groups) if group.operations), len(groups))
+    return groups[first:]
 
 
 @dataclass(eq=False)
@@ -189,15 +223,14 @@ class ThreadSet:
         """Keep only some of the threads.
 
         Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
-        What only others issued they have not in flight.
         """
         self.threads = threads
         self.__dict__.pop("warps", None)
         warps = self.warps
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
-        for kind, queue in self.queues.items():
-            if queue.issuers is not None and queue.issuers.isdisjoint(threads):
-                self.queues[kind] = Queue(issuers=frozenset())
+        mine = set(threads)
+        for queue in self.queues.values():
+            queue.keep(mine)
 
     def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
         """Reconverge with another part, which is at the same place."""
@@ -212,14 +245,6 @@ class ThreadSet:
                 self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)), _supposed(a, b))
             else:
                 self.values[slot] = None
-        for kind in {*self.queues, *other.queues}:
-            ends = sorted(
-                ((self.queue(kind), self), (other.queue(kind), other)), key=lambda one: one[0].rank, reverse=True
-            )
-            (queue, part), (rest, _) = ends
-            if queue.issuers is None and queue.rank > rest.rank and not rest.holds():
-                queue.issuers = frozenset(part.threads)
-            self.queues[kind] = queue
         self.threads = tuple(sorted((*self.threads, *other.threads)))
         self.__dict__.pop("warps", None)
         self.clock.join(other.clock)
@@ -229,6 +254,8 @@ class ThreadSet:
         self.touched.update(other.touched)
         self.arrived = self.arrived and other.arrived
         self.fenced = self.fenced and other.fenced
+        for kind, queue in other.queues.items():
+            self.queue(kind).join(queue)
         self.version = max(self.version, other.version)
 
 

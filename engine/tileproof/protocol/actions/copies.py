@@ -49,7 +49,7 @@ def _async_load(
     moment = machine.tick()
     agents = tuple(("async", thread_set.cta, warp) for warp in thread_set.warps)
     queue = thread_set.queue("async")
-    queue.add(operation, moment)
+    queue.add(operation, moment, thread_set.threads)
     access(machine, thread_set, operation, where, ".async", True, agents, moment, shape)
 
 
@@ -149,7 +149,7 @@ COPIES: dict[str, Callable[[Machine, ThreadSet, Instruction, Place, Place], None
 def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
     queue = thread_set.queue("bulk")
-    queue.add(operation, moment)
+    queue.add(operation, moment, thread_set.threads)
     agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
     access(machine, thread_set, operation, source, ".tma", False, agents, moment)
 

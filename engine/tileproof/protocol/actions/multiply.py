@@ -98,7 +98,7 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
         machine.report("PR102", "written", operation, at=at, registers=used[touched])
     for one in used:
         thread_set.touched.pop(one[0], None)
-    queue.add(operation, moment)
+    queue.add(operation, moment, thread_set.threads)
     queue.open.registers.update(used)
 
 

@@ -1,0 +1,129 @@
+"""Which of the integers that a kernel in PTX gets, or loads, decide which way it goes.
+
+A run supposes one number for all integers of a kind. Code that only a longer loop reaches, or an odd number of turns,
+is reached where the integers that decide it have another number and all others have not: a kernel whose every extent is
+large has more tiles than a run can go through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Set
+
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.values import Supposed
+
+_STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
+_READS = ("read",)  # steps that find them there
+
+
+def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozenset[int], bool]:
+    """What the conditions of branches and loops are computed from, at any distance.
+
+    Returns:
+        the terms of the integers that the kernel gets, and whether any integer is loaded.
+    """
+    writers = _writers(code)
+    found: set[int] = set()
+    loaded = False
+    todo = [slot for place in places for slot in _read(code[place])]
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        for _, one in writers.get(slot, ()):
+            if one.kind == "effect":
+                continue  # whether a phase is over is no integer that the kernel gets
+            if one.make is not None:
+                given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
+                loaded |= given != other
+                found |= {term for term, _ in given & other}
+            for before in _before(one, slot):
+                if before not in seen:
+                    seen.add(before)
+                    todo.append(before)
+    return frozenset(found), loaded
+
+
+def fixed(code: Sequence[Instruction], place: int, open_: Set[int]) -> bool:
+    """Whether the condition of a branch or loop is the same whatever is supposed and however often loops go round.
+
+    Nothing that it is computed from, through shared memory as well, is carried by a loop of open length, or merged
+    behind a branch that something supposed decides.
+
+    Args:
+        open_: the places of the branches and loops that something supposed or unknown decides.
+    """
+    writers = _writers(code)
+    carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
+    stored = [
+        slot
+        for one in code
+        if one.effect is not None and one.effect.name in _STORES
+        # What is stored beside the place that it is stored at: what nobody writes is unknown, and decides openly.
+        if len(known := [slot for slot in one.inputs if slot in writers]) > 1
+        for slot in known
+    ]
+    todo = list(_read(code[place]))
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        if slot in carried:
+            return False
+        for at, one in writers.get(slot, ()):
+            if at in open_ or one.make is not None:
+                return False
+            reads = one.effect is not None and one.effect.name in _READS
+            if one.effect is not None and not reads and not one.effect.pure:
+                return False
+            before = (*one.inputs, *stored) if reads else _before(one, slot)
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
+    return True
+
+
+def literal(code: Sequence[Instruction], operation: Operation) -> bool:
+    """Whether all integers that an operation is given are written in the text, not computed."""
+    writers = _writers(code)
+    read = {slot for one in code if one.operation is operation for slot in one.inputs}
+    return all(
+        one.kind == "compute" and not one.inputs and one.make is None for s in read for _, one in writers.get(s, ())
+    )
+
+
+def _carried(code: Sequence[Instruction], at: int) -> set[int]:
+    """The values that a loop carries from one turn to the next, with its counter; ``at``: the place of its test."""
+    end = code[at].target - 1
+    moved = code[end - 1].outputs if code[end - 1].kind == "move" else ()
+    return {*code[at].outputs, *moved}
+
+
+def _writers(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instruction]]]:
+    """The instructions that give each slot a value, with their places."""
+    found: dict[int, list[tuple[int, Instruction]]] = {}
+    for at, one in enumerate(code):
+        for slot in one.outputs:
+            found.setdefault(slot, []).append((at, one))
+    return found
+
+
+def _read(one: Instruction) -> Collection[int]:
+    """What a branch or loop reads, with the counter of a loop."""
+    return (*one.inputs, *one.outputs) if one.kind == "test" else one.inputs
+
+
+def _before(one: Instruction, slot: int) -> Collection[int]:
+    """What an instruction computes a value from."""
+    if one.kind == "move":
+        return [read for read, written in zip(one.inputs, one.outputs, strict=True) if written == slot]
+    return one.inputs
+
+
+def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
+    """The terms of what an instruction supposes, and the integers."""
+    function = one.make(extents) if one.make is not None and not one.inputs else None
+    values = function() if function is not None else ()
+    return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
+
+
+__all__ = ["deciding", "fixed", "literal"]
