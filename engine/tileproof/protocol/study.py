@@ -440,8 +440,6 @@ class Study:
         elements = _ELEMENTS * turns
         coverage = first.machine.coverage
         trials = []
-        if self.ptx and not coverage.complete:
-            trials += [(Extents(_FEW, _FEW), _FEW)]  # of a grid of few tiles a run may come to its end
         if coverage.skipped:
             trials += [(Extents(turns, elements), tiles)] if self.compiled.counts else []
             trials += [(Extents(elements, elements, counted=False), tiles)]
@@ -478,6 +476,11 @@ class Study:
                 continue
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
+        if self.ptx and not coverage.complete and not (any(one.calm for one in ended) and not self.missing()):
+            # Of a grid of few tiles a run may come to its end.
+            other = self.run(Extents(_FEW, _FEW), turns, _FEW, budget=self.share("trial", first.machine))
+            self.reached.add(other.machine)
+            ended += [other] if other.machine.coverage.complete else []
         return _foremost(ended) or first
 
     def missing(self) -> bool:
@@ -667,8 +670,6 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
-            if one.machine.steps == long.machine.steps:
-                return  # these integers do not matter
             if not one.calm:
                 continue
             self.reached.add(one.machine)
