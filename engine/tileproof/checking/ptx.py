@@ -193,7 +193,7 @@ def _followed(
     # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
     from tileproof.checking.coverage import covered  # noqa: PLC0415
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
-    from tileproof.protocol.confirmed import confirmed  # noqa: PLC0415
+    from tileproof.protocol.confirmed import confirmed, unsaid  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
     from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
@@ -203,6 +203,7 @@ def _followed(
         return reason.case, reason.operation.name_span
     if outcome is None:
         return "ptx", None
+    outcome = unsaid(book, outcome, known)
     sure = confirmed(book, outcome, known)
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:

@@ -12,7 +12,7 @@ from tileproof.drawing.picture import NoPicture
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.confirmed import confirmed
+from tileproof.protocol.confirmed import confirmed, unsaid
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Outcome, Study
@@ -131,6 +131,7 @@ def _of_ptx(
             mine = [one for one in alone if low <= one.span.start < high]
             places = {(one.code, one.span) for one in mine}
             codes = {one.code for one in reported if low <= one.span.start < high}
+            outcome = unsaid(book, outcome, codes)
             sure = list(map(_finding, confirmed(book, outcome, codes)))
             others = [one for one in map(_finding, outcome.faults) if one not in sure]
             yield (

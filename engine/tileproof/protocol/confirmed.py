@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
@@ -67,6 +68,18 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
         return False
 
     return tuple(filter(stands, outcome.faults))
+
+
+def unsaid(book: Rulebook, outcome: Outcome, known: Set[str]) -> Outcome:
+    """An outcome without findings that the checks of single threads have made under another code.
+
+    Whether any wait covers a bulk store decides between PR106 and PR107; a wait that leaves the only group in flight
+    is one to these checks, and none to the machine.
+    """
+    codes = book.enums["ptx_finding"].by_spelling
+    if not any(codes.get(code) == ".ending" for code in known):
+        return outcome
+    return replace(outcome, faults=tuple(one for one in outcome.faults if codes.get(one.code) != ".ending"))
 
 
 def within_warpgroup(book: Rulebook, fault: ProtocolFault) -> bool:
