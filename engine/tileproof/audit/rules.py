@@ -53,8 +53,6 @@ class Audit:
     unknown: list[RuleFault] = field(default_factory=list)
     questions: int = 0
     configurations: int = 0
-    of: int = 0
-    """How many configurations there are."""
 
 
 def check_book(
@@ -177,7 +175,6 @@ def _add(outcome: Audit, more: Audit) -> None:
     outcome.unknown += more.unknown
     outcome.questions += more.questions
     outcome.configurations += more.configurations
-    outcome.of += more.of
 
 
 class _RuleCheck:
@@ -272,7 +269,6 @@ class _RuleCheck:
             self.unknown(f"its {size} configurations are too many to compare the two readings")
             return
         self.outcome.configurations += size
-        self.outcome.of += prod(len(self.domain(name)) for name in domains)
         # One question to Z3 compares the readings on all values of the inner facts; the outer ones are fixed for it.
         inner: list[str] = []
         while names and (not inner or prod(len(domains[name]) for name in (*inner, names[-1])) <= ONE_QUESTION):

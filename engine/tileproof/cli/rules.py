@@ -93,11 +93,10 @@ def check_rules(
         click.echo(f"{fault.place}: error: {fault.message}")
     for fault in outcome.unknown:
         click.echo(f"{fault.place}: warning: {fault.message}")
-    part = "" if outcome.configurations == outcome.of else f" of {outcome.of}"
-    compared = f"{outcome.configurations}{part}"
+    part = f", up to {SHARE} of each rule (--all: every one)" if most == SHARE else ""
     click.echo(
         f"{count} rules in {schemas} schemas: {outcome.questions} questions to Z3,"
-        f" {compared} configurations compared, {len(outcome.faults)} errors,"
+        f" {outcome.configurations} configurations compared{part}, {len(outcome.faults)} errors,"
         f" {len(outcome.unknown)} unknown"
     )
     sys.exit(bool(outcome.faults))

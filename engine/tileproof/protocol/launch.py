@@ -45,7 +45,6 @@ _LAUNCHES = ("cuda.launch_ex", "cuda.launch")
 _MORE_WARPS = (0, 1, 2, 3, 4)  # than the kernel asks for, of other launches
 _WARPGROUPS = (1, 2, 3, 4)
 _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
-_RARE_CLUSTERS = ((1, 4, 1), (8, 1, 1), (16, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class Trial:
     right: bool
 
 
-def narrowed(launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
+def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
@@ -107,8 +106,7 @@ def narrowed(launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
         return launched
     done = {one: tried(one) for one in clusters}
     if all(one.errors for one in done.values()):
-        for cluster in _RARE_CLUSTERS:
-            rare = replace(clusters[0], cluster=cluster)
+        for rare in _rare(book, clusters):
             done[rare] = tried(rare)
             if done[rare].right:
                 break
@@ -120,6 +118,17 @@ def narrowed(launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
     chosen = as_good[0] if as_good else clusters[0]
     alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
     return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
+
+
+def _rare(book: Rulebook, usual: Sequence[Shape]) -> Iterator[Shape]:
+    """The launches in all other clusters, small ones first: of powers of two of CTAs in x and y."""
+    most = hardware.limit(book, "cluster_ctas")
+    powers = [1 << i for i in range(most.bit_length())]
+    clusters = sorted((x * y, x, y) for x in powers for y in powers if x * y <= most)
+    known = {one.cluster for one in usual}
+    for _, x, y in clusters:
+        if (x, y, 1) not in known:
+            yield replace(usual[0], cluster=(x, y, 1))
 
 
 def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:

@@ -166,7 +166,7 @@ def _function_launched(
         errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
         return Trial(len(run.machine.coverage.executed), errors, run.calm and not errors)
 
-    launched = narrowed(launch(book, compiled.kernel, compiled.steps, (), {}), tried)
+    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried)
     return launched, _launched(book, launched, judged)
 
 
