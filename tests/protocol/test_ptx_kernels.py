@@ -252,8 +252,80 @@ def test_what_is_wrong_with_every_cluster_is_wrong():
     assert found(wrong) == {"PR125"}
     (kernel,) = tileproof.check(wrong).files[0].kernels
     assert "any_cluster" in {reason.case for reason in kernel.reasons}
-    right_with_four = PAIR.replace("[%r2], 3;", "[%r2], 10;")
-    assert found(right_with_four) == set()
+    for ctas in (4, 8):
+        assert found(PAIR.replace("[%r2], 3;", f"[%r2], {ctas * (ctas + 1) // 2};")) == set()
+
+
+ONE_ARRIVAL = (
+    (Path(__file__).with_name("ptx") / "released_stage.ptx")
+    .read_text()
+    .replace("+16], 128;", "+16], 1;")
+    .replace("+24], 128;", "+24], 1;")
+    .replace(
+        "  mbarrier.arrive.shared::cta.b64 _", "  setp.eq.u32 %p8, %r1, 64;\n  @%p8 mbarrier.arrive.shared::cta.b64 _"
+    )
+)
+
+
+@pytest.mark.parametrize(("left", "codes"), [(0, set()), (1, {"PR112"})])
+def test_one_thread_of_a_warpgroup_says_that_its_wgmma_are_complete(left: int, codes: set[str]):
+    """CUTLASS, include/cutlass/pipeline/sm90_pipeline.hpp: one thread of each warpgroup signals a CTA."""
+    wait = "  wgmma.wait_group.sync.aligned {};\n  setp.eq.u32 %p8"
+    assert wait.format(0) in ONE_ARRIVAL
+    assert found(ONE_ARRIVAL.replace(wait.format(0), wait.format(left))) == codes
+
+
+# A warp copies and another one reads: the copies are complete when the phase is.
+COPIES = (
+    HEAD
+    + """.visible .entry copies(.param .u64 from, .param .u64 to)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [from];
+  ld.param.u64 %rd2, [to];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+4096], 32;
+INITIALISED:
+  bar.sync 0;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra READER;
+  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  cp.async.cg.shared.global [%r4], [%rd1], 16;
+  cp.async.mbarrier.arrive.shared::cta.b64 [%r2+4096];
+  mbarrier.arrive.shared::cta.b64 _, [%r2+4096];
+  bra.uni END;
+READER:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+4096], 0;
+  @!%p3 bra READER;
+  ld.shared.b32 %r5, [%r2+16];
+  st.global.b32 [%rd2], %r5;
+END:
+  ret;
+}
+"""
+)
+_TRACKED = "  cp.async.mbarrier.arrive.shared::cta.b64 [%r2+4096];\n"
+_COUNTED = "  mbarrier.arrive.shared::cta.b64 _, [%r2+4096];\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", set()),
+        (_TRACKED + _COUNTED, _TRACKED.replace("arrive.shared", "arrive.noinc.shared"), set()),
+        (_TRACKED, "", {"PR108", "PR111"}),
+        (_COUNTED, "", {"PR126"}),
+    ],
+    ids=["counted twice and back", "noinc", "not tracked", "not counted"],
+)
+def test_copies_that_an_mbarrier_tracks(old: str, new: str, codes: set[str]):
+    assert old in COPIES
+    assert found(COPIES.replace(old, new)) == codes
 
 
 def test_no_hazard_is_found_where_roles_go_by_what_they_load():

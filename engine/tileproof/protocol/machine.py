@@ -703,14 +703,17 @@ class Machine:
         return False
 
     def arriving(self, thread_set: ThreadSet) -> Clock:
-        """The clock that a thread set releases at an arrival: all that it knows and did."""
+        """The clock that a thread set releases at an arrival: all that it knows and did.
+
+        A wgmma is one operation of its warpgroup: one warp that has waited for it may say so for all (CUTLASS,
+        include/cutlass/pipeline/sm90_pipeline.hpp, is_signaling_thread: one arrival of a warpgroup for each CTA).
+        """
         clock = thread_set.clock.copy()
         moment = self.tick()
         for warp in thread_set.warps:
             clock.learn((thread_set.cta, warp), moment)
         for agent, done in thread_set.own.items():
-            if _warp(agent) in thread_set.warps:
-                clock.learn(agent, done)
+            clock.learn(agent, done)
         return clock
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:

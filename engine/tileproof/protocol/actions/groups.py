@@ -99,8 +99,8 @@ def _async_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     for group in queue.in_flight():
         for warp in thread_set.warps:
             clock.learn(("async", thread_set.cta, warp), group.moment)
+    # Without .noinc each thread adds one to the pending count first: the phase waits for the copies, the count stays.
     counted = "noinc" in words(instruction.operation) and "noinc = false" not in words(instruction.operation)
-    if counted:
-        for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
-            arrive(machine, thread_set, instruction, key, threads, clock)
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        arrive(machine, thread_set, instruction, key, threads if counted else 0, clock)
     return thread_set.place + 1
