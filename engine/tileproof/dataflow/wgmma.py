@@ -342,8 +342,10 @@ def _external_call(report: Reporter, graph: Graph) -> Iterator[Found]:
         if statement.opcode.startswith("call"):
             called = external.intersection(names_in(graph.module.operands(statement)))
             if called:
-                linked = called <= report.book.enums["device_runtime"].by_spelling.keys()
-                yield report("PR142", "runtime" if linked else "call", number, callee=min(called))
+                if called <= report.book.enums["device_runtime"].by_spelling.keys():
+                    yield report("PR142", "runtime", number, callee=min(called))
+                else:
+                    yield report("PR142", "call", number, callee=min(called))
                 return
             if statement is graph.indirect:
                 yield report("PR142", "boundary", number)
