@@ -328,6 +328,61 @@ def test_copies_that_an_mbarrier_tracks(old: str, new: str, codes: set[str]):
     assert found(COPIES.replace(old, new)) == codes
 
 
+# Whether the elected thread copies depends on a parameter; the other threads of its warp never do.
+OPTIONAL_COPY = (
+    HEAD
+    + """.visible .entry k(.param .align 64 .b8 map[128], .param .f32 beta)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>; .reg .f32 %f<4>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ld.param.f32 %f1, [beta];
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+4096], 1;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra READER;
+  mov.u32 %r5, 0;
+  {
+  .reg .pred px;
+  elect.sync _|px, -1;
+  @px mov.s32 %r5, 1;
+  }
+  setp.ne.s32 %p3, %r5, 0;
+  setp.eq.f32 %p4, %f1, 0f00000000;
+  not.pred %p5, %p4;
+  and.pred %p6, %p3, %p5;
+  not.pred %p7, %p6;
+  @%p7 bra NONE;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2, {%r5, %r5}], [%r2+4096];
+  mbarrier.expect_tx.shared::cta.b64 [%r2+4096], 4096;
+NONE:
+  @!%p3 bra END;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+4096];
+  bra.uni END;
+READER:
+  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r2+4096], 0;
+  @!%p8 bra READER;
+END:
+  ret;
+}
+"""
+)
+
+
+def test_what_a_parameter_decides_of_one_thread_is_taken_both_ways():
+    (kernel,) = tileproof.check(OPTIONAL_COPY).files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+    (kernel,) = tileproof.check(OPTIONAL_COPY.replace("[%r2+4096], 4096;", "[%r2+4096], 4100;")).files[0].kernels
+    assert kernel.reasons, "the bytes of the copy are none that come"
+
+
 def test_no_hazard_is_found_where_roles_go_by_what_they_load():
     early = RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")
     early = early.replace("  ld.shared.b32", "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n  ld.shared.b32")

@@ -60,6 +60,8 @@ class Machine:
         barriers: the valid mbarrier objects.
         accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
+        wgmma_groups: the moments of the wgmma groups that a warp has committed, by CTA and warp.
+        wgmma_complete: how many of them it has waited for.
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
@@ -111,6 +113,8 @@ class Machine:
     granted: dict[tuple[int, int], int] = field(default_factory=dict)
     accumulators: dict[tuple[int, int], Operation | None] = field(default_factory=dict)
     marks: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    wgmma_groups: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    wgmma_complete: dict[tuple[int, int], int] = field(default_factory=dict)
     coverage: Coverage = field(default_factory=Coverage)
     now: int = 0
     steps: int = 0
@@ -338,10 +342,12 @@ class Machine:
         if isinstance(value, Lanes):
             common = value.on(thread_set.threads)
             if isinstance(common, Lanes):
-                yes = tuple(t for t in thread_set.threads if common.each[t] != 0)
-                no = tuple(t for t in thread_set.threads if common.each[t] == 0)
-                if not no:  # all others pass it by for their role: data decide whether the rest does
-                    self.coverage.doubtful.add(thread_set.place)
+                told = self.forced.get(thread_set.place) is not False  # of the threads that have no known value
+                ways = {t: told if (one := common.each[t]) is None else one != 0 for t in thread_set.threads}
+                yes = tuple(t for t, way in ways.items() if way)
+                no = tuple(t for t, way in ways.items() if not way)
+                if not no or any(common.each[t] is None for t in thread_set.threads):
+                    self.coverage.doubtful.add(thread_set.place)  # others go by their role, data decide of the rest
                 if yes and no:
                     self.decide(thread_set.place, value, True)
                     self.decide(thread_set.place, value, False)
@@ -714,7 +720,18 @@ class Machine:
             clock.learn((thread_set.cta, warp), moment)
         for agent, done in thread_set.own.items():
             clock.learn(agent, done)
+        if self.wgmma_complete:
+            self.learn_of_warpgroups(thread_set, clock)
         return clock
+
+    def learn_of_warpgroups(self, thread_set: ThreadSet, clock: Clock) -> None:
+        """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here."""
+        size, cta, mine = hardware.limit(self.book, "group_warps"), thread_set.cta, thread_set.warps
+        for warp in mine:
+            count = self.wgmma_complete.get((cta, warp), 0)
+            for other in range(warp // size * size, warp // size * size + size):
+                if count and other not in mine and len(groups := self.wgmma_groups.get((cta, other), ())) >= count:
+                    clock.learn(("wgmma", cta, other), groups[count - 1])
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
         """A barrier of threads: each acquires the clocks of all."""

@@ -23,8 +23,15 @@ def _wgmma_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructi
 
 @action("wgmma_commit")
 def _wgmma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    thread_set.queue("wgmma").commit()
+    _commit(machine, thread_set)
     return thread_set.place + 1
+
+
+def _commit(machine: Machine, thread_set: ThreadSet) -> None:
+    queue = thread_set.queue("wgmma")
+    for warp in thread_set.warps:
+        machine.wgmma_groups.setdefault((thread_set.cta, warp), []).append(queue.open.moment)
+    queue.commit()
 
 
 def _pending(machine: Machine, thread_set: ThreadSet, instruction: Instruction, *names: str) -> int:
@@ -44,8 +51,11 @@ def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     queue = thread_set.queue("wgmma")
     if queue.open.operations:
         uncommitted(machine, queue.open.operations[-1], instruction.operation)
-        queue.commit()
+        _commit(machine, thread_set)
     agents = [("wgmma", thread_set.cta, warp) for warp in thread_set.warps]
+    for warp in thread_set.warps:
+        key = thread_set.cta, warp
+        machine.wgmma_complete[key] = max(len(machine.wgmma_groups.get(key, ())) - pending, 0)
     for group in queue.complete(pending):
         retire(thread_set, agents, group.moment)
     return thread_set.place + 1
