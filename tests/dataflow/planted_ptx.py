@@ -62,12 +62,17 @@ def some(numbers: list[int]) -> list[int]:
 _RELEASES = ("mbarrier.arrive", "cp.async", "st.shared", "stmatrix", "st.async")
 
 
+def _depth(kernel: Kernel, wait: int) -> int:
+    """How many groups a wait leaves in flight."""
+    return int(kernel.written(wait).split()[-1].rstrip(";"))
+
+
 def _needed(kernel: Kernel, number: int) -> bool:
     """Whether anything is released or overwritten between a wait for wgmma and the next: else that one will do."""
     if not kernel.module.instructions[number].opcode.startswith("wgmma.wait_group"):
         return True
     behind = kernel.next(number, "wgmma.wait_group")
-    if behind is None or kernel.written(behind).split()[-1] > kernel.written(number).split()[-1]:
+    if behind is None or _depth(kernel, behind) > _depth(kernel, number):
         return True
     return any(one.opcode.startswith(_RELEASES) for one in kernel.module.instructions[number:behind])
 

@@ -123,6 +123,9 @@ WHOLE = [
     ("sm_90", "fence.proxy.asyncc;", "fence.proxy.async;"),
     ("sm_100a", "tcgen05.mma.cta_grup::2.kind::f16 [r0],l0,l1,r1,p0;", ".cta_group::2.kind::f16 "),
     ("sm_100a", "tcgen05.mma.cta_group::2.kind::f8f6f5 [r0],l0,l1,r1,p0;", ".kind::f8f6f4 "),
+    ("sm_90", "fence.proxi.async;", "fence.proxy.async;"),
+    ("sm_90", "mbarrier.arrive.expct_tx.shared::cta.b64 l0,[r0],r1;", "mbarrier.arrive.expect_tx.shared::cta.b64 l0,"),
+    ("sm_100a", "cp.async.bulk.prefech.tensor.2d.L2.global.tile [l0,{r1,r2}];", "cp.async.bulk.prefetch.tensor.2d.L2."),
     # What is added stands where the PTX ISA writes it.
     ("sm_100a", "tcgen05.alloc.sync.aligned.shared::cta.b32 [r0],64;", "tcgen05.alloc.cta_group::1.sync.aligned."),
     ("sm_90", "mbarrier.arrive.expect_tx.b64 l0,[r0],r1;", "mbarrier.arrive.expect_tx.shared.b64 l0,[r0],r1;"),
@@ -144,7 +147,8 @@ def test_what_another_target_has_as_it_is_is_said():
     repair = tileproof.repair(text, "sm_80")
     assert repair.elsewhere == f"{text} (target sm_89)"
     done = command("suggest", "--target", "sm_80", "--repair", text)
-    assert f"on another target: {text}" in done.stdout
+    assert f"elsewhere: {text}" in done.stdout
+    assert tileproof.repair(text, "sm_89", ptx=(8, 0)).elsewhere.startswith(f"{text} (ptx ")
 
 
 @pytest.mark.parametrize(("target", "wrong", "right"), CASES)
@@ -210,7 +214,7 @@ def test_a_word_is_mended(text: str, right: str):
 def test_the_command_line_names_what_would_be_legal_elsewhere():
     done = command("suggest", "--target", "sm_80", "--repair", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [r0],{r1};")
     assert done.returncode == 1
-    assert "no legal form was found; on another target: stmatrix" in done.stdout
+    assert "no legal form was found; elsewhere: stmatrix" in done.stdout
     moved = command(
         "suggest",
         "--target",

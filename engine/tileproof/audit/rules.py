@@ -85,7 +85,7 @@ def check_files(
     most: int = LARGEST_LATTICE,
 ) -> Audit:
     """Check the rules of these files in several processes; the outcome is that of ``check_book``."""
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  imported only where it is used: 15 ms
+    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  imported only where it is used: 15 ms
 
     book = load(files)
     asked = tuple(book.rules if codes is None else codes)
@@ -95,10 +95,10 @@ def check_files(
     found: dict[str, Audit] = {}
     with ProcessPoolExecutor(jobs) as pool:
         order = sorted(groups.values(), key=len, reverse=True)
-        begun = [pool.submit(_Job(files, seconds, most), group) for group in order]
+        begun = {pool.submit(_Job(files, seconds, most), group): group for group in order}
         outcome = check_whole(book, seconds) if codes is None else Audit()
-        for group, job in zip(order, begun, strict=True):
-            for code, one in zip(group, job.result(), strict=True):
+        for job in as_completed(begun):
+            for code, one in zip(begun[job], job.result(), strict=True):
                 found[code] = one
                 step()
     for code in asked:

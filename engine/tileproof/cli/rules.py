@@ -57,7 +57,10 @@ def show_rule(code: str, folders: tuple[Path, ...]) -> None:
 @click.option("--timeout", default=10.0, show_default=True, help="Time limit of Z3 for one query, in seconds.")
 @click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Number of processes. Default: one per core.")
 @click.option(
-    "--all", "everything", is_flag=True, help="Compare the two readings on every configuration: minutes for all rules."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Compare the two readings on all configurations: minutes for all rules.",
 )
 @rule_options
 def check_rules(
@@ -67,7 +70,8 @@ def check_rules(
 
     Each rule can hold and can fail, is not implied by the others, has a source and examples that pass and fail,
     and its two readings, the Python function and the Z3 formula, agree: of rules that are named, and with --all, on
-    every configuration, else on up to 30000 of each rule, with the ends of each range and what the rule names.
+    every configuration, or a hundred thousand where numbers of bytes make millions; else on about thirty thousand of
+    each rule, with the ends of each range and what the rule names.
 
     Exit status: 0 nothing is wrong, 1 the rule files are at fault, 2 bad arguments.
     """
@@ -93,7 +97,7 @@ def check_rules(
         click.echo(f"{fault.place}: error: {fault.message}")
     for fault in outcome.unknown:
         click.echo(f"{fault.place}: warning: {fault.message}")
-    part = f", up to {SHARE} of each rule (--all: every one)" if most == SHARE else ""
+    part = f", about {SHARE:,} of each rule (--all: more)" if most == SHARE else ""
     click.echo(
         f"{count} rules in {schemas} schemas: {outcome.questions} questions to Z3,"
         f" {outcome.configurations} configurations compared{part}, {len(outcome.faults)} errors,"

@@ -24,7 +24,7 @@ from tileproof.report.values import Report
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import HARDWARE, Atom
 from tileproof.rulebase.expression import Scalar
-from tileproof.suggesting.families import atom_type, families, nearest_atom
+from tileproof.suggesting.families import atom_type, families
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 
@@ -112,7 +112,7 @@ def _atom(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Asked:
     except StopIteration:
         named = next((n for n in ruleset.book.enums["atom"].by_spelling if re.search(rf"{re.escape(n)}\b", text)), None)
         raise BadAtom(
-            f"'{text}' has no atom that is declared in rules/{nearest_atom(ruleset.book, text)}"
+            f"'{text}' has no atom that is declared in rules/"
             if named is None
             else f"nothing is emitted: the rules do not declare the parameters of {named.partition('.')[2]}"
         ) from None

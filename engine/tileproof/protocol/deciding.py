@@ -87,7 +87,9 @@ def literal(code: Sequence[Instruction], operation: Operation) -> bool:
     writers = _writers(code)
     read = {slot for one in code if one.operation is operation for slot in one.inputs}
     return all(
-        one.kind == "compute" and not one.inputs and one.make is None for s in read for _, one in writers.get(s, ())
+        slot in writers
+        and all(one.kind == "compute" and not one.inputs and one.make is None for _, one in writers[slot])
+        for slot in read
     )
 
 

@@ -98,12 +98,13 @@ def wrong_bytes(machine: Machine) -> None:
         most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
         maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
         other = alike.setdefault(maps, phase)
-        name, announced = barrier_name(machine, key), phase.bytes
-        if announced > most:
-            machine.report("PR138", "room", at, most=most, barrier=name, expected=announced)
-        elif announced != other.bytes:
+        name, expected = barrier_name(machine, key), phase.bytes + phase.known
+        if phase.bytes > most:
+            machine.report("PR138", "room", at, most=most + phase.known, barrier=name, expected=expected)
+        elif phase.bytes != other.bytes:
             places = (("other", other.operation),)
-            machine.report("PR138", "uneven", at, at=places, other=other.bytes, barrier=name, expected=announced)
+            right = other.bytes + phase.known
+            machine.report("PR138", "uneven", at, at=places, other=right, barrier=name, expected=expected)
         else:
             continue
         said.add(id(at))

@@ -184,12 +184,15 @@ def unreachable(code: Sequence[Instruction], reached: Exploration, counted: bool
     guards = guards_of(code)
     found: set[int] = set()
     open_: set[int] = set()
+    closed: dict[int, bool] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
-        never = untaken in reached.went and untaken not in reached.leading
-        never = never and (counted or fixed(code, untaken, reached.leading.keys()))
+        if untaken not in closed:
+            decided = untaken in reached.went and untaken not in reached.leading
+            closed[untaken] = decided and (counted or fixed(code, untaken, reached.leading.keys()))
+        never = closed[untaken]
         (found if never else open_).add(id(one.operation))
     return found - open_
 

@@ -77,21 +77,33 @@ class Launch:
         if not self.block_known:
             yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
         if self.wrong_anyhow:
-            yield "any_cluster", state(book, "PR190", "any_cluster", ctas=shape.ctas)
+            yield (
+                "any_cluster",
+                state(book, "PR190", "any_cluster", ctas=shape.ctas, most=hardware.limit(book, "cluster_ctas")),
+            )
         elif not self.cluster_known:
-            yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas)
+            x, y, z = shape.cluster
+            yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas, x=x, y=y, z=z)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a run of a kernel went: the steps that it executed, its errors, and whether all is right."""
+    """How a run of a kernel went.
 
+    Attributes:
+        work: the instructions that it took.
+        steps: the steps of the protocol that it executed.
+        errors: how many stand.
+        right: whether nothing goes wrong.
+    """
+
+    work: int
     steps: int
     errors: int
     right: bool
 
 
-def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial]) -> Launch:
+def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial], budget: int) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
@@ -99,6 +111,7 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial]) 
 
     Args:
         tried: a run in one way.
+        budget: the instructions of all runs in rare clusters.
     """
     block = launched.shapes[0].block
     clusters = [one for one in launched.shapes if one.block == block]
@@ -108,8 +121,9 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial]) 
     if all(one.errors for one in done.values()):
         for rare in _rare(book, clusters):
             done[rare] = tried(rare)
-            if done[rare].right:
-                break
+            budget -= done[rare].work
+            if budget < 0 or not done[rare].errors:
+                break  # the rest is not tried: what is right is assumed
         else:
             chosen = min(clusters, key=lambda one: (-done[one].steps, done[one].errors))
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
@@ -117,14 +131,14 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial]) 
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
     chosen = as_good[0] if as_good else clusters[0]
     alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
+    alone = alone and len(done) == len(clusters)
     return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
 
 
 def _rare(book: Rulebook, usual: Sequence[Shape]) -> Iterator[Shape]:
-    """The launches in all other clusters, small ones first: of powers of two of CTAs in x and y."""
+    """The launches in all other clusters of x and y, small ones first."""
     most = hardware.limit(book, "cluster_ctas")
-    powers = [1 << i for i in range(most.bit_length())]
-    clusters = sorted((x * y, x, y) for x in powers for y in powers if x * y <= most)
+    clusters = sorted((x * y, x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
     known = {one.cluster for one in usual}
     for _, x, y in clusters:
         if (x, y, 1) not in known:

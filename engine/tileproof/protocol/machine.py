@@ -591,7 +591,7 @@ class Machine:
                 if not moved:
                     self.deliveries.look(self.barriers)
                 if barrier.expecting is not None:
-                    done = Delivery(barrier.bytes, barrier.expecting, tuple(barrier.boxes))
+                    done = Delivery(barrier.bytes, barrier.copied, barrier.expecting, tuple(barrier.boxes))
                     self.deliveries.phases[key, barrier.phase] = done
                 barrier.unsized = barrier.phase
                 barrier.bytes = 0

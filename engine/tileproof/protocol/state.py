@@ -95,11 +95,13 @@ class Delivery:
 
     Attributes:
         bytes: that they deliver, for all that the barrier expects.
+        known: bytes of other copies of the phase, whose size is known.
         operation: what announces them.
         late: whether copies came that were not issued when no thread went on.
     """
 
     bytes: int
+    known: int
     operation: Operation
     boxes: tuple[Box, ...]
     late: bool = False

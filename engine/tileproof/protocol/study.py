@@ -711,8 +711,8 @@ class Study:
                 # A number that is wrong for the hardware is wrong on whatever way threads come to it.
                 numbers = self.book.enums["number_finding"].by_spelling
                 for fault in each_once(trial.machine.faults):
-                    alone = fault.code in numbers and literal(self.compiled.code, fault.operation)
-                    if alone and _named(fault) not in known:
+                    new = fault.code in numbers and _named(fault) not in known
+                    if new and literal(self.compiled.code, fault.operation):
                         known.add(_named(fault))
                         faults.append(fault)
             if long.hangs or self.ptx:

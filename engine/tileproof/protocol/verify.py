@@ -15,6 +15,7 @@ from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_nam
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.budget import limit
+from tileproof.protocol.confirmed import within_warpgroup
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.folding import Shape
@@ -163,10 +164,13 @@ def _function_launched(
 
     def tried(shape: Shape) -> Trial:
         run = study(shape).counted(shape.extent, limit(book, "long_tiles", thorough, True))
-        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in run.faults)
-        return Trial(len(run.machine.coverage.executed), errors, run.calm and not errors)
+        wrong = [fault for fault in run.faults if book.findings[fault.code].severity is Severity.ERROR]
+        errors = sum(not within_warpgroup(book, fault) for fault in wrong)
+        return Trial(run.machine.steps, len(run.machine.coverage.executed), errors, run.calm and not wrong)
 
-    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried)
+    launched = narrowed(
+        book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, limit(book, "cluster_steps", thorough, True)
+    )
     return launched, _launched(book, launched, judged)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from tileproof.base.diagnostic import Severity
@@ -62,7 +63,7 @@ class Repair:
     Attributes:
         answer: unsatisfiable if nothing near is legal, unknown after the time limit: then there is no text.
         text: the legal form.
-        elsewhere: what would be legal on another target, where nothing is on this one, or nothing close.
+        elsewhere: what would be legal with another PTX version or target, where nothing is with these, or not nearly.
     """
 
     answer: Answer
@@ -100,24 +101,28 @@ def repair_instruction(
     if best is None and allow_target:
         best = search.best(free=True)
     if best is not None:
-        other = _as_it_is(ruleset, lowered) if {"target", "ptx"} & {*conflict.facts} and best.cost > 1 else ""
+        other = _as_it_is(ruleset, lowered, where) if {"target", "ptx"} & {*conflict.facts} and best.cost > 1 else ""
         return Repair(Answer.SATISFIABLE, best.text, best.changes, conflict, other)
     other = "" if allow_target else _elsewhere(search.as_written(free=True))
     return Repair(Answer.UNKNOWN if search.late else Answer.UNSATISFIABLE, "", (), conflict, other)
 
 
-def _as_it_is(ruleset: Ruleset, lowered: Lowered) -> str:
-    """The instruction with the first target that has it as it is written."""
-    table = ruleset.book.shared_table("target")
-    for key, row in table.rows.items():
-        last = row[table.column("last") or 0]
-        if isinstance(last, int) and not _broken(ruleset, lowered, {"target": key[0], "ptx": last}):
-            return f"{lowered.text.strip()} (target {str(key[0])[1:]})"
+def _as_it_is(ruleset: Ruleset, lowered: Lowered, where: Mapping[str, Scalar]) -> str:
+    """The instruction with what has it as it is written: the last PTX version of its target, else the first target."""
+    table, own = ruleset.book.shared_table("target"), str(where["target"])
+    column = table.column("last")
+    assert column is not None, "rules/targets.rule"
+    for target in [own, *(key[0] for key in table.rows)]:
+        last = table.rows[target,][column]
+        assert isinstance(last, int)
+        if not _broken(ruleset, lowered, {"target": target, "ptx": last}):
+            needed = f"ptx {version_text(last)}" if target == own else f"target {target[1:]}"
+            return f"{lowered.text.strip()} ({needed})"
     return ""
 
 
 def _elsewhere(best: _Mended | None) -> str:
-    """A repair on another target, with what it changes of the place."""
+    """A repair with another PTX version or target, with what it changes of them."""
     if best is None:
         return ""
     place = [f"{c.fact} {_shown(c)}" for c in best.changes if c.fact in ("target", "ptx")]
@@ -180,8 +185,31 @@ class _Search:
         return best
 
     def as_written(self, free: bool) -> _Mended | None:
-        """The cheapest repair of the text with all its words."""
-        return self.among([(self.lowered, None)], None, free) if self.lowered.declaration is not None else None
+        """The cheapest repair of the text with all its words, misspelled ones as what they nearly are."""
+        if self.lowered.declaration is None:
+            return None
+        return self.among([(self.lowered, None)], self.among(self.respelled, None, free), free)
+
+    @cached_property
+    def respelled(self) -> list[tuple[Lowered, int | None]]:
+        """The text with a longer name, where the next words are nearly those of that name."""
+        book, instruction, declaration = self.ruleset.book, self.lowered.instruction, self.lowered.declaration
+        assert instruction is not None and declaration is not None
+        if not self.lowered.faults:
+            return []
+        head = self.lowered.text[: instruction.opcode_start]
+        tail = self.lowered.text[instruction.opcode_start + len(instruction.opcode) :]
+        words, own = instruction.opcode.split("."), declaration.name.split(".")
+        found: list[tuple[Lowered, int | None]] = []
+        for other in book.instructions:
+            name = other.split(".")
+            pairs = list(zip(words[len(own) : len(name)], name[len(own) :], strict=False))
+            longer = name[: len(own)] == own and len(own) < len(name) <= len(words)
+            if longer and all(get_close_matches(word, [meant]) for word, meant in pairs):
+                lowered = lower(book, f"{head}{'.'.join([*name, *words[len(name) :]])}{tail}", by_letter(book))
+                if lowered.declaration is not None:
+                    found.append((lowered, None))
+        return found
 
     def rearranged(self, best: _Mended | None, free: bool) -> _Mended | None:
         """The same operands in another order, where that costs no more: they keep their registers."""
@@ -242,9 +270,9 @@ class _Search:
         """The cheapest repair of one reading that costs less than ``bound`` and changes at most so many pieces."""
         book = self.ruleset.book
         own = self.lowered.declaration
-        # Another name means another operation.
-        renamed = own is not None and len(own.name.split(".")) == len(attempt.declaration.name.split("."))
-        renamed = renamed and own is not None and own.name != attempt.declaration.name
+        # Another name of as many words means another operation; a longer one says more of the same.
+        name = attempt.declaration.name
+        renamed = own is not None and own.name != name and own.name.count(".") == name.count(".")
         texts: dict[int, str] = {}
         kept: list[Found] = []  # by whose identity the texts are found
 

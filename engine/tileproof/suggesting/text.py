@@ -219,7 +219,7 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
     if repair.answer is Answer.UNKNOWN:
         yield "unknown: Z3 found no answer in time"
     elif repair.answer is Answer.UNSATISFIABLE:
-        yield "no legal form was found" + (f"; on another target: {repair.elsewhere}" if repair.elsewhere else "")
+        yield "no legal form was found" + (f"; elsewhere: {repair.elsewhere}" if repair.elsewhere else "")
     elif not repair.changes:
         yield f"{repair.text}\n  already legal"
         return
@@ -228,7 +228,7 @@ def repair_as_text(repair: Repair) -> Iterator[str]:
         for change in repair.changes:
             yield f"  {change.fact}: {_shown(change, change.before)} -> {_shown(change, change.after)}"
         if repair.elsewhere:
-            yield f"  on another target: {repair.elsewhere}"
+            yield f"  elsewhere: {repair.elsewhere}"
     if repair.conflict.codes:
         yield f"  in conflict: {', '.join(repair.conflict.codes)} with {', '.join(repair.conflict.facts)}"
 

@@ -55,7 +55,8 @@ def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     agents = [("wgmma", thread_set.cta, warp) for warp in thread_set.warps]
     for warp in thread_set.warps:
         key = thread_set.cta, warp
-        machine.wgmma_complete[key] = max(len(machine.wgmma_groups.get(key, ())) - pending, 0)
+        complete = len(machine.wgmma_groups.get(key, ())) - pending
+        machine.wgmma_complete[key] = max(complete, machine.wgmma_complete.get(key, 0))
     for group in queue.complete(pending):
         retire(thread_set, agents, group.moment)
     return thread_set.place + 1
