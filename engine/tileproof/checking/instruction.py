@@ -12,6 +12,7 @@ from typing import Any
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
+from tileproof.dialects.atom_names import unknown_atom
 from tileproof.dialects.facts import Facts
 from tileproof.evaluate.python import Judge, judge_for
 from tileproof.judge.messages import render
@@ -135,13 +136,8 @@ def check_atom(ruleset: Ruleset, text: str, where: dict[str, Scalar], any_type: 
     said = [one for one in report.diagnostics if one.code != "IR025"]  # a note, where only an atom is legal
     if any_type or said or name.startswith("cute.") or name in known:
         return report
-    inner = {spelling.removeprefix("cute_nvgpu."): spelling for spelling in known}
-    close = get_close_matches(name.removeprefix("cute_nvgpu."), inner, 1, 0.6)
-    if close:
-        stated = state(ruleset.book, "AT001", "near", name=name, nearest=inner[close[0]])
-    else:
-        stated = state(ruleset.book, "AT001", "here", name=name)
-    return replace(report, diagnostics=(finding(ruleset.book, source, Span(start, start + 1 + len(name)), stated),))
+    span = Span(start, start + 1 + len(name))
+    return replace(report, diagnostics=(finding(ruleset.book, source, span, unknown_atom(ruleset.book, name)),))
 
 
 def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:

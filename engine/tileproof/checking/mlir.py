@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
 from itertools import chain
 
@@ -24,6 +23,7 @@ from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
+from tileproof.dialects.atom_names import unknown_atom
 from tileproof.dialects.facts import Facts, MalformedAtom, WrongWord, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
@@ -233,12 +233,7 @@ class _Check:
         if generation is not None and any(tier.startswith(f".sm{generation[1]}_") for tier in tiers):
             self.find(span, state(self.book, "AT002", "here", generation=generation[1]))
             return
-        known = {spelling.lower(): spelling for spelling in self.book.enums["atom"].by_spelling}
-        close = get_close_matches(name.lower(), known, 1, 0.8)
-        if close:
-            self.find(span, state(self.book, "AT001", "near", name=name, nearest=known[close[0]]))
-        else:
-            self.find(span, state(self.book, "AT001", "here", name=name))
+        self.find(span, unknown_atom(self.book, name))
 
     def read_layout(self, node: Node, tree: Node, offset: int) -> None:
         what = tree.text.rpartition(".")[2] if len(tree.positional) == 1 else "layout"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
 
@@ -204,10 +203,3 @@ def ir_spelling(book: Rulebook, atom: Atom, fact: str, value: Scalar) -> str:
         case Enumerated(enum) if spellings := book.enums[enum].members.get(str(value)):
             return spellings[0]
     return str(value).removeprefix(".")
-
-
-def nearest_atom(book: Rulebook, text: str) -> str:
-    """The question whether another atom is meant, for a message; empty where none has nearly the name."""
-    name = text.strip().lstrip("!").partition("<")[0]
-    close = get_close_matches(name, book.atoms, 1)
-    return f"; did you mean {close[0]}?" if close else ""

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from tileproof.base.patterns import regex
+from tileproof.dialects.atom_names import nearest_atom
 from tileproof.dialects.facts import MalformedAtom
 from tileproof.evaluate.answer import Answer
 from tileproof.judge.messages import version_text
@@ -19,7 +20,7 @@ from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar
 from tileproof.suggesting.configurations import Query, Suggestion, contradiction
-from tileproof.suggesting.families import families, nearest_atom
+from tileproof.suggesting.families import families
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.types import type_tree
 
@@ -193,8 +194,9 @@ def repaired(
     except (SyntaxFault, MalformedAtom) as error:
         raise BadQuery(str(error)) from None
     except StopIteration:
-        close = nearest_atom(ruleset.book, stripped)
-        raise BadQuery(f"'{text}' has no atom that is declared in rules/{close}") from None
+        close = nearest_atom(ruleset.book, stripped.lstrip("!").partition("<")[0])
+        question = f"; did you mean {close}?" if close else ""
+        raise BadQuery(f"'{text}' has no atom that is declared in rules/{question}") from None
 
 
 _ELLIPSIS = regex(r",?\s*\.\.\.\s*(?=>)")
