@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,7 +187,8 @@ def legal_many(
         raise ValueError(f"unknown schema '{schema}'; use {', '.join(book.schemas)}")
     columns = dict(facts) if isinstance(facts, Mapping) else transposed(facts)
     if target is not None and columns:
-        rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
+        first = next(iter(columns.values()))
+        rows = len(first) if isinstance(first, Sized) else 0  # what has no length is refused below
         for name, value in context(book, target, ptx).items():
             if name in book.schemas[schema].fields:
                 columns.setdefault(name, [value] * rows)

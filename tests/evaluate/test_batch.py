@@ -105,12 +105,22 @@ def test_more_symbols_than_a_table_tells_apart_are_numbered_too():
         ("wgmma.mma_async", {"a.type": [None]}, "None is neither an integer nor a symbol"),
         ("wgmma.mma_async", {"a.type": ["f15"]}, "'.f15' is not a value of 'a.type'"),
         ("wgmma.mma_async", {"N": [8], "M": [64, 64]}, "'M' has 2 rows, not 1"),
+        ("wgmma.mma_async", {"N": 8}, "'N' is no column of integers and names"),
+        ("wgmma.mma_async", {"N": [[8]]}, "'N' is no column of integers and names"),
         ("wgmma.mma_async", [{"N": 8}, {"M": 64}], "row 1 and row 0 have different facts"),
     ],
 )
 def test_what_is_no_configuration_is_refused(schema: str, facts: Mapping[str, list[Scalar]], complaint: str):
     with pytest.raises(ValueError, match=complaint):
         tileproof.legal_many(schema, facts)
+    with pytest.raises(ValueError, match=complaint):
+        tileproof.legal_many(schema, facts, target="sm_90a" if schema == "wgmma.mma_async" else None)
+
+
+def test_an_array_of_two_dimensions_is_no_column():
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    with pytest.raises(ValueError, match="'N' is no column"):
+        tileproof.legal_many("wgmma.mma_async", {"N": numpy.full((2, 2), 8)})
 
 
 def test_no_rows_are_no_answers():

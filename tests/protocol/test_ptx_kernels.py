@@ -437,20 +437,21 @@ RELEASED, FREED = (Path(__file__).with_name("ptx") / f"{name}.ptx" for name in (
 
 
 @pytest.mark.parametrize(
-    ("path", "line", "lines"),
+    ("path", "line", "lines", "reason"),
     [
-        (FREED, 34, "  setp.ne.s32 %p2, %r4, 7;\n  @%p2 bra END;"),
-        (RELEASED, 82, "{}\n  setp.ne.s32 %p8, %r5, 1000;\n  @%p8 bra SKIP;\n  bar.sync 3, 160;\nSKIP:"),
-        (RELEASED, 28, "{}\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  bar.sync 3, 192;\nSKIP:"),
+        (FREED, 34, "  setp.ne.s32 %p2, %r4, 7;\n  @%p2 bra END;", "unconfirmed"),
+        (RELEASED, 82, "{}\n  setp.ne.s32 %p8, %r5, 1000;\n  @%p8 bra SKIP;\n  bar.sync 3, 160;\nSKIP:", "not_executed"),
+        (RELEASED, 28, "{}\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  bar.sync 3, 192;\nSKIP:",
+         "guessed_steps"),
     ],
     ids=["freed by a warp that is not there", "a late turn", "one CTA"],
 )  # fmt: skip
-def test_what_the_runs_do_not_show_is_not_verified(path: Path, line: int, lines: str):
+def test_what_the_runs_do_not_show_is_not_verified(path: Path, line: int, lines: str, reason: str):
     text = path.read_text().split("\n")
     assert tileproof.check("\n".join(text)).files[0].kernels[0].reasons == ()
     text[line - 1] = lines.format(text[line - 1])
     (kernel,) = tileproof.check("\n".join(text)).files[0].kernels
-    assert kernel.reasons
+    assert [one.case for one in kernel.reasons] == [reason]
 
 
 def test_copies_that_each_thread_waits_for_are_no_hazard_of_the_wgmma_of_their_warpgroup():
@@ -561,15 +562,20 @@ END:
 )
 
 
-@pytest.mark.parametrize("change", [("", ""), ("bar.sync 1, 64;", "bar.sync 1, 96;"), ("bar.sync 3, 64;", "bar.sync 3, 33;"),
-                                    ("@%p3 bra READ;\n", "@%p3 bra EARLY;\n")])  # fmt: skip
-def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str]):
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        (("", ""), []),
+        (("bar.sync 1, 64;", "bar.sync 1, 96;"), ["PR131"]),
+        (("bar.sync 3, 64;", "bar.sync 3, 33;"), ["PR131"]),
+        (("@%p3 bra READ;\n", "@%p3 bra EARLY;\n"), ["PR190"]),
+    ],
+)
+def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str]):
     result = tileproof.check(LATE.replace(*change))
     (kernel,) = result.files[0].kernels
-    if change[0]:
-        assert kernel.reasons or result.diagnostics
-    else:
-        assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+    assert [one.code for one in result.diagnostics] == codes
+    assert (kernel.executed == kernel.steps, kernel.reasons == ()) == (codes != ["PR190"],) * 2
 
 
 STORED = """

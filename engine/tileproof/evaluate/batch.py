@@ -37,7 +37,8 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
         columns: facts by name, all of one length; a fact that is left out is unknown.
 
     Raises:
-        ValueError: columns of different lengths, a fact that the schema lacks, or a value that is none of its domain.
+        ValueError: columns of different lengths, what is no column, a fact that the schema lacks, or a value that is
+            none of its domain.
     """
     schema = judge.ruleset.book.schemas[judge.schema]
     coded = {}
@@ -45,7 +46,10 @@ def legal_many(judge: Judge, columns: Mapping[str, Iterable[Scalar]]) -> list[bo
     for name, values in columns.items():
         if name not in schema.fields:
             raise ValueError(f"schema '{judge.schema}' has no fact '{name}'")
-        column = _column(values)
+        try:
+            column = _column(values)
+        except TypeError:
+            raise ValueError(f"'{name}' is no column of integers and names") from None
         for value in column.values:
             if isinstance(value, int) is not isinstance(schema.fields[name], Bounded) or (
                 isinstance(value, str) and value not in judge.ruleset.book.domain(judge.schema, name)
