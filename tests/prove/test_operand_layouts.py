@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from random import Random
 
+import isa_fragments
 import numpy as np
 import ptxas
 import pytest
@@ -156,64 +157,13 @@ def test_ptxas_takes_as_many_registers_as_the_fragments_have(instructions: list[
         assert [t for t, bad in zip(texts, ptxas.rejected(texts, target, ptx), strict=True) if bad] == []
 
 
-# -------------------------------------------------------------------------- the formulas that the PTX ISA prints
+# ------------------------------------------------------------ the formulas that the PTX ISA prints for m8n8k4 of f16
 
 Formula = Callable[[int, int], tuple[int, ...]]  # (lane, i) to the coordinate
 
-
-def _a16(lane: int, i: int) -> tuple[int, int]:
-    return lane // 4 + (0 if i in (0, 1, 4, 5) else 8), lane % 4 * 2 + (i & 1) + (8 if i >= 4 else 0)
-
-
-def _a8(lane: int, i: int) -> tuple[int, int]:
-    return lane // 4 + (0 if i < 4 or 8 <= i < 12 else 8), lane % 4 * 4 + (i & 3) + (16 if i >= 8 else 0)
-
-
-def _a4(lane: int, i: int) -> tuple[int, int]:
-    return lane // 4 + (0 if i < 8 or 16 <= i < 24 else 8), lane % 4 * 8 + (i & 7) + (32 if i >= 16 else 0)
-
-
-def _a1(lane: int, i: int) -> tuple[int, int]:
-    return lane // 4 + (0 if i < 32 or 64 <= i < 96 else 8), lane % 4 * 32 + (i & 31) + (128 if i >= 64 else 0)
-
-
-def _c(lane: int, i: int) -> tuple[int, int]:
-    return lane // 4 + (8 if i >= 2 else 0), lane % 4 * 2 + (i & 1)
-
-
-FORMULAS: list[tuple[str, str, Formula]] = [
-    ("m16n8k16.row.col.f32.f16.f16.f32", "A", _a16),
-    ("m16n8k16.row.col.f32.bf16.bf16.f32", "B", lambda t, i: (t // 4, t % 4 * 2 + (i & 1) + (8 if i >= 2 else 0))),
-    ("m16n8k16.row.col.f32.f16.f16.f32", "C", _c),
-    ("m16n8k8.row.col.f32.f16.f16.f32", "A", lambda t, i: (t // 4 + (8 if i >= 2 else 0), t % 4 * 2 + (i & 1))),
-    ("m16n8k8.row.col.f32.f16.f16.f32", "B", lambda t, i: (t // 4, t % 4 * 2 + i)),
-    ("m16n8k4.row.col.f32.tf32.tf32.f32", "A", lambda t, i: (t // 4 + 8 * i, t % 4)),
-    ("m16n8k8.row.col.f32.tf32.tf32.f32", "A", lambda t, i: (
-        t // 4 + (8 if i in (1, 3) else 0), t % 4 + (4 if i >= 2 else 0))),
-    ("m16n8k8.row.col.f32.tf32.tf32.f32", "B", lambda t, i: (t // 4, t % 4 + (4 if i == 1 else 0))),
-    ("m8n8k4.row.col.f64.f64.f64.f64", "A", lambda t, i: (t // 4, t % 4)),
-    ("m8n8k4.row.col.f64.f64.f64.f64", "C", lambda t, i: (t // 4, t % 4 * 2 + i)),
-    ("m16n8k4.row.col.f64.f64.f64.f64", "A", lambda t, i: (t // 4 + (8 if i == 1 else 0), t % 4)),
-    ("m16n8k8.row.col.f64.f64.f64.f64", "A", lambda t, i: (t // 4 + (8 if i % 2 else 0), i // 2 * 4 + t % 4)),
-    ("m16n8k8.row.col.f64.f64.f64.f64", "B", lambda t, i: (t // 4, t % 4 + i * 4)),
-    ("m16n8k16.row.col.f64.f64.f64.f64", "A", lambda t, i: (t // 4 + (8 if i % 2 else 0), i // 2 * 4 + t % 4)),
-    ("m16n8k16.row.col.f64.f64.f64.f64", "B", lambda t, i: (t // 4, t % 4 + i * 4)),
-    ("m8n8k16.row.col.s32.s8.u8.s32", "A", lambda t, i: (t // 4, t % 4 * 4 + i)),
-    ("m16n8k16.row.col.s32.s8.s8.s32", "A", lambda t, i: (t // 4 + (8 if i >= 4 else 0), t % 4 * 4 + (i & 3))),
-    ("m16n8k32.row.col.s32.u8.s8.s32", "A", _a8),
-    ("m16n8k32.row.col.f32.e4m3.e5m2.f32", "A", _a8),
-    ("m16n8k32.row.col.f32.e5m2.e5m2.f32", "B", lambda t, i: (t // 4, t % 4 * 4 + (i & 3) + (16 if i >= 4 else 0))),
-    ("m8n8k32.row.col.s32.s4.s4.s32", "A", lambda t, i: (t // 4, t % 4 * 8 + i)),
-    ("m16n8k32.row.col.s32.s4.s4.s32", "A", lambda t, i: (t // 4 + (8 if i >= 8 else 0), t % 4 * 8 + (i & 7))),
-    ("m16n8k64.row.col.s32.u4.s4.s32", "A", _a4),
-    ("m16n8k64.row.col.s32.s4.s4.s32", "B", lambda t, i: (t // 4, t % 4 * 8 + (i & 7) + (32 if i >= 8 else 0))),
-    ("m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "A", lambda t, i: (t // 4, t % 4 * 32 + i)),
-    ("m16n8k128.row.col.s32.b1.b1.s32.and.popc", "A", lambda t, i: (
-        t // 4 + (8 if i >= 32 else 0), t % 4 * 32 + (i & 31))),
-    ("m16n8k256.row.col.s32.b1.b1.s32.and.popc", "A", _a1),
-    ("m16n8k256.row.col.s32.b1.b1.s32.and.popc", "B", lambda t, i: (
-        t // 4, t % 4 * 32 + (i & 31) + (128 if i >= 32 else 0))),
-    # Volta: row = lane % 4, + 4 in the upper half of the warp; the quad pair is the matrix.
+# Volta: row = lane % 4, + 4 in the upper half of the warp; the quad pair is the matrix. What other shapes have is in
+# tests/common/isa_fragments.py, one formula for all.
+QUAD_PAIRS: list[tuple[str, str, Formula]] = [
     ("m8n8k4.row.col.f16.f16.f16.f16", "A", lambda t, i: (t % 4 + t // 16 * 4, i, t // 4 % 4)),
     ("m8n8k4.col.col.f16.f16.f16.f16", "A", lambda t, i: (i % 4 + t // 16 * 4, t % 4, t // 4 % 4)),
     ("m8n8k4.row.col.f16.f16.f16.f16", "B", lambda t, i: (t % 4 + t // 16 * 4, i, t // 4 % 4)),
@@ -235,9 +185,9 @@ def coordinate(operand: FragmentOperand, thread: int, value: int) -> tuple[int, 
 
 
 @pytest.mark.parametrize(
-    ("opcode", "role", "formula"), some(FORMULAS, 2), ids=lambda value: value if isinstance(value, str) else ""
+    ("opcode", "role", "formula"), QUAD_PAIRS, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_fragments_are_those_that_the_ptx_isa_prints(opcode: str, role: str, formula: Formula):
+def test_fragments_of_quad_pairs_are_those_that_the_ptx_isa_prints(opcode: str, role: str, formula: Formula):
     operand = find(BOOK, f"mma.sync.aligned.{opcode}", "ptx", {}).fragments.operands[role]
     threads, values = modes(operand.layout)
     for thread, value in product(range(size(threads)), range(size(values))):  # type: ignore[arg-type]
@@ -264,9 +214,12 @@ def gathered(operand: FragmentOperand, registers: np.ndarray) -> np.ndarray:
     return matrix
 
 
-@pytest.mark.parametrize("opcode", some(sorted({text for text, _, _ in FORMULAS})))
+WARP_WIDE = sorted({one.opcode for one in isa_fragments.held() if one.opcode.startswith("mma.sync")})
+
+
+@pytest.mark.parametrize("opcode", some([*WARP_WIDE, *sorted({f"mma.sync.aligned.{one}" for one, _, _ in QUAD_PAIRS})]))
 def test_a_simulated_mma_computes_the_product(opcode: str):
-    operands = find(BOOK, f"mma.sync.aligned.{opcode}", "ptx", {}).fragments.operands
+    operands = find(BOOK, opcode, "ptx", {}).fragments.operands
     a, b, c = (operands[role] for role in "ABC")
     random = np.random.default_rng(1)
     left, right, total = (random.integers(-9, 9, operand.tile) for operand in (a, b, c))
