@@ -81,6 +81,16 @@ def test_threads_whose_part_is_outside_the_tensor_drop_out_alone():
     assert access_set(part_of(copy, "D", tensor), parts, tuple(range(32, 64)), 32) is None
 
 
+def test_a_part_beyond_the_tile_is_no_part_of_the_next_stage():
+    """A copy wider than the tile: offsets of later threads are those of the second stage."""
+    copy = read_type(
+        '!cute.tiled_copy<!cute_nvgpu.atom.simt_async_copy<f32, cache = global, 128 b>, '
+        'layout_copy_tv = <"(128,4):(4,1)">, tiler_mn = <"[512:1]">>'
+    )
+    tensor = read_type('!cute.memref<f32, smem, align<16>, "(64,2):(1,64)">')
+    assert distances(copy, "D", tensor, tuple(range(128))) == (*range(0, 256, 16), *(None,) * 112)
+
+
 @pytest.mark.parametrize("name", ["rows of four", "columns"])
 @pytest.mark.parametrize(("mine", "other"), [((3, 4, 3), None), ((3, 4, 3), (2, 4, 3)), ((3, 4, 4), (3, 4, 3))])
 def test_other_swizzles_are_compared_where_they_put_the_bytes(name, mine, other):

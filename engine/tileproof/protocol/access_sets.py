@@ -14,7 +14,7 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.infer.call import Unknown
 from tileproof.dialects.infer.partition import copy_side, mma_operand
 from tileproof.dialects.values import Pointer, Tensor, TiledCopy, TiledMma, element_bits, read_type
-from tileproof.layout import LayoutError, cosize, crd2idx, tiled
+from tileproof.layout import LayoutError, crd2idx, tiled
 from tileproof.layout.basics import concatenate, flat_modes, is_static_layout, modes, outer, size
 from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.tiled import MmaOperand
@@ -185,7 +185,8 @@ def distances(
 ) -> tuple[int | None, ...]:
     """How many bytes after the start of a tensor the part of each of these threads starts; None where unknown.
 
-    Threads whose part would lie outside the tensor have none: a condition keeps them from it.
+    Threads whose part would lie outside the tensor have none: a condition keeps them from it. Outside is what is beyond
+    the extent of a mode: in memory another stage may be there.
 
     Args:
         role: ``S`` or ``D`` of a copy, ``A``, ``B`` or ``C`` of an MMA.
@@ -194,14 +195,29 @@ def distances(
     if bits is None or bits % _BYTE:
         return (None,) * len(threads)
     start = _start_of_copy if isinstance(tiled_atom, TiledCopy) else _start_of_mma
-    reach = cosize(outer(tensor.layout))
+    along = _along_modes(tensor)
     known: dict[int | None, int | None] = {None: None}
     for thread in threads:
         if thread is not None and thread not in known:
             elements = start(tiled_atom, role, tensor, thread)  # type: ignore[arg-type]
-            inside = elements is not None and (not isinstance(reach, int) or elements < reach)
-            known[thread] = elements * bits // _BYTE if elements is not None and inside else None
+            places = ((start(tiled_atom, role, mode, thread), extent) for mode, extent in along)  # type: ignore[arg-type]
+            outside = any(place is not None and place >= extent for place, extent in places)
+            known[thread] = elements * bits // _BYTE if elements is not None and not outside else None
     return tuple(known[thread] for thread in threads)
+
+
+@lru_cache(maxsize=1024)
+def _along_modes(tensor: Tensor) -> tuple[tuple[Tensor, int], ...]:
+    """For each mode of a tensor one of the same extents in which an element's offset is its coordinate along the mode.
+
+    With the extent of the mode. Nothing where the extents are not known.
+    """
+    extents = tuple(size(mode) for mode in modes(outer(tensor.layout)))
+    known = tuple(extent for extent in extents if isinstance(extent, int))
+    if known != extents:
+        return ()
+    strides = (tuple(int(i == mode) for i in range(len(known))) for mode in range(len(known)))
+    return tuple((replace(tensor, layout=Layout(known, stride)), known[i]) for i, stride in enumerate(strides))
 
 
 @lru_cache(maxsize=1024)
@@ -228,7 +244,7 @@ def _start_of_copy(copy: TiledCopy, role: str, tensor: Tensor, thread: int) -> i
     return found if isinstance(found, int) else None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _threads_of_copy(copy: TiledCopy, role: str, tensor: Tensor) -> Layout:
     """The number of a thread to where its part starts."""
     divided, _ = tiled.partition_copy(outer(tensor.layout), copy_side(copy, role, None), 0)
@@ -245,7 +261,7 @@ def _start_of_mma(mma: TiledMma, role: str, tensor: Tensor, thread: int) -> int 
     return found if isinstance(found, int) else None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _threads_of_mma(mma: TiledMma, role: str, tensor: Tensor) -> tuple[MmaOperand, Layout]:
     part = mma_operand(mma, role)
     return part, outer(tiled.divided_among_threads(outer(tensor.layout), part))
