@@ -84,7 +84,7 @@ def test_threads_whose_part_is_outside_the_tensor_drop_out_alone():
 def test_a_part_beyond_the_tile_is_no_part_of_the_next_stage():
     """A copy wider than the tile: offsets of later threads are those of the second stage."""
     copy = read_type(
-        '!cute.tiled_copy<!cute_nvgpu.atom.simt_async_copy<f32, cache = global, 128 b>, '
+        "!cute.tiled_copy<!cute_nvgpu.atom.simt_async_copy<f32, cache = global, 128 b>, "
         'layout_copy_tv = <"(128,4):(4,1)">, tiler_mn = <"[512:1]">>'
     )
     tensor = read_type('!cute.memref<f32, smem, align<16>, "(64,2):(1,64)">')

@@ -575,6 +575,14 @@ CASES = {
     "rows and columns of a tile": (TILES, 128, 1, "    nvvm.barrier\n", "", {"PR116"}),
     "an order by length": (LENGTH, 128, 1, "%k, %c0", "%k, %c2", {"PR117"}),
     "part of a phase": (PART_OF_A_PHASE, 128, 1, "%more, %c128", "%more, %c160", {"PR128"}),
+    "bytes of a phase": (
+        PART_OF_A_PHASE,
+        128,
+        1,
+        "%t = nvvm.mbarrier.arrive %more, %c1 : !llvm.ptr<3> -> i64",
+        "%t = nvvm.mbarrier.arrive.expect_tx %more, %c1 : !llvm.ptr<3>, i32 -> i64",
+        {"PR128"},
+    ),
     "a barrier is initialised once": (
         PART_OF_A_PHASE,
         128,
@@ -618,6 +626,13 @@ def test_a_practice_is_clean_and_its_broken_twin_is_found(name):
     broken, told = found(body.replace(right, wrong), threads, ctas)
     # What comes after a deadlock is not executed, which PR190 says beside it.
     assert {code for code in broken if code.startswith("PR")} - {"PR190"} == codes, told
+
+
+def test_bytes_that_no_copy_delivers_are_told_from_arrivals_that_are_missing():
+    body, threads, ctas, right, wrong, _ = CASES["bytes of a phase"]
+    assert "still expects 128 bytes when the kernel ends" in found(body.replace(right, wrong), threads, ctas)[1]
+    body, threads, ctas, right, wrong, _ = CASES["part of a phase"]
+    assert "has 128 of the 160 arrivals of a phase" in found(body.replace(right, wrong), threads, ctas)[1]
 
 
 def test_a_tile_that_no_cta_shares_is_whole_in_each():

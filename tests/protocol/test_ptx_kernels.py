@@ -668,3 +668,21 @@ def test_a_number_that_is_wrong_for_the_hardware_is_found_where_one_cta_alone_go
     )
     found = tileproof.check("\n".join(text)).diagnostics
     assert {one.code for one in found if one.code != "PR190"} == codes
+
+
+@pytest.mark.parametrize("condition", ["  setp.ge.s32 %p8, %r5, %r29;\n  @%p8 bra END;\n", ""])
+def test_a_loop_that_no_run_goes_around_is_no_reason_for_a_hang(condition: str):
+    """A run supposes both limits to be equal, so that the consumers have next to nothing to do; the caller may not."""
+    enter = f"CONSUMER:\n  ld.param.u32 %r5, [first];\n  ld.param.u32 %r29, [limit];\n{condition}READ:\n"
+    text = RING.replace(".u32 tiles)", ".u32 tiles, .param .u32 first, .param .u32 limit)")
+    text = text.replace("CONSUMER:\n", enter).replace("@%p7 bra CONSUMER", "@%p7 bra READ")
+    text = text.replace("%p7, %r5, %r4;\n  @%p7 bra READ", "%p7, %r5, %r29;\n  @%p7 bra READ")
+    result = tileproof.check(text)
+    assert [one.code for one in result.diagnostics] == ["PR190"]
+    assert "loop_turns" in {one.case for one in result.files[0].kernels[0].reasons}
+    # Where they count to the limit of the producer, the same hang is one.
+    agreed = text.replace("[first]", "[tiles]").replace("[limit]", "[tiles]").replace(condition, "")
+    agreed = agreed.replace("ld.param.u32 %r5, [tiles];", "mov.b32 %r5, 0;")
+    silent = agreed.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")
+    assert [one.code for one in tileproof.check(agreed).diagnostics] == []
+    assert [one.code for one in tileproof.check(silent).diagnostics if one.severity.value == "error"] == ["PR126"]

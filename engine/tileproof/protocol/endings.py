@@ -82,8 +82,11 @@ def incomplete_phases(machine: Machine) -> None:
         came = barrier.count - barrier.pending
         if came and barrier.arriving is not None and not machine.taint.covers(key):
             init = (("init", barrier.operation),)
-            name = barrier_name(machine, key)
-            machine.report("PR128", "here", barrier.arriving, at=init, barrier=name, count=barrier.count, arrivals=came)
+            name, count, last = barrier_name(machine, key), barrier.count, barrier.arriving
+            if barrier.pending:
+                machine.report("PR128", "here", last, at=init, barrier=name, count=count, arrivals=came)
+            else:
+                machine.report("PR128", "bytes", last, at=init, barrier=name, bytes=barrier.bytes)
 
 
 def wrong_bytes(machine: Machine) -> None:

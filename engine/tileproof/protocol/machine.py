@@ -494,7 +494,7 @@ class Machine:
             self.guess(thread_set.place, instruction)
         self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
-            self.coverage.left.add(thread_set.place)
+            self.coverage.leave(thread_set.place, turns)
         return thread_set.place + 1 if inside else instruction.target
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
@@ -521,7 +521,7 @@ class Machine:
         self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
             thread_set.turns[thread_set.place] = 0
-            self.coverage.left.add(thread_set.place)
+            self.coverage.leave(thread_set.place, turns)
         return thread_set.place + 1 if inside else instruction.target
 
     def guess(self, place: int, instruction: Instruction) -> None:

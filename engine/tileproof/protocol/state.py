@@ -367,6 +367,9 @@ class Taint:
         return self.everything or key in self.places or key[1] in self.memories
 
 
+_ONCE = 2  # a loop that is gone through once asks at its beginning, and again before a second turn
+
+
 @dataclass(slots=True)
 class Coverage:
     """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
@@ -382,7 +385,7 @@ class Coverage:
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
-        left: the loops that threads left.
+        left: the loops that threads left; turned: those of them that went around, more than once through.
         terms: the terms of what decided there.
     """
 
@@ -397,7 +400,14 @@ class Coverage:
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)
+    turned: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
+
+    def leave(self, place: int, asked: int) -> None:
+        """Threads leave a loop when its condition is asked for the ``asked``-th time."""
+        self.left.add(place)
+        if asked > _ONCE:
+            self.turned.add(place)
 
 
 __all__ = [

@@ -45,7 +45,7 @@ from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.program import Program, with_extents
+from tileproof.protocol.program import Instruction, Program, with_extents
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import OnBarrier, OnMbarrier, ThreadSet
@@ -166,11 +166,28 @@ class Run:
     def left_loop(self) -> bool:
         """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
         coverage, code = self.machine.coverage, self.machine.program.code
-        return any(
-            code[place].kind in ("test", "check")
-            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
-            for place in coverage.doubtful & coverage.left
-        )
+        return any(_loops(code, place) for place in coverage.doubtful & coverage.left) or self.passed_loop()
+
+    def passed_loop(self) -> bool:
+        """Whether no thread went around such a loop, though something supposed or unknown decides it.
+
+        All left it at once, or none went the way of a branch where it is; the other way has no loop, for that may be
+        the same work in another form.
+        """
+        coverage, code = self.machine.coverage, self.machine.program.code
+        if any(_loops(code, place) for place in (coverage.doubtful & coverage.left) - coverage.turned):
+            return True
+        for place in coverage.doubtful:
+            one, ways = code[place], coverage.went[place]
+            if one.kind != "branch" or len(ways) > 1:
+                continue
+            then, otherwise = (
+                any(_loops(code, at) for at in range(low, high))
+                for low, high in ((place + 1, one.other), (one.other, one.target))
+            )
+            if (otherwise and not then) if True in ways else (then and not otherwise):
+                return True
+        return False
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
@@ -532,19 +549,22 @@ class Study:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
-        such run, and it is enough that they wait for ever for something.
+        such run, and it is enough that they wait for ever for something. Where all runs pass by a loop what is awaited
+        may come of that.
         """
         alone = self.one_number() and first.certain
+        passed = not alone and first.passed_loop()
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
+            passed = passed and one.passed_loop()
             if alone and one.certain and one.hangs:
                 continue
             awaited &= one.awaited()
             if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
-        return True
+        return not passed
 
     def one_number(self) -> bool:
         """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
@@ -594,12 +614,7 @@ class Study:
 
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""
-        code = self.compiled.code
-        return any(
-            code[place].kind in ("test", "check")
-            and any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
-            for place in self.reached.leading
-        )
+        return any(_loops(self.compiled.code, place) for place in self.reached.leading)
 
     def short_runs(self, long: Run, faults: list[ProtocolFault], period: Period | None) -> int | None:
         """Run short loops over many tiles, and add what only they show; how many iterations the verdict holds for.
@@ -731,6 +746,12 @@ class Study:
     def wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
         """Whether a run that was told which way to go found what rests on steps that no other executes."""
         return any(_rests_on(fault, natural, False) for fault in machine.faults)
+
+
+def _loops(code: Sequence[Instruction], place: int) -> bool:
+    """Whether a loop that takes part in the protocol begins at a place."""
+    inside = code[place : code[place].target] if code[place].kind in ("test", "check") else ()
+    return any(one.effect is not None and not one.effect.pure for one in inside)
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
