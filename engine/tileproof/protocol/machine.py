@@ -18,6 +18,7 @@ from tileproof.protocol.program import Instruction, Program, is_count
 from tileproof.protocol.state import (
     Allocations,
     Barrier,
+    Cells,
     ClusterBarrier,
     Coverage,
     Deliveries,
@@ -107,7 +108,7 @@ class Machine:
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
     deliveries: Deliveries = field(default_factory=Deliveries)
-    mailboxes: dict[tuple[int, int], dict[int, tuple[int | Lanes | None, int]]] = field(default_factory=dict)
+    mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
     granted: dict[tuple[int, int], int] = field(default_factory=dict)

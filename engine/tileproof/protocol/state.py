@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.memory import Access
-from tileproof.protocol.values import Address, Allocation
+from tileproof.protocol.values import Address, Allocation, Lanes
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, BarrierName, ThreadSet
 
@@ -367,6 +367,26 @@ class Taint:
         return self.everything or key in self.places or key[1] in self.memories
 
 
+class Cells(dict[int, tuple[int | Lanes | None, int]]):
+    """Integers in one memory by their place, with their length.
+
+    Attributes:
+        longest: no cell is longer.
+    """
+
+    longest = 0
+
+    def put(self, place: int, value: int | Lanes | None, length: int) -> None:
+        self[place] = (value, length)
+        self.longest = max(self.longest, length)
+
+    def near(self, low: int, length: int) -> list[int]:
+        """The places of cells that overlap so much memory from a place on."""
+        reach = range(low - self.longest + 1, low + length)
+        near = (at for at in reach if at in self) if len(reach) < len(self) else (at for at in self if at in reach)
+        return [at for at in near if low - self[at][1] < at]
+
+
 _ONCE = 2  # a loop that is gone through once asks at its beginning, and again before a second turn
 
 
@@ -414,6 +434,7 @@ __all__ = [
     "Allocations",
     "Barrier",
     "Box",
+    "Cells",
     "ClusterBarrier",
     "Coverage",
     "Deliveries",

@@ -94,7 +94,7 @@ def access(
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:
-                for place in [at for at, (_, size) in mailboxes.items() if low - size < at < high]:
+                for place in mailboxes.near(low, high - low):
                     del mailboxes[place]
             for slot in machine.tensor.addresses:
                 home, serial, offset = slot

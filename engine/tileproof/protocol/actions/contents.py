@@ -13,6 +13,7 @@ from tileproof.dialects.values import Tensor, read_type
 from tileproof.layout.basics import flat_modes, is_static_layout, outer
 from tileproof.layout.values import ComposedLayout
 from tileproof.protocol.machine import Machine
+from tileproof.protocol.state import Cells
 from tileproof.protocol.values import Address, Lanes, Supposed, Value, term_of
 from tileproof.protocol.warps import ThreadSet
 
@@ -64,9 +65,10 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
 
 
-def _inside(cells: dict[int, tuple[int | Lanes | None, int]], place: int, length: int) -> int | None:
+def _inside(cells: Cells, place: int, length: int) -> int | None:
     """Some bytes of a longer integer, unsigned; the lowest come first."""
-    for start, (value, size) in cells.items():
+    for start in cells.near(place, length):
+        value, size = cells[start]
         if start <= place and place + length <= start + size and isinstance(value, int) and size > length:
             found = int(value) >> 8 * (place - start) & (1 << 8 * length) - 1
             return found if (term := term_of(value)) is None else Supposed(found, hash((term, place - start, length)))
@@ -84,12 +86,15 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
-        distinct = sorted(set(at.values()))
+        by_place: dict[int, list[int]] = {}
+        for thread, place in at.items():
+            by_place.setdefault(place, []).append(thread)
+        distinct = sorted(by_place)
         if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":  # a tile, in which nobody leaves a message
             _overwrite(machine, key, distinct, length)
             continue
         for place in distinct:
-            threads = [thread for thread, mine in at.items() if mine == place]
+            threads = by_place[place]
             _forget_in(machine, key, where, threads, place, length)
             _put(machine, key, where, threads, place, length, value)
 
@@ -168,7 +173,7 @@ def _forget_in(
     cells = machine.mailboxes.get(key)
     if not cells:
         return
-    for place in [at for at, (_, size) in cells.items() if low - size < at < low + length]:
+    for place in cells.near(low, length):
         held, size = cells[place]
         if where.memory.space != "rmem" or not isinstance(held, Lanes):
             del cells[place]
@@ -201,17 +206,17 @@ def _put(
 ) -> None:
     """Some threads store a value at one place."""
     if where.memory.space == "rmem":
-        cells = machine.mailboxes.setdefault(key, {})
+        cells = machine.mailboxes.setdefault(key, Cells())
         held = cells.get(place, (None, length))[0]
         each: list[int | None] = [*held.each] if isinstance(held, Lanes) else [None] * machine.shape.threads
         for thread in threads:
             each[thread] = _of(value, thread)
-        cells[place] = (Lanes(tuple(each)), length)
+        cells.put(place, Lanes(tuple(each)), length)
         return
     stored = {_of(value, thread) for thread in threads}
     one = stored.pop()
     if not stored and one is not None:
-        machine.mailboxes.setdefault(key, {})[place] = (one, length)
+        machine.mailboxes.setdefault(key, Cells()).put(place, one, length)
 
 
 __all__ = ["forget", "load", "move", "places", "store"]
