@@ -15,6 +15,7 @@ OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait f
 HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
 UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
+UNINITIALISED = "PR120"  # an mbarrier is used before it is initialised: how often loops run does not matter
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
 UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
 
@@ -71,6 +72,7 @@ __all__ = [
     "OVERLAP",
     "PROXY",
     "UNFINISHED",
+    "UNINITIALISED",
     "UNORDERED",
     "Correction",
     "ProtocolFault",

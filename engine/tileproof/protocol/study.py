@@ -40,7 +40,7 @@ from tileproof.protocol.explore import (
     unreachable,
     wanted_ways,
 )
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -166,28 +166,28 @@ class Run:
     def left_loop(self) -> bool:
         """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
         coverage, code = self.machine.coverage, self.machine.program.code
-        return any(_loops(code, place) for place in coverage.doubtful & coverage.left) or self.passed_loop()
+        return any(_loops(code, place) for place in coverage.doubtful & coverage.left)
 
-    def passed_loop(self) -> bool:
-        """Whether no thread went around such a loop, though something supposed or unknown decides it.
+    def passed_loops(self) -> frozenset[int]:
+        """The places of such loops that no thread went around, or of a branch past them.
 
-        All left it at once, or none went the way of a branch where it is; the other way has no loop, for that may be
-        the same work in another form.
+        All left the loop at once, or none went the way of the branch where it is; the other way has no loop, for that
+        may be the same work in another form.
         """
         coverage, code = self.machine.coverage, self.machine.program.code
-        if any(_loops(code, place) for place in (coverage.doubtful & coverage.left) - coverage.turned):
-            return True
-        for place in coverage.doubtful:
+
+        def passes(place: int) -> bool:
             one, ways = code[place], coverage.went[place]
-            if one.kind != "branch" or len(ways) > 1:
-                continue
+            if one.kind != "branch":
+                return place in coverage.left and place not in coverage.turned and _loops(code, place)
             then, otherwise = (
                 any(_loops(code, at) for at in range(low, high))
                 for low, high in ((place + 1, one.other), (one.other, one.target))
             )
-            if (otherwise and not then) if True in ways else (then and not otherwise):
-                return True
-        return False
+            untaken, taken = (otherwise, then) if True in ways else (then, otherwise)
+            return len(ways) == 1 and untaken and not taken
+
+        return frozenset(filter(passes, coverage.doubtful))
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
@@ -516,6 +516,7 @@ class Study:
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
             self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+            yield from (one for one in first.faults if one.code == UNINITIALISED)
             return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
@@ -549,16 +550,16 @@ class Study:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
-        such run, and it is enough that they wait for ever for something. Where all runs pass by a loop what is awaited
-        may come of that.
+        such run, and it is enough that they wait for ever for something. Where all runs pass by the same loop what is
+        awaited may come of that.
         """
         alone = self.one_number() and first.certain
-        passed = not alone and first.passed_loop()
+        passed = frozenset[int]() if alone else first.passed_loops()
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
-            passed = passed and one.passed_loop()
+            passed &= one.passed_loops()
             if alone and one.certain and one.hangs:
                 continue
             awaited &= one.awaited()
@@ -579,13 +580,15 @@ class Study:
         Then roles that do not agree on how often a loop runs are not the cause, and short loops show nothing.
         """
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, None
+        passed = first.passed_loops()
         for size in (_ELEMENTS * self.shape.extent, 2 * _ELEMENTS * self.shape.extent):
             one = self.run(Extents(size, size, counted=False), self.shape.extent, size)
             same = one.awaited()
             awaited = same if awaited is None else awaited & same
+            passed &= one.passed_loops()
             if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
                 return False
-        return True
+        return not passed
 
     def hangs_when_long(self, first: Run) -> bool:
         """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.
