@@ -13,6 +13,7 @@ from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet, access_set
+from tileproof.protocol.actions.contents import overlapped
 from tileproof.protocol.actions.exits import accessed
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
@@ -84,17 +85,18 @@ def access(
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
-        for old in log.overlapping(low, high, lanes):
+        met = log.overlapping(low, high, lanes)
+        for old in met:
             if _ordered(
                 machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
             ):
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
-        log.add(one, over if writes else set())
+        log.add(one, over if writes else set(), met)
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:
-                for place in [at for at, (_, size) in mailboxes.items() if low - size < at < high]:
+                for place in overlapped(mailboxes, low, high):
                     del mailboxes[place]
             for slot in machine.tensor.addresses:
                 home, serial, offset = slot

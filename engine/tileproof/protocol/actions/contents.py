@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from tileproof.dialects.values import Tensor, read_type
 from tileproof.layout.basics import flat_modes, is_static_layout, outer
@@ -18,6 +19,8 @@ from tileproof.protocol.warps import ThreadSet
 
 _MOST_ELEMENTS = 64  # that one copy moves and that are followed
 _UNKNOWN = 1 << 40
+_LONGEST = 128  # integers: in bits, and so in bytes
+Cells: TypeAlias = "dict[int, tuple[int | Lanes | None, int]]"
 
 
 def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int] | None:
@@ -64,7 +67,7 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
 
 
-def _inside(cells: dict[int, tuple[int | Lanes | None, int]], place: int, length: int) -> int | None:
+def _inside(cells: Cells, place: int, length: int) -> int | None:
     """Some bytes of a longer integer, unsigned; the lowest come first."""
     for start, (value, size) in cells.items():
         if start <= place and place + length <= start + size and isinstance(value, int) and size > length:
@@ -75,18 +78,30 @@ def _inside(cells: dict[int, tuple[int | Lanes | None, int]], place: int, length
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
     """The threads store a value in an element."""
+    homes = _homes(machine, thread_set, where)
+    if not any((home, where.memory.serial) in machine.mailboxes for home in homes):
+        each = value.each if isinstance(value, Lanes) else ()
+        if not isinstance(value, int) and not (each and any(each[one] is not None for one in thread_set.threads)):
+            return  # nothing is kept there, and nothing comes to it
+    if where.memory.space == "smem" and where.parts and isinstance(index, int):
+        starts = _starts(where.parts, thread_set.threads)
+        if starts is not None and len(starts) > _MOST_ELEMENTS:  # a tile, in which nobody leaves a message
+            step = index * (where.unit // 8)
+            for home in homes:
+                _overwrite(machine, (home, where.memory.serial), starts, step, length)
+            return
     at = places(thread_set, where, index)
     if at is None:
         forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
         return
     known = [_of(value, thread) for thread in at]
-    for home in _homes(machine, thread_set, where):
+    for home in homes:
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
         distinct = sorted(set(at.values()))
-        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":  # a tile, in which nobody leaves a message
-            _overwrite(machine, key, distinct, length)
+        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":
+            _overwrite(machine, key, distinct, 0, length)
             continue
         for place in distinct:
             threads = [thread for thread, mine in at.items() if mine == place]
@@ -161,6 +176,13 @@ def _of(value: Value, thread: int) -> int | None:
     return one if one is None or value.term is None else Supposed(one, value.term)
 
 
+def overlapped(cells: Cells, low: int, high: int) -> list[int]:
+    """Where the integers are that have something in common with a piece of memory."""
+    if len(cells) <= high - low + _LONGEST:
+        return [at for at, (_, size) in cells.items() if low - size < at < high]
+    return [at for at in range(low - _LONGEST + 1, high) if at in cells and low - cells[at][1] < at]
+
+
 def _forget_in(
     machine: Machine, key: tuple[int, int], where: Address, threads: Sequence[int], low: int, length: int
 ) -> None:
@@ -168,7 +190,7 @@ def _forget_in(
     cells = machine.mailboxes.get(key)
     if not cells:
         return
-    for place in [at for at, (_, size) in cells.items() if low - size < at < low + length]:
+    for place in overlapped(cells, low, low + length):
         held, size = cells[place]
         if where.memory.space != "rmem" or not isinstance(held, Lanes):
             del cells[place]
@@ -179,14 +201,23 @@ def _forget_in(
         cells[place] = (Lanes(tuple(each)), size)
 
 
-def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], length: int) -> None:
-    """Many elements of shared memory are overwritten."""
+@lru_cache(maxsize=256)
+def _starts(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> list[int] | None:
+    """Where the parts of some threads start, in order; None where that of one is not known."""
+    found = [parts[thread] for thread in threads]
+    return sorted({one for one in found if one is not None}) if None not in found else None
+
+
+def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], step: int, length: int) -> None:
+    """Many elements of shared memory are overwritten, so many bytes behind these places."""
     cells = machine.mailboxes.get(key)
     if not cells:
         return
-    written = set(places)
-    for at in [at for at in cells if places[0] - cells[at][1] < at < places[-1] + length]:
-        if not written.isdisjoint(range(at - length + 1, at + cells[at][1])):
+    low, high = places[0] + step, places[-1] + step + length
+    met = [at for at in cells if low - cells[at][1] < at < high]
+    written = set(places) if met else set()
+    for at in met:
+        if not written.isdisjoint(range(at - step - length + 1, at - step + cells[at][1])):
             del cells[at]
 
 
@@ -199,7 +230,9 @@ def _put(
     length: int,
     value: Value,
 ) -> None:
-    """Some threads store a value at one place."""
+    """Some threads store a value at one place; none that is longer than any integer."""
+    if length > _LONGEST:
+        return
     if where.memory.space == "rmem":
         cells = machine.mailboxes.setdefault(key, {})
         held = cells.get(place, (None, length))[0]
@@ -214,4 +247,4 @@ def _put(
         machine.mailboxes.setdefault(key, {})[place] = (one, length)
 
 
-__all__ = ["forget", "load", "move", "places", "store"]
+__all__ = ["forget", "load", "move", "overlapped", "places", "store"]

@@ -282,8 +282,7 @@ def _store_each(
     reach = _reach(instruction.types[values[0]])
     if reach is None or reach % len(values) or held.memory.space != "smem":
         return False
-    size = reach // len(values)
+    size, there = reach // len(values), held.counted(8, held.extent)
     for i, place in enumerate(values):
-        value = operand(thread_set, instruction, place)
-        contents.store(machine, thread_set, replace(held, unit=8), i * size, size, value)
+        contents.store(machine, thread_set, there, i * size, size, operand(thread_set, instruction, place))
     return True
