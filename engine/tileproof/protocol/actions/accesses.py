@@ -105,16 +105,24 @@ def access(
 
 
 def _started(
-    thread_set: ThreadSet, parts: Sequence[int | None], agents: tuple[Agent, ...]
+    thread_set: ThreadSet, parts: tuple[int | None, ...], agents: tuple[Agent, ...]
 ) -> Iterator[tuple[int, tuple[Agent, ...]]]:
     """Where threads start operations of their own, and which of the agents those are of each place."""
+    for start, mine in _warps_by_start(parts, thread_set.threads, thread_set.warp):
+        yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
+
+
+@lru_cache(maxsize=512)
+def _warps_by_start(
+    parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int
+) -> tuple[tuple[int, frozenset[int]], ...]:
+    """The warps whose threads start somewhere, by the place, in order."""
     warps: dict[int, set[int]] = {}
-    for thread in thread_set.threads:
+    for thread in threads:
         start = parts[thread]
         if start is not None:
-            warps.setdefault(start, set()).add(thread // thread_set.warp)
-    for start, mine in sorted(warps.items()):
-        yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
+            warps.setdefault(start, set()).add(thread // warp)
+    return tuple((start, frozenset(mine)) for start, mine in sorted(warps.items()))
 
 
 def _of_warps(agents: tuple[Agent, ...]) -> bool:

@@ -99,14 +99,16 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
-        distinct = sorted(set(at.values()))
+        sharing: dict[int, list[int]] = {}
+        for thread, place in at.items():
+            sharing.setdefault(place, []).append(thread)
+        distinct = sorted(sharing)
         if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":
             _overwrite(machine, key, distinct, 0, length)
             continue
         for place in distinct:
-            threads = [thread for thread, mine in at.items() if mine == place]
-            _forget_in(machine, key, where, threads, place, length)
-            _put(machine, key, where, threads, place, length, value)
+            _forget_in(machine, key, where, sharing[place], place, length)
+            _put(machine, key, where, sharing[place], place, length, value)
 
 
 def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int | None, length: int) -> None:
