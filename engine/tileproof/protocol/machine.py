@@ -585,13 +585,9 @@ class Machine:
 
     def acquire_all(self, thread_set: ThreadSet) -> None:
         """A thread set is ordered after all that happened, in either proxy, and none of its groups is in flight."""
-        known = thread_set.clock.known
         for log in self.accesses.values():
-            for access in log.accesses:
-                moment = access.moment
-                for agent in access.agents:
-                    if known.get(agent, -1) < moment:
-                        known[agent] = moment
+            for agent, moment in log.latest().items():
+                thread_set.clock.learn(agent, moment)
         thread_set.clock.learn(GRID, 0)
         thread_set.clock.fence()
         thread_set.queues.clear()

@@ -44,11 +44,20 @@ class AccessLog:
     """The accesses to one allocation that still matter, in order; by ``id``, so that one is forgotten at once."""
 
     held: dict[int, Access] = field(default_factory=dict)
+    last: dict[Agent, int] | None = None  # the last moment of each agent in them, where that was asked for
 
     @property
     def accesses(self) -> ValuesView[Access]:
         """All of them, in order."""
         return self.held.values()
+
+    def latest(self) -> dict[Agent, int]:
+        """The last moment of each agent among the accesses."""
+        if self.last is None:
+            self.last = {}
+            for access in self.held.values():
+                _note(self.last, access)
+        return self.last
 
     def overlapping(self, low: int, high: int, lanes: int = -1) -> list[Access]:
         """Those that have a unit in common with a piece."""
@@ -66,4 +75,13 @@ class AccessLog:
                 same = old.low == low and old.high == high and old.agents == access.agents
                 if id(old) in over or (same and old.kind == access.kind and old.writes == access.writes):
                     del self.held[id(old)]
+                    self.last = None
         self.held[id(access)] = access
+        if self.last is not None:
+            _note(self.last, access)
+
+
+def _note(last: dict[Agent, int], access: Access) -> None:
+    for agent in access.agents:
+        if last.get(agent, -1) < access.moment:
+            last[agent] = access.moment

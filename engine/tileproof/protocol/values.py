@@ -184,6 +184,11 @@ class Address:
         """The same place as one in other units."""
         return self.at(self.offset, unit, extent, self.parts, self.origin, self.lanes)
 
+    def exactly(self, offset: int, extent: int) -> Address:
+        """A piece that begins and ends where it is known to; ``replace`` is slower here as well."""
+        found = self.at(offset, self.unit, extent, self.parts, self.origin, self.lanes)
+        return replace(found, vague=False) if self.vague else found
+
     def shared_out(self, distances: Sequence[int | None]) -> Address:
         """The same with the part of each thread so many bytes further; the offset stays."""
         starts = self.parts or (self.offset,) * len(distances)

@@ -68,7 +68,7 @@ def access(
     if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
         touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
     if touched_bytes is not None:
-        where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
+        where = where.exactly(touched_bytes.start, touched_bytes.end - touched_bytes.start)
     elif where.sharers > len(thread_set.threads):
         where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
