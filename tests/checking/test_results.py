@@ -26,7 +26,7 @@ KERNEL = EXAMPLES / "hopper_gemm_broken.mlir"
 def kept_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A cache of its own for results; the rules stay where they are."""
     folder = tmp_path / "cache"
-    monkeypatch.setattr(results, "_folder", lambda: folder if folder.is_dir() else None)
+    monkeypatch.setattr(results, "folder", lambda: folder if folder.is_dir() else None)
     monkeypatch.delenv("TILEPROOF_NO_CACHE", raising=False)
     folder.mkdir()
     return folder

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.patterns import regex
@@ -27,6 +28,9 @@ from tileproof.ptx.vocabulary import nearest, word_of
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.findings import place, state
+
+if TYPE_CHECKING:
+    from tileproof.checking.kept_kernels import Kernels
 
 __all__ = ["check_ptx", "is_ptx"]
 
@@ -143,6 +147,7 @@ def _protocols(
     known: Sequence[Diagnostic],
 ) -> Iterator[tuple[KernelCoverage, list[Diagnostic]]]:
     """The functions that use a protocol: what was verified of each, and what is wrong beside what is known."""
+    kept: Kernels | None = None
     for function in graphs.module.functions:
         steps = asynchronous = multiplies = 0
         for statement in graphs.module.instructions[function.first : function.last]:
@@ -155,9 +160,13 @@ def _protocols(
 
         reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
         if not reasons:
+            # The machine is imported only where a kernel uses a protocol: most of the time of a small file is imports.
+            from tileproof.checking.kept_kernels import Kernels  # noqa: PLC0415
+
+            kept = kept or Kernels(book, graphs, options)
             body = function.body
             codes = {one.code for one in known if body.start <= one.span.start < body.end}
-            found = _followed(book, source, graphs, function, options, codes)
+            found = _followed(book, source, kept, function, codes)
             if not isinstance(found[0], str):
                 yield found
                 continue
@@ -180,9 +189,8 @@ def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | N
 def _followed(
     book: Rulebook,
     source: Source,
-    graphs: Graphs,
+    kept: Kernels,
     function: Function,
-    options: Options,
     known: Set[str],
 ) -> tuple[KernelCoverage, list[Diagnostic]] | tuple[str, Span | None]:
     """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where.
@@ -190,15 +198,13 @@ def _followed(
     Args:
         known: the codes that the checks of single threads reported in it, which are not said again.
     """
-    # The machine is imported only where a kernel uses a protocol: most of the time of a small file is that of imports.
     from tileproof.checking.coverage import covered  # noqa: PLC0415
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
     from tileproof.protocol.confirmed import confirmed, unsaid  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
-    from tileproof.protocol.verify import verify_function  # noqa: PLC0415
 
     try:
-        outcome = verify_function(book, graphs.of(function), options.explain_path, options.thorough)
+        outcome = kept.outcome(function)
     except Unstructured as reason:
         return reason.case, reason.operation.name_span
     if outcome is None:

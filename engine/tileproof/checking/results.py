@@ -45,12 +45,12 @@ def state_of(files: tuple[Source, ...]) -> str:
 
 def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileReport]) -> FileReport:
     """The result of ``make``, from the cache where that has it; always made where ``options.state`` is empty."""
-    folder = _folder() if options.state else None
-    if folder is None:
+    where = folder() if options.state else None
+    if where is None:
         return make()
     asked = replace(options, root="", per_file_ignores=(), severities=(), statistics=False)
     digest = hashlib.sha256(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
-    path = folder / f"{digest.hexdigest()[:40]}{_SUFFIX}"
+    path = where / f"{digest.hexdigest()[:40]}{_SUFFIX}"
     try:
         found = cast(FileReport, _Reader(io.BytesIO(path.read_bytes()), source).load())
         os.utime(path)
@@ -66,11 +66,11 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
 
 def prune(most: int = MOST_BYTES) -> None:
     """Remove what was not used for longest, until the rest is no larger than so many bytes."""
-    folder = _folder()
-    if folder is None:
+    where = folder()
+    if where is None:
         return
     try:
-        with os.scandir(folder) as inside:
+        with os.scandir(where) as inside:
             entries = sorted(((one.stat().st_mtime_ns, one.stat().st_size, one.path) for one in inside), reverse=True)
         total = 0
         for _, size, path in entries:
@@ -81,7 +81,8 @@ def prune(most: int = MOST_BYTES) -> None:
         pass
 
 
-def _folder() -> Path | None:
+def folder() -> Path | None:
+    """Where results are kept; None where there is no cache."""
     home = cache.folder()
     if home is None:
         return None

@@ -81,7 +81,7 @@ class _Watch:
         """Collect what is new."""
         before = len(self.uses)
         for (cta, memory), log in machine.accesses.items():
-            for access in reversed(log.accesses):
+            for access in reversed([*log.accesses]):
                 if id(access) in self.seen:
                     break
                 self.seen[id(access)] = access

@@ -7,7 +7,7 @@ the swizzle: two accesses that swizzle alike compare so, others where their swiz
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
@@ -33,11 +33,13 @@ class AccessSet:
         start: the byte of the allocation that the lowest bit of the sets stands for.
         warps: the bytes of each warp, as sets.
         swizzle: how the addresses are swizzled, on bytes.
+        whole: the bytes of all warps; 0 where that was not computed.
     """
 
     start: int
     warps: dict[int, int]
     swizzle: Swizzle | None
+    whole: int = field(default=0, compare=False)
 
     @property
     def end(self) -> int:
@@ -47,9 +49,16 @@ class AccessSet:
     def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
         if self.swizzle == other.swizzle:
-            first = min(self.start, other.start)
-            mine = {warp: one << (self.start - first) for warp, one in self.warps.items()}
-            theirs = {warp: one << (other.start - first) for warp, one in other.warps.items()}
+            apart = other.start - self.start
+            if self.whole and other.whole:
+                both = self.whole & other.whole << apart if apart >= 0 else self.whole << -apart & other.whole
+                if not both:
+                    return {}
+            mine, theirs = self.warps, other.warps
+            if apart > 0:
+                theirs = {warp: one << apart for warp, one in theirs.items()}
+            elif apart:
+                mine = {warp: one << -apart for warp, one in mine.items()}
         elif all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
             mine, theirs = self.placed(), other.placed()
         else:
@@ -116,7 +125,7 @@ def access_set(
         return None
     found = _warps(held[0], parts, threads, warp)
     swizzle = held[1] if whole is None or held[1] is not None else whole[1]
-    return None if found is None else AccessSet(*found, swizzle)
+    return None if found is None else AccessSet(found[0], found[1], swizzle, found[2])
 
 
 @lru_cache(maxsize=4096)
@@ -160,8 +169,8 @@ def element_of(shape: str) -> str:
 @lru_cache(maxsize=4096)
 def _warps(
     part: int, parts: tuple[int | None, ...], threads: tuple[int, ...], lanes: int
-) -> tuple[int, dict[int, int]] | None:
-    """The least byte of all, and the bytes of each warp from there; None where none is known.
+) -> tuple[int, dict[int, int], int] | None:
+    """The least byte of all, and the bytes of each warp and of all from there; None where none is known.
 
     A thread without a part drops out alone: what it would have lies outside the tile, and a condition keeps it from it.
     """
@@ -176,7 +185,10 @@ def _warps(
     warps: dict[int, int] = {}
     for warp, start in sorted(starts):
         warps[warp] = warps.get(warp, 0) | part << (start - least)
-    return least, warps
+    whole = 0
+    for one in warps.values():
+        whole |= one
+    return least, warps, whole
 
 
 @lru_cache(maxsize=1024)

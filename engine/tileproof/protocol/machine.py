@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
+from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
@@ -40,7 +41,7 @@ from tileproof.rulebase.book import Rulebook
 GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
-_WAITS = ("wait", "peek", "block", "cta_barrier", "cta_arrive")  # roles wait at different phases and barriers
+_WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 
 
 class Unfollowed(Exception):
@@ -204,7 +205,11 @@ class Machine:
         while True:
             instruction = code[thread_set.place]
             self.steps += 1
-            target = self.execute(thread_set, instruction)
+            if instruction.kind == "compute":  # most are, and none of them waits or ends
+                self.compute(thread_set, instruction)
+                target = thread_set.place + 1
+            else:
+                target = self.execute(thread_set, instruction)
             if target < 0:
                 return not first or thread_set.place != started
             first = False
@@ -213,35 +218,41 @@ class Machine:
             if thread_set.finished or thread_set.parked or self.steps > self.most:
                 return True
 
+    def compute(self, thread_set: ThreadSet, instruction: Instruction) -> None:
+        """Execute a function of values; it is computed anew only where it is one of other values than last."""
+        values, function = thread_set.values, instruction.function
+        found: Sequence[Value] = ()
+        if function is not None:
+            read = [values[slot] for slot in instruction.inputs]
+            for i, value in enumerate(read):
+                if isinstance(value, Lanes):
+                    read[i] = self.common(thread_set, value, instruction)
+                elif isinstance(value, tuple):
+                    for leaf in value:
+                        if isinstance(leaf, Lanes):
+                            read[i] = self.each_common(thread_set, value, instruction)
+                            break
+            last = self.computed.get(thread_set.place)
+            if last is not None:
+                for one, other in zip(read, last[0], strict=True):
+                    if one is not other and not same(one, other):
+                        last = None
+                        break
+            if last is None:
+                found = function(*read)  # type: ignore[assignment]
+                self.computed[thread_set.place] = (read, found)
+            else:
+                found = last[1]
+            if self.agreed:
+                found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
+        for i, slot in enumerate(instruction.outputs):
+            values[slot] = found[i] if i < len(found) else None
+
     def execute(self, thread_set: ThreadSet, instruction: Instruction) -> int:
-        """Execute one instruction: the next place, negative where the thread set waits."""
+        """Execute any other instruction: the next place, negative where the thread set waits."""
         values = thread_set.values
         after = thread_set.place + 1
         kind = instruction.kind
-        if kind == "compute":
-            function = instruction.function
-            found: Sequence[Value] = ()
-            if function is not None:
-                read = [values[slot] for slot in instruction.inputs]
-                for i, value in enumerate(read):
-                    if isinstance(value, Lanes):
-                        read[i] = self.common(thread_set, value, instruction)
-                    elif isinstance(value, tuple) and any(isinstance(leaf, Lanes) for leaf in value):
-                        read[i] = tuple(
-                            self.common(thread_set, leaf, instruction) if isinstance(leaf, Lanes) else leaf
-                            for leaf in value
-                        )
-                last = self.computed.get(thread_set.place)
-                if last is not None and all(map(same, read, last[0])):
-                    found = last[1]
-                else:
-                    found = function(*read)  # type: ignore[assignment]
-                    self.computed[thread_set.place] = (read, found)
-                if self.agreed:
-                    found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
-            for i, slot in enumerate(instruction.outputs):
-                values[slot] = found[i] if i < len(found) else None
-            return after
         if kind == "effect":
             assert instruction.effect is not None
             self.coverage.executed.add(id(instruction.operation))
@@ -306,6 +317,12 @@ class Machine:
         mine = self.split_by_value(thread_set, found)
         return found if mine is None else mine
 
+    def each_common(
+        self, thread_set: ThreadSet, value: Sequence[int | Lanes | None], instruction: Instruction
+    ) -> tuple[int | Lanes | None, ...]:
+        """``common`` of each leaf."""
+        return tuple([self.common(thread_set, one, instruction) if isinstance(one, Lanes) else one for one in value])
+
     def uniform(self, thread_set: ThreadSet, slot: int) -> int | None:
         """The integer that the threads of a thread set have in common; that of the first one where they differ."""
         value = thread_set.values[slot]
@@ -344,10 +361,8 @@ class Machine:
             common = value.on(thread_set.threads)
             if isinstance(common, Lanes):
                 told = self.forced.get(thread_set.place) is not False  # of the threads that have no known value
-                ways = {t: told if (one := common.each[t]) is None else one != 0 for t in thread_set.threads}
-                yes = tuple(t for t, way in ways.items() if way)
-                no = tuple(t for t, way in ways.items() if not way)
-                if not no or any(common.each[t] is None for t in thread_set.threads):
+                yes, no, unknown = _ways(common.each, thread_set.threads, told)
+                if not no or unknown:
                     self.coverage.doubtful.add(thread_set.place)  # others go by their role, data decide of the rest
                 if yes and no:
                     self.decide(thread_set.place, value, True)
@@ -572,9 +587,8 @@ class Machine:
     def acquire_all(self, thread_set: ThreadSet) -> None:
         """A thread set is ordered after all that happened, in either proxy, and none of its groups is in flight."""
         for log in self.accesses.values():
-            for access in log.accesses:
-                for agent in access.agents:
-                    thread_set.clock.learn(agent, access.moment)
+            for agent, moment in log.latest().items():
+                thread_set.clock.learn(agent, moment)
         thread_set.clock.learn(GRID, 0)
         thread_set.clock.fence()
         thread_set.queues.clear()
@@ -755,6 +769,20 @@ class Machine:
             return found
         cta = thread_set.cta if address.cta is None else address.cta
         return {self.leader(cta) if address.leader else cta: len(thread_set.threads)}
+
+
+@lru_cache(maxsize=512)
+def _ways(
+    each: tuple[int | None, ...], threads: tuple[int, ...], told: bool
+) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """The threads that go either way by a truth of each, and whether that of one is not known.
+
+    Args:
+        told: the way of those of which it is not known.
+    """
+    yes = tuple([t for t in threads if (told if (one := each[t]) is None else one != 0)])
+    no = tuple([t for t in threads if not (told if (one := each[t]) is None else one != 0)])
+    return yes, no, any(each[t] is None for t in threads)
 
 
 def _warp(agent: Agent) -> object:

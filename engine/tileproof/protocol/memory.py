@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence, ValuesView
 from dataclasses import field
 
 from tileproof.base.records import dataclass
@@ -41,24 +41,47 @@ class Access:
 
 @dataclass(slots=True)
 class AccessLog:
-    """The accesses to one allocation that still matter."""
+    """The accesses to one allocation that still matter, in order; by ``id``, so that one is forgotten at once."""
 
-    accesses: list[Access] = field(default_factory=list)
+    held: dict[int, Access] = field(default_factory=dict)
+    last: dict[Agent, int] | None = None  # the last moment of each agent in them, where that was asked for
 
-    def overlapping(self, low: int, high: int, lanes: int = -1) -> Iterator[Access]:
-        for access in self.accesses:
-            if access.low < high and low < access.high and access.lanes & lanes:
-                yield access
+    @property
+    def accesses(self) -> ValuesView[Access]:
+        """All of them, in order."""
+        return self.held.values()
 
-    def add(self, access: Access, over: set[int]) -> None:
-        """Remember an access; forget those (by ``id``) that it is ordered after and covers."""
+    def latest(self) -> dict[Agent, int]:
+        """The last moment of each agent among the accesses."""
+        if self.last is None:
+            self.last = {}
+            for access in self.held.values():
+                _note(self.last, access)
+        return self.last
+
+    def overlapping(self, low: int, high: int, lanes: int = -1) -> list[Access]:
+        """Those that have a unit in common with a piece."""
+        return [one for one in self.held.values() if one.low < high and low < one.high and one.lanes & lanes]
+
+    def add(self, access: Access, over: set[int], met: Sequence[Access]) -> None:
+        """Remember an access; forget those (by ``id``) that it is ordered after and covers.
+
+        Args:
+            met: those that it overlaps, which all that it covers are among.
+        """
         low, high = access.low, access.high
-        kept = []
-        for old in self.accesses:
+        for old in met:
             if low <= old.low and old.high <= high and not old.lanes & ~access.lanes:
                 same = old.low == low and old.high == high and old.agents == access.agents
                 if id(old) in over or (same and old.kind == access.kind and old.writes == access.writes):
-                    continue
-            kept.append(old)
-        kept.append(access)
-        self.accesses = kept
+                    del self.held[id(old)]
+                    self.last = None
+        self.held[id(access)] = access
+        if self.last is not None:
+            _note(self.last, access)
+
+
+def _note(last: dict[Agent, int], access: Access) -> None:
+    for agent in access.agents:
+        if last.get(agent, -1) < access.moment:
+            last[agent] = access.moment

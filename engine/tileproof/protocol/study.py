@@ -225,6 +225,7 @@ class Study:
     explain: bool
     thorough: bool
     ptx: bool = False
+    begun: Run | None = None
     judged: Run | None = None
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -342,10 +343,16 @@ class Study:
 
     # -- all runs
 
+    def begin(self) -> Run:
+        """The long run, which is made once: a launch may have been chosen by it."""
+        if self.begun is None:
+            self.begun = self.counted(self.shape.extent, self.limit("long_tiles"))
+        return self.begun
+
     def outcome(self) -> Outcome:
         """What the runs say together."""
-        turns, tiles = self.shape.extent, self.limit("long_tiles")
-        first = long = self.counted(turns, tiles)
+        tiles = self.limit("long_tiles")
+        first = long = self.begin()
         self.reached.add(first.machine)
         period = None
         while period is None and first.calm and self.open_loops() and self.affords(first):

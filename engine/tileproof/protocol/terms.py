@@ -67,7 +67,15 @@ def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., V
 
     @lru_cache(maxsize=_KEPT)  # each run of a kernel computes the same places again
     def each(*operands: int | tuple[int | None, ...]) -> tuple[int | None, ...]:
-        count = next(len(o) for o in operands if isinstance(o, tuple))
+        wide = [place for place, one in enumerate(operands) if isinstance(one, tuple)]
+        at = wide[0]
+        column = operands[at]
+        assert isinstance(column, tuple)
+        if len(wide) == 1:
+            before, after = operands[:at], operands[at + 1 :]
+            single = {one: None if one is None else function(*before, one, *after) for one in set(column)}
+            return tuple(map(single.__getitem__, column))
+        count = len(column)
         rows = list(zip(*(o if isinstance(o, tuple) else repeat(o, count) for o in operands), strict=True))
         found = {row: None if None in row else function(*row) for row in set(rows)}
         return tuple(map(found.__getitem__, rows))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
@@ -183,17 +184,21 @@ class Address:
         """The same place as one in other units."""
         return self.at(self.offset, unit, extent, self.parts, self.origin, self.lanes)
 
+    def exactly(self, offset: int, extent: int) -> Address:
+        """A piece that begins and ends where it is known to; ``replace`` is slower here as well."""
+        found = self.at(offset, self.unit, extent, self.parts, self.origin, self.lanes)
+        return replace(found, vague=False) if self.vague else found
+
     def shared_out(self, distances: Sequence[int | None]) -> Address:
         """The same with the part of each thread so many bytes further; the offset stays."""
         starts = self.parts or (self.offset,) * len(distances)
-        both = zip(starts, distances, strict=True)
-        parts = tuple(None if a is None or b is None else a + b for a, b in both)
+        parts = _added(starts, tuple(distances))
         return self.at(self.offset, self.unit, self.extent, parts, self.origin)
 
     def moved(self, steps: int | Lanes | None) -> Address:
         """The address ``steps`` elements further."""
         if isinstance(steps, Lanes) and self.memory.space == "smem" and self.unit % 8 == 0:
-            apart = self.shared_out([None if one is None else one * self.unit // 8 for one in steps.each])
+            apart = self.shared_out(_in_bytes(steps.each, self.unit))
             return self.at(None, self.unit, None, apart.parts)
         if not isinstance(steps, int):
             return self.at(None, self.unit)
@@ -203,7 +208,7 @@ class Address:
             steps *= self.unit
         else:
             steps = steps * self.unit // 8
-        parts = tuple(None if part is None else part + steps for part in self.parts)
+        parts = _moved(self.parts, int(steps)) if self.parts else ()
         return self.at(None if self.offset is None else self.offset + steps, self.unit, None, parts, self.origin)
 
     def _in_columns(self, steps: int) -> Address:
@@ -226,6 +231,24 @@ class Address:
             return -1
         turned = self.lanes << self.lane
         return (turned | turned >> quarter) & (1 << quarter) - 1
+
+
+# The parts of the threads of a CTA are moved alike in each turn of a loop and in each run of a kernel.
+
+
+@lru_cache(maxsize=512)
+def _moved(parts: tuple[int | None, ...], steps: int) -> tuple[int | None, ...]:
+    return tuple([None if part is None else part + steps for part in parts])
+
+
+@lru_cache(maxsize=512)
+def _added(parts: tuple[int | None, ...], distances: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    return tuple([None if a is None or b is None else a + b for a, b in zip(parts, distances, strict=True)])
+
+
+@lru_cache(maxsize=512)
+def _in_bytes(each: tuple[int | None, ...], bits: int) -> tuple[int | None, ...]:
+    return tuple([None if one is None else one * bits // 8 for one in each])
 
 
 def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | None:

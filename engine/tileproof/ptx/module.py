@@ -156,6 +156,7 @@ class Function:
     """A kernel or a device function.
 
     Attributes:
+        start: the offset of its declaration.
         span: of its name.
         kind: ``entry`` or ``func``.
         results, parameters: its parameters.
@@ -168,6 +169,7 @@ class Function:
     """
 
     name: str
+    start: int
     span: Span
     kind: str
     results: tuple[Variable, ...]
@@ -545,6 +547,7 @@ class _Reader:
         begins = self.text[found.end() : found.end() + 1] == "{"
         function = Function(
             found["name"],
+            at,
             Span(*found.span("name")),
             found[2],
             results,

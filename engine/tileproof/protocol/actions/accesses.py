@@ -67,7 +67,7 @@ def access(
     if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
         touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
     if touched_bytes is not None:
-        where = replace(where, offset=touched_bytes.start, extent=touched_bytes.end - touched_bytes.start, vague=False)
+        where = where.exactly(touched_bytes.start, touched_bytes.end - touched_bytes.start)
     elif where.sharers > len(thread_set.threads):
         where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
@@ -84,13 +84,14 @@ def access(
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         over = set()
-        for old in log.overlapping(low, high, lanes):
+        met = log.overlapping(low, high, lanes)
+        for old in met:
             if _ordered(
                 machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
             ):
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
-        log.add(one, over if writes else set())
+        log.add(one, over if writes else set(), met)
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:
@@ -103,16 +104,24 @@ def access(
 
 
 def _started(
-    thread_set: ThreadSet, parts: Sequence[int | None], agents: tuple[Agent, ...]
+    thread_set: ThreadSet, parts: tuple[int | None, ...], agents: tuple[Agent, ...]
 ) -> Iterator[tuple[int, tuple[Agent, ...]]]:
     """Where threads start operations of their own, and which of the agents those are of each place."""
+    for start, mine in _warps_by_start(parts, thread_set.threads, thread_set.warp):
+        yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
+
+
+@lru_cache(maxsize=512)
+def _warps_by_start(
+    parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int
+) -> tuple[tuple[int, frozenset[int]], ...]:
+    """The warps whose threads start somewhere, by the place, in order."""
     warps: dict[int, set[int]] = {}
-    for thread in thread_set.threads:
+    for thread in threads:
         start = parts[thread]
         if start is not None:
-            warps.setdefault(start, set()).add(thread // thread_set.warp)
-    for start, mine in sorted(warps.items()):
-        yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
+            warps.setdefault(start, set()).add(thread // warp)
+    return tuple((start, frozenset(mine)) for start, mine in sorted(warps.items()))
 
 
 def _of_warps(agents: tuple[Agent, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from functools import lru_cache
 
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
@@ -49,9 +49,15 @@ def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Addr
     value = operand(thread_set, instruction, place)
     if not isinstance(value, Address) or not value.parts:
         return value if isinstance(value, Address) else None
-    starts = {value.parts[thread] for thread in thread_set.threads}
-    start = starts.pop()
-    return value if starts or start is None else replace(value, offset=start, parts=())
+    start = _common(value.parts, thread_set.threads)
+    return value if start is None else value.at(start, value.unit, value.extent, (), value.origin, value.lanes)
+
+
+@lru_cache(maxsize=512)
+def _common(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> int | None:
+    """Where the part of all these threads starts; None where it is not one place, or not known."""
+    starts = {parts[thread] for thread in threads}
+    return starts.pop() if len(starts) == 1 else None
 
 
 def result(thread_set: ThreadSet, instruction: Instruction, value: Value) -> None:

@@ -77,26 +77,37 @@ def _inside(cells: Cells, place: int, length: int) -> int | None:
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
     """The threads store a value in an element."""
+    homes = _homes(machine, thread_set, where)
+    if not any((home, where.memory.serial) in machine.mailboxes for home in homes):
+        each = value.each if isinstance(value, Lanes) else ()
+        if not isinstance(value, int) and not (each and any(each[one] is not None for one in thread_set.threads)):
+            return  # nothing is kept there, and nothing comes to it
+    if where.memory.space == "smem" and where.parts and isinstance(index, int):
+        starts = _starts(where.parts, thread_set.threads)
+        if starts is not None and len(starts) > _MOST_ELEMENTS:  # a tile, in which nobody leaves a message
+            step = index * (where.unit // 8)
+            for home in homes:
+                _overwrite(machine, (home, where.memory.serial), starts, step, length)
+            return
     at = places(thread_set, where, index)
     if at is None:
         forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
         return
     known = [_of(value, thread) for thread in at]
-    for home in _homes(machine, thread_set, where):
+    for home in homes:
         key = (home, where.memory.serial)
         if all(one is None for one in known) and key not in machine.mailboxes:
             continue
-        by_place: dict[int, list[int]] = {}
+        sharing: dict[int, list[int]] = {}
         for thread, place in at.items():
-            by_place.setdefault(place, []).append(thread)
-        distinct = sorted(by_place)
-        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":  # a tile, in which nobody leaves a message
-            _overwrite(machine, key, distinct, length)
+            sharing.setdefault(place, []).append(thread)
+        distinct = sorted(sharing)
+        if len(distinct) > _MOST_ELEMENTS and where.memory.space == "smem":
+            _overwrite(machine, key, distinct, 0, length)
             continue
         for place in distinct:
-            threads = by_place[place]
-            _forget_in(machine, key, where, threads, place, length)
-            _put(machine, key, where, threads, place, length, value)
+            _forget_in(machine, key, where, sharing[place], place, length)
+            _put(machine, key, where, sharing[place], place, length, value)
 
 
 def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int | None, length: int) -> None:
@@ -184,14 +195,23 @@ def _forget_in(
         cells[place] = (Lanes(tuple(each)), size)
 
 
-def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], length: int) -> None:
-    """Many elements of shared memory are overwritten."""
+@lru_cache(maxsize=256)
+def _starts(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where the parts of some threads start, in order; None where that of one is not known."""
+    found = [parts[thread] for thread in threads]
+    return tuple(sorted({one for one in found if one is not None})) if None not in found else None
+
+
+def _overwrite(machine: Machine, key: tuple[int, int], places: Sequence[int], step: int, length: int) -> None:
+    """Many elements of shared memory are overwritten, so many bytes behind these places."""
     cells = machine.mailboxes.get(key)
     if not cells:
         return
-    written = set(places)
-    for at in [at for at in cells if places[0] - cells[at][1] < at < places[-1] + length]:
-        if not written.isdisjoint(range(at - length + 1, at + cells[at][1])):
+    low, high = places[0] + step, places[-1] + step + length
+    met = cells.near(low, high - low)
+    written = set(places) if met else set()
+    for at in met:
+        if not written.isdisjoint(range(at - step - length + 1, at - step + cells[at][1])):
             del cells[at]
 
 

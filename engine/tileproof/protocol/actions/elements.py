@@ -141,9 +141,15 @@ def _matrix(machine: Machine, thread_set: ThreadSet, instruction: Instruction, c
     result(thread_set, instruction, None)
     if where is not None and where.parts:
         lanes = thread_set.warp if count is None else limit(machine, "matrix_rows") * count
-        parts = tuple(one if t % thread_set.warp < lanes else None for t, one in enumerate(where.parts))
+        parts = _of_lanes(where.parts, thread_set.warp, lanes)
         generic(machine, thread_set, instruction.operation, replace(where, parts=parts), writes, _ROW)
     return thread_set.place + 1
+
+
+@lru_cache(maxsize=256)
+def _of_lanes(parts: tuple[int | None, ...], warp: int, lanes: int) -> tuple[int | None, ...]:
+    """The parts of the first lanes of each warp."""
+    return tuple([one if t % warp < lanes else None for t, one in enumerate(parts)])
 
 
 @action("matrix_load")
@@ -282,8 +288,7 @@ def _store_each(
     reach = _reach(instruction.types[values[0]])
     if reach is None or reach % len(values) or held.memory.space != "smem":
         return False
-    size = reach // len(values)
+    size, there = reach // len(values), held.counted(8, held.extent)
     for i, place in enumerate(values):
-        value = operand(thread_set, instruction, place)
-        contents.store(machine, thread_set, replace(held, unit=8), i * size, size, value)
+        contents.store(machine, thread_set, there, i * size, size, operand(thread_set, instruction, place))
     return True

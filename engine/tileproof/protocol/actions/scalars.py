@@ -35,7 +35,7 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     value: Value = None
     threads = range(shape.threads)
     if what == "tid" and at is not None:
-        value = Lanes(tuple((t % x, t // x % y, t // (x * y))[at] for t in threads)) if shape.block[at] > 1 else 0
+        value = Lanes(_thread_index(shape.threads, x, y, at)) if shape.block[at] > 1 else 0
     elif what == "ntid" and at is not None:
         value = shape.block[at]
     elif what in ("ctaid", "cluster.ctaid") and at is not None:
@@ -62,6 +62,12 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
         value = Lanes(tuple(t // shape.warp for t in threads))
     result(thread_set, instruction, value)
     return thread_set.place + 1
+
+
+@lru_cache(maxsize=64)
+def _thread_index(threads: int, x: int, y: int, axis: int) -> tuple[int, ...]:
+    """The index of each thread along an axis of a block with so many threads along the first two."""
+    return tuple([(t % x, t // x % y, t // (x * y))[axis] for t in range(threads)])
 
 
 @action("elect")
