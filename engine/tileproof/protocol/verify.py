@@ -169,22 +169,25 @@ def _function_launched(
     copied = _has(book, compiled, "thread_copy_step")
 
     def ends(code: str, place: int) -> bool:
-        """Whether a finding shows that a run goes wrong: a hazard may be one within a warpgroup."""
-        return book.findings[code].severity is Severity.ERROR and not (copied and code in HAZARDS)
+        """Whether a finding shows that a kernel is not made for a launch: a hazard may be one within a warpgroup."""
+        return _of_launch(book, code) and not (copied and code in HAZARDS)
 
     def tried(shape: Shape, short: bool) -> Trial:
         turns, tiles = shape.extent, limit(book, "long_tiles", thorough, True)
         run = study(shape).run(Extents(turns, turns), turns, tiles, ends=ends if short else None)
-        wrong = [fault for fault in run.faults if book.findings[fault.code].severity is Severity.ERROR]
+        wrong = [fault for fault in run.faults if _of_launch(book, fault.code)]
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
         return Trial(run.machine.steps, len(run.machine.coverage.executed), errors, run.calm and not wrong)
 
     budget = limit(book, "cluster_steps", thorough, True)
+    whole = _in_whole_warps(book, compiled)
     launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, budget)
 
     def wrong_in(results: Sequence[Judged]) -> bool:
         """Whether a finding stands in each usual block, and a run in each rare one finds something."""
         left = budget
+        if not (launched.cluster_known or launched.wrong_anyhow) or not whole:
+            return False
         if not all(confirmed(book, outcome) for outcome, _ in results):
             return False
         for shape in rare_blocks(book, launched):
@@ -194,8 +197,12 @@ def _function_launched(
                 return False
         return True
 
-    whole = _in_whole_warps(book, compiled)
-    return launched, _launched(book, launched, judged, wrong_in if whole else lambda results: False)
+    return launched, _launched(book, launched, judged, wrong_in)
+
+
+def _of_launch(book: Rulebook, code: str) -> bool:
+    """Whether a finding may show that a kernel is not made for a launch."""
+    return book.findings[code].severity is Severity.ERROR and code not in book.enums["fence_finding"].by_spelling
 
 
 def _in_whole_warps(book: Rulebook, compiled: Compiled) -> bool:
@@ -327,7 +334,7 @@ def _launched(
         result = judged(shape)
         results.append(result)
         found = result[0]
-        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
+        errors = sum(_of_launch(book, fault.code) for fault in found.faults)
         # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
         one = (errors > 0, -len(found.executed), errors)
         if best is None or one < rank:
