@@ -58,6 +58,29 @@ def test_ptxas_assembles_all_cases(tmp_path: Path):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, (case["name"], done.stderr)
         assert case.get("advisory", "") in done.stderr, (case["name"], done.stderr)
+        assert case.get("silent", "?") not in done.stderr, (case["name"], done.stderr)
+
+
+ROOM = next(case for case in CASES if case["name"] == "registers for all but the last accumulator in flight")
+
+
+@pytest.mark.parametrize(
+    ("registers", "said"),
+    [(89, ""), (90, "C7511"), (129, "C7511"), (130, "C7512"), (153, "C7512"), (154, "")],
+)
+@needs_ptxas
+def test_room_beside_the_registers_in_flight_is_what_ptxas_needs(tmp_path: Path, registers: int, said: str):
+    """Two wgmma of 64 registers are in flight; one of them alone needs 90, or ptxas rejects it."""
+    text = text_of({**ROOM, "performance": f".maxnreg {registers}"})
+    warnings = [one.message for one in tileproof.check(text).diagnostics if one.code == "PR142"]
+    assert bool(warnings) == bool(said) and all(f"({said})" in one for one in warnings)
+    source = tmp_path / "case.ptx"
+    source.write_text(text, encoding="ascii")
+    command = [str(find()), "-c", "-arch", "sm_90a", str(source), "-o", str(tmp_path / "out.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode != 0) == (registers < 90), done.stderr
+    assert not any(code in done.stderr for code in {"C7511", "C7512"} - {said}), done.stderr
+    assert said in done.stderr
 
 
 TANGLED = """.version 9.0

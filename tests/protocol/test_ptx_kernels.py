@@ -265,6 +265,49 @@ def test_what_is_wrong_with_every_cluster_is_wrong():
         assert found(PAIR.replace("[%r2], 3;", f"[%r2], {ctas * (ctas + 1) // 2};")) == set()
 
 
+# Every thread arrives at an mbarrier and waits for it; nothing says how many threads there are.
+ANY_BLOCK = (
+    HEAD
+    + """.visible .entry any_block()
+{
+  .reg .pred %p<3>; .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @!%p1 mbarrier.init.shared::cta.b64 [%r2], 416;
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra AGAIN;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  ret;
+}
+"""
+)
+
+
+WRONG_BLOCK = ANY_BLOCK.replace("416", "200")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (ANY_BLOCK, "assumed_block"),  # right with a number of threads that nothing else asks for
+        (WRONG_BLOCK, "any_block"),
+        # Without whole warps, or in more dimensions, there are more blocks than those that are tried.
+        (WRONG_BLOCK.replace("wgmma", "//"), "assumed_block"),
+        (WRONG_BLOCK.replace("%tid.x", "%tid.y"), "assumed_block"),
+    ],
+)
+def test_what_is_wrong_with_every_block_is_wrong(text: str, reason: str):
+    report = tileproof.check(text)
+    errors = [one.code for one in report.diagnostics if one.severity.value == "error"]
+    assert bool(errors) == (reason == "any_block")
+    assert reason in {one.case for one in report.files[0].kernels[0].reasons}
+
+
 ONE_ARRIVAL = (
     (Path(__file__).with_name("ptx") / "released_stage.ptx")
     .read_text()

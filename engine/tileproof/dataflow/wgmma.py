@@ -236,15 +236,35 @@ class Wgmma:
         """What is wrong, in textual order, with what it is the same cause as."""
         begin = _State(Groups(), frozenset(), frozenset(), False)
         entered = states(self.graph, begin, self.move, self.join)
+        most, where = 0, 0  # registers in flight, behind which wgmma
         for block in self.graph.blocks:
             state = entered.get(block.number)
             if state is None:
                 continue
             for event in self.events[block.number]:
                 yield from self.judge(event, state)
+                if event.kind == "mma":
+                    count = len(self.flying(state.groups.issue(event.number)))
+                    most, where = (count, event.number) if count > most else (most, where)
                 state = self.after(event, state)
             if not block.successors and not self.trapped(block.last - 1):
                 yield from self.ended(state)
+        yield from self.crowded(most, where)
+
+    def crowded(self, count: int, number: int) -> Iterator[tuple[object, Found]]:
+        """Whether ptxas has room beside the registers in flight, of which a wgmma makes so many.
+
+        Where it has none beside those of one wgmma, it rejects that.
+        """
+        book, report = self.report.book, self.report
+        beside = limit(book, "wgmma_registers")
+        needed = count + beside
+        if any(len(one) + beside > self.most for one in self.registers.values()):
+            return
+        if count + limit(book, "stage_registers") > self.most:
+            yield "", report("PR142", "registers", number, count=count, most=self.most)
+        elif needed > self.most:
+            yield "", report("PR142", "function", number, count=count, most=self.most, needed=needed)
 
     def trapped(self, number: int) -> bool:
         """Whether a function ends at a statement because something went wrong."""
@@ -281,9 +301,6 @@ class Wgmma:
                 found = report("PR102", "written", event.number, at=places, registers=_listed(wrong))
                 yield frozenset(wrong.values()), found
             yield from self.reused(event.number, state)
-            count = len(self.flying(state.groups.issue(event.number)))
-            if count > self.most:
-                yield "", report("PR142", "registers", event.number, count=count, most=self.most)
         elif event.kind == "wait":
             if state.groups.open:
                 last = max(state.groups.open)

@@ -16,7 +16,7 @@ from tileproof.rulebase.book import Rulebook
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
-    None does where the launch is assumed, unless something goes wrong with every one that was tried. Else each is
+    None does where the launch is assumed, unless something goes wrong with every one that may be. Else each is
     judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait that
     is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
     not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
@@ -29,7 +29,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
     operations = Operations.of(book)
-    doubts = [one for one in outcome.doubts if one.case != "any_cluster"]
+    doubts = [one for one in outcome.doubts if one.case not in ("any_cluster", "any_block")]
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)

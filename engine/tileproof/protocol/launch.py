@@ -58,6 +58,7 @@ class Launch:
         cluster_known: the same of the number of CTAs of a cluster.
         ptx: whether the text is PTX.
         wrong_anyhow: whether something goes wrong with every number of CTAs of a cluster.
+        wrong_in_any_block: whether something goes wrong with every number of whole warps.
     """
 
     shapes: tuple[Shape, ...]
@@ -65,6 +66,7 @@ class Launch:
     cluster_known: bool
     ptx: bool = False
     wrong_anyhow: bool = False
+    wrong_in_any_block: bool = False
 
     @property
     def known(self) -> bool:
@@ -74,7 +76,10 @@ class Launch:
     def assumptions(self, book: Rulebook, shape: Shape) -> Iterator[tuple[str, Stated]]:
         """What is assumed where the kernel is judged by one of the shapes: cases of finding PR190, in words."""
         block, cluster = ("ptx_block", "ptx_cluster") if self.ptx else ("assumed_block", "assumed_cluster")
-        if not self.block_known:
+        if self.wrong_in_any_block:
+            most = hardware.limit(book, "cta_threads")
+            yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
+        elif not self.block_known:
             yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
         if self.wrong_anyhow:
             yield (
@@ -103,24 +108,24 @@ class Trial:
     right: bool
 
 
-def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape], Trial], budget: int) -> Launch:
+def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Trial], budget: int) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
     Where it goes right with none, that with which it goes furthest shows what is wrong.
 
     Args:
-        tried: a run in one way.
+        tried: a run in one way, to its end or to the first error.
         budget: the instructions of all runs in rare clusters.
     """
     block = launched.shapes[0].block
     clusters = [one for one in launched.shapes if one.block == block]
     if launched.cluster_known or len(clusters) == 1:
         return launched
-    done = {one: tried(one) for one in clusters}
+    done = {one: tried(one, False) for one in clusters}
     if all(one.errors for one in done.values()):
         for rare in _rare(book, clusters):
-            done[rare] = tried(rare)
+            done[rare] = tried(rare, True)
             budget -= done[rare].work
             if budget < 0 or not done[rare].errors:
                 break  # the rest is not tried: what is right is assumed
@@ -143,6 +148,15 @@ def _rare(book: Rulebook, usual: Sequence[Shape]) -> Iterator[Shape]:
     for _, x, y in clusters:
         if (x, y, 1) not in known:
             yield replace(usual[0], cluster=(x, y, 1))
+
+
+def rare_blocks(book: Rulebook, launched: Launch) -> Iterator[Shape]:
+    """The launches in all other numbers of whole warps, small ones first."""
+    usual = launched.shapes[0]
+    known = {one.threads for one in launched.shapes}
+    for threads in range(usual.warp, hardware.limit(book, "cta_threads") + 1, usual.warp):
+        if threads not in known:
+            yield replace(usual, block=(threads, 1, 1))
 
 
 def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:

@@ -349,6 +349,11 @@ class Study:
             self.begun = self.counted(self.shape.extent, self.limit("long_tiles"))
         return self.begun
 
+    def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
+        """A run as the long one that a finding may end."""
+        turns = self.shape.extent
+        return self.run(Extents(turns, turns), turns, self.limit("long_tiles"), ends=ends)
+
     def outcome(self) -> Outcome:
         """What the runs say together."""
         tiles = self.limit("long_tiles")

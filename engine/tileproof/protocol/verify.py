@@ -10,16 +10,19 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.patterns import regex
 from tileproof.dialects.operands import resolve
+from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.budget import limit
-from tileproof.protocol.confirmed import within_warpgroup
+from tileproof.protocol.confirmed import confirmed, within_warpgroup
 from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
+from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
-from tileproof.protocol.launch import Launch, Trial, launch, narrowed
+from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_blocks
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import Surroundings
@@ -31,6 +34,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
+_OTHER_DIMENSIONS = regex(r"sreg\.n?tid\.[yz]$")
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
 
@@ -164,17 +168,58 @@ def _function_launched(
             done.append(one)
         return one.outcome(), one
 
-    def tried(shape: Shape) -> Trial:
-        one = begun[shape] = study(shape)
-        run = one.begin()
-        wrong = [fault for fault in run.faults if book.findings[fault.code].severity is Severity.ERROR]
+    copied = _has(book, compiled, "thread_copy_step")
+
+    def ends(code: str, place: int) -> bool:
+        """Whether a finding shows that a kernel is not made for a launch: a hazard may be one within a warpgroup."""
+        return _of_launch(book, code) and not (copied and code in HAZARDS)
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        one = study(shape)
+        if not short:
+            begun[shape] = one
+        run = one.cut_short(ends) if short else one.begin()
+        wrong = [fault for fault in run.faults if _of_launch(book, fault.code)]
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
         return Trial(run.machine.steps, len(run.machine.coverage.executed), errors, run.calm and not wrong)
 
-    launched = narrowed(
-        book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, limit(book, "cluster_steps", thorough, True)
+    budget = limit(book, "cluster_steps", thorough, True)
+    whole = _in_whole_warps(book, compiled)
+    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, budget)
+
+    def wrong_in(results: Sequence[Judged]) -> bool:
+        """Whether a finding stands in each usual block, and a run in each rare one finds something."""
+        left = budget
+        if not (launched.cluster_known or launched.wrong_anyhow) or not whole:
+            return False
+        if not all(confirmed(book, outcome) for outcome, _ in results):
+            return False
+        for shape in rare_blocks(book, launched):
+            trial = tried(shape, True)
+            left -= trial.work
+            if left < 0 or not trial.errors:
+                return False
+        return True
+
+    return launched, _launched(book, launched, judged, wrong_in)
+
+
+def _of_launch(book: Rulebook, code: str) -> bool:
+    """Whether a finding may show that a kernel is not made for a launch."""
+    return book.findings[code].severity is Severity.ERROR and code not in book.enums["fence_finding"].by_spelling
+
+
+def _in_whole_warps(book: Rulebook, compiled: Compiled) -> bool:
+    """Whether a kernel needs whole warps, and its protocol depends on one dimension of the block."""
+    return _has(book, compiled, "together_step") and not any(
+        _OTHER_DIMENSIONS.search(one.operation.name) for one in compiled.program.code
     )
-    return launched, _launched(book, launched, judged)
+
+
+def _has(book: Rulebook, compiled: Compiled, enum: str) -> bool:
+    """Whether a kernel has one of the steps of an enum."""
+    operations, wanted = Operations.of(book), {one[1:] for one in book.enums[enum].members}
+    return any(operations.step(one.name) in wanted for one in compiled.steps)
 
 
 def studies(
@@ -261,7 +306,12 @@ def _judge(
     return judged
 
 
-def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged]) -> Judged:
+def _launched(
+    book: Rulebook,
+    launched: Launch,
+    judged: Callable[[Shape], Judged],
+    wrong_in_any_block: Callable[[Sequence[Judged]], bool] = lambda results: False,
+) -> Judged:
     """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be.
 
     With it the study of the launch whose findings these are; where there are several, that of the first that has any.
@@ -283,10 +333,12 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
         )
         return whole, study
     best, assumed, rank = None, launched.shapes[0], (True, 0, 0)
+    results = []
     for shape in launched.shapes:
         result = judged(shape)
+        results.append(result)
         found = result[0]
-        errors = sum(book.findings[fault.code].severity is Severity.ERROR for fault in found.faults)
+        errors = sum(_of_launch(book, fault.code) for fault in found.faults)
         # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
         one = (errors > 0, -len(found.executed), errors)
         if best is None or one < rank:
@@ -295,6 +347,8 @@ def _launched(book: Rulebook, launched: Launch, judged: Callable[[Shape], Judged
             break
     assert best is not None
     outcome, study = best
+    if rank[0] and not launched.block_known and wrong_in_any_block(results):
+        launched = replace(launched, wrong_in_any_block=True)
     said = launched.assumptions(book, assumed)
     doubts = (Doubt(case, outcome.kernel, one.message, one.hint) for case, one in said)
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
