@@ -599,6 +599,68 @@ def test_a_step_of_a_loop_is_never_executed_only_where_no_counter_decides_it(lin
     assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
 
 
+@pytest.mark.parametrize(("beside", "never"), [(0, True), (508, True), (512, False), (514, False)])
+def test_what_is_stored_in_other_bytes_decides_nothing(beside: int, never: bool):
+    text = LATE.replace("[%r2], %r9", f"[%r2+{beside}], %r9").replace(
+        "ld.shared.b32 %r11, [%r2]", f"ld.shared.b32 %r11, [%r2+{beside}]"
+    )
+    (kernel,) = tileproof.check(text.replace("EARLY:", "EARLY:" + STORED.format("%r3"))).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
+
+
+# How long a sequence is says the difference of two integers in memory; the loop computes it in each turn.
+SEQUENCE = (
+    HEAD
+    + """.visible .entry sequence(.param .u64 starts)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  ld.param.u64 %rd1, [starts];
+  cvta.to.global.u64 %rd2, %rd1;
+  ld.global.nc.b64 %rd3, [%rd2];
+  ld.global.nc.b64 %rd4, [%rd2+8];
+  cvt.u32.u64 %r4, %rd3;
+  cvt.u32.u64 %r5, %rd4;
+  sub.s32 %r6, %r5, %r4;
+  setp.lt.s32 %p1, %r6, 1;
+  @%p1 bra END;
+  mov.b32 %r9, 0;
+AGAIN:
+  setp.lt.u32 %p2, %r9, 3;
+  @%p2 bra EARLY;
+  bar.sync 1, 64;
+EARLY:
+  bar.sync 2, 64;
+  add.s32 %r9, %r9, 1;
+  cvt.u32.u64 %r7, %rd3;
+  cvt.u32.u64 %r8, %rd4;
+  sub.s32 %r10, %r8, %r7;
+  add.s32 %r11, %r10, 15;
+  shr.u32 %r12, %r11, 4;
+  setp.ne.b32 %p4, %r9, %r12;
+  @%p4 bra AGAIN;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("bar.sync 1, 64;", "bar.sync 1, 96;"), ("%r9, 3;", "%r9, 1000;")])
+def test_what_a_later_turn_of_a_loop_reaches_whose_length_is_loaded_is_followed(change: tuple[str, str]):
+    result = tileproof.check(SEQUENCE.replace(*change))
+    (kernel,) = result.files[0].kernels
+    if change[0]:
+        assert kernel.reasons or result.diagnostics
+    else:
+        assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
 # One thread stores a tile from shared memory, and waits before the tile is written again.
 STORES = (
     HEAD
@@ -662,3 +724,73 @@ def test_a_number_that_is_wrong_for_the_hardware_is_found_where_one_cta_alone_go
     )
     found = tileproof.check("\n".join(text)).diagnostics
     assert {one.code for one in found if one.code != "PR190"} == codes
+
+
+# Nothing is before the wait at which the loop of the second warp begins: of both loops one block is the head. How often
+# they go round says an integer that the first warp loads for both.
+BEGINS = (
+    HEAD
+    + """.visible .entry begins(.param .u64 work)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, 8;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra MADE;
+  mbarrier.init.shared::cta.b64 [%r2], 32;
+  mbarrier.init.shared::cta.b64 [%r3], 32;
+  ld.param.u64 %rd1, [work];
+  cvta.to.global.u64 %rd2, %rd1;
+  atom.relaxed.gpu.global.add.u32 %r4, [%rd2], 1;
+  st.shared.b32 [%r2+64], %r4;
+MADE:
+  bar.sync 0;
+  ld.shared.b32 %r5, [%r2+64];
+  add.s32 %r6, %r5, 2;
+  mov.b32 %r7, 0;
+  mov.b32 %r8, 0;
+  shr.u32 %r9, %r1, 5;
+  setp.ne.s32 %p2, %r9, 0;
+  @%p2 bra SECOND;
+FIRST:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], %r8;
+  @%p3 bra OVER;
+  bra.uni AGAIN;
+OVER:
+  xor.b32 %r8, %r8, 1;
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p4, %r7, %r6;
+  @%p4 bra FIRST;
+  bra.uni END;
+SECOND:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r2], %r8;
+  @%p5 bra PASSED;
+  bra.uni SECOND;
+PASSED:
+  xor.b32 %r8, %r8, 1;
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p6, %r7, %r6;
+  @%p6 bra SECOND;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+def test_a_loop_that_begins_with_a_wait_is_followed():
+    result = tileproof.check(BEGINS)
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+@pytest.mark.parametrize("change", [("[%r2], 32;", "[%r2], 33;"), ("PASSED:\n  xor.b32 %r8, %r8, 1;", "PASSED:")])
+def test_a_hang_in_a_loop_that_begins_with_a_wait_is_found(change: tuple[str, str]):
+    assert found(BEGINS.replace(*change)) & {"PR125", "PR126"}

@@ -282,7 +282,7 @@ class Machine:
                 if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                     self.split_by_value(thread_set, held)  # roles have different trip counts
             if instruction.outputs:
-                values[instruction.outputs[0]] = self.uniform(thread_set, instruction.inputs[0])
+                values[instruction.outputs[0]] = self.count(thread_set, instruction.inputs[0])
             thread_set.turns[thread_set.place + 1] = 0
             return after
         if kind == "test":
@@ -314,6 +314,11 @@ class Machine:
             first = value.each[thread_set.threads[0]]
             return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
+
+    def count(self, thread_set: ThreadSet, slot: int) -> int | None:
+        """A bound of a counted loop: one that is open is the same for all who compute it alike."""
+        value = thread_set.values[slot]
+        return Supposed(value.number, value.term) if isinstance(value, Open) else self.uniform(thread_set, slot)
 
     def divided(self, thread_set: ThreadSet) -> dict[int, tuple[int, int]]:
         """The warps of which only some threads are in a thread set: how many they are, and of how many."""
@@ -358,6 +363,8 @@ class Machine:
         if isinstance(value, Open):
             value = value.number
         taken = value is None or value != 0  # decided by data: the branch with more in it
+        if value is None:
+            self.coverage.undecided.add(thread_set.place)
         self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
         return thread_set.place + 1 if taken else instruction.other
 
@@ -478,7 +485,7 @@ class Machine:
 
     def test(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         index = thread_set.values[instruction.outputs[0]]
-        high = self.uniform(thread_set, instruction.inputs[1])
+        high = self.count(thread_set, instruction.inputs[1])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
@@ -508,6 +515,8 @@ class Machine:
             self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         )
         inside = (value is None or value != 0) and turns <= limit
+        if value is None or term_of(decider) is not None:
+            self.coverage.turned.add(thread_set.place)
         if turns == 1:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen

@@ -172,6 +172,15 @@ class Run:
             for place in coverage.doubtful & coverage.left
         )
 
+    def by_data(self) -> bool:
+        """Whether only data, of which nothing is known, decided whether steps of the protocol were executed."""
+        code = self.machine.program.code
+        return any(
+            one.effect is not None and not one.effect.pure
+            for place in self.machine.coverage.undecided
+            for one in code[place : code[place].target]
+        )
+
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
@@ -353,7 +362,7 @@ class Study:
             self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        never = unreachable(self.compiled.code, self.reached, not self.open_loops()) if self.ptx and long.calm else ()
+        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -477,10 +486,13 @@ class Study:
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
         if self.ptx and not coverage.complete and not (any(one.calm for one in ended) and not self.missing()):
-            # Of a grid of few tiles a run may come to its end.
-            other = self.run(Extents(_FEW, _FEW), turns, _FEW, budget=self.share("trial", first.machine))
-            self.reached.add(other.machine)
-            ended += [other] if other.machine.coverage.complete else []
+            # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
+            for extents in (Extents(_FEW, _FEW), Extents(turns, turns, counted=False)):
+                other = self.run(extents, turns, _FEW, budget=self.share("trial", first.machine))
+                self.reached.add(other.machine)
+                ended += [other] if other.machine.coverage.complete else []
+                if ended and not self.missing():
+                    break
         return _foremost(ended) or first
 
     def missing(self) -> bool:
@@ -532,8 +544,11 @@ class Study:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
-        such run, and it is enough that they wait for ever for something.
+        such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
+        its part, or how often, another role may decide otherwise by the same data.
         """
+        if first.machine.coverage.unknown or first.by_data():
+            return False
         alone = self.one_number() and first.certain
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
@@ -658,15 +673,25 @@ class Study:
         budget = self.share("wide", long.machine)
         known = {_named(fault) for fault in faults}
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
-        for elements, apart, others in ((tile, 1, few), (tile // 2, 4, few), (tile // 4, 16, few), (tile, 4, extents)):
+        sizes = (  # elements of an integer that the kernel gets, or what it loads
+            (tile, replace(few, apart=turns)),
+            (0, replace(few, apart=2 * turns, tensor=(_FEW + 1) * tile)),
+            (0, replace(few, apart=2 * turns)),
+            (tile // 2, replace(few, apart=4 * turns)),
+            (tile // 4, replace(few, apart=16 * turns)),
+            (tile, replace(extents, apart=4 * turns)),
+        )
+        for elements, loads in sizes:
             wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
             terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
-                size = replace(others, apart=turns * apart)
-            elif terms:
-                size = replace(others, given=tuple((term, turns * elements) for term in sorted(terms)))
-            else:
+                size = loads
+            elif not terms:
                 return
+            elif not elements:
+                continue
+            else:
+                size = replace(loads, apart=0, given=tuple((term, turns * elements) for term in sorted(terms)))
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
