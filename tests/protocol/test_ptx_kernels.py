@@ -794,3 +794,55 @@ def test_a_loop_that_begins_with_a_wait_is_followed():
 @pytest.mark.parametrize("change", [("[%r2], 32;", "[%r2], 33;"), ("PASSED:\n  xor.b32 %r8, %r8, 1;", "PASSED:")])
 def test_a_hang_in_a_loop_that_begins_with_a_wait_is_found(change: tuple[str, str]):
     assert found(BEGINS.replace(*change)) & {"PR125", "PR126"}
+
+
+# The first lane of each warp copies to a barrier of its warp: one instruction that threads of both execute together.
+EACH = (
+    HEAD
+    + """.visible .entry each(.param .u64 from)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r7, 0;
+  shr.u32 %r3, %r1, 5;
+  and.b32 %r4, %r1, 31;
+  shl.b32 %r5, %r3, 3;
+  add.s32 %r5, %r5, %r2;
+  shl.b32 %r6, %r3, 10;
+  add.s32 %r6, %r6, %r2;
+  ld.param.u64 %rd1, [from];
+  setp.ne.s32 %p1, %r4, 0;
+  @%p1 bra MADE;
+  mbarrier.init.shared::cta.b64 [%r5+4096], 1;
+MADE:
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  @%p1 bra COPIED;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5+4096], 1024;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r6], [%rd1], 1024, [%r5+4096];
+COPIED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5+4096], %r7;
+  @%p2 bra OVER;
+  bra.uni COPIED;
+OVER:
+  ld.shared.b32 %r8, [%r6];
+  ret;
+}
+"""
+)
+
+
+def test_each_warp_may_copy_to_a_barrier_of_its_own():
+    result = tileproof.check(EACH)
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("], 1024;\n  cp", "], 2048;\n  cp"), ("1024, [%r5+4096]", "1024, [%r2+4096]"), ("+4096], 1;", "+4096], 2;")],
+)
+def test_a_copy_to_the_barrier_of_another_warp_is_found(right: str, wrong: str):
+    assert found(EACH.replace(right, wrong)) & {"PR124", "PR125", "PR126"}

@@ -257,6 +257,8 @@ class Machine:
             try:
                 target = self.actions[instruction.effect.name](self, thread_set, instruction)
             except Unfollowed as reason:
+                if reason.case == "copy_barrier" and self.split_by_place(thread_set, instruction):
+                    return self.execute(thread_set, instruction)
                 target = self.doubt(thread_set, instruction, reason)
             if self.history is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
@@ -421,6 +423,17 @@ class Machine:
             self.thread_sets.insert(at, part)
         thread_set.keep(tuple(mine))
         return first
+
+    def split_by_place(self, thread_set: ThreadSet, instruction: Instruction) -> bool:
+        """Split a thread set of whose warps each has a place of its own, a barrier; whether it was split."""
+        whole = len(thread_set.threads)
+        for slot in instruction.inputs:
+            held = thread_set.values[slot]
+            if isinstance(held, Address) and held.parts:
+                places = Lanes(held.parts)
+                if isinstance(places.on(thread_set.threads), Lanes):
+                    self.split_by_value(thread_set, places)
+        return len(thread_set.threads) < whole
 
     def meet(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         if not thread_set.reconvergences or thread_set.reconvergences[-1].place != thread_set.place:
