@@ -846,3 +846,28 @@ def test_each_warp_may_copy_to_a_barrier_of_its_own():
 )
 def test_a_copy_to_the_barrier_of_another_warp_is_found(right: str, wrong: str):
     assert found(EACH.replace(right, wrong)) & {"PR124", "PR125", "PR126"}
+
+
+ALONE = "  ld.global.nc.b32 %r6, [%rd3+4];"
+VECTOR = "  ld.global.nc.v2.b32 {%r10, %r6}, [%rd3];"
+VOTED = """
+  mov.b32 %r6, 1;
+  setp.ne.s32 %p7, %r9, 100;
+  vote.sync.ballot.b32 %r11, %p7, -1;
+  setp.eq.b32 %p8, %r11, 0;
+  @%p8 bra NONE;
+  ld.global.nc.b32 %r6, [%rd3+4];
+NONE:"""  # whether there is any is in a word that the warp collects
+
+
+@pytest.mark.parametrize("load", [ALONE, VECTOR, VOTED], ids=["alone", "vector", "voted"])
+def test_roles_agree_on_an_integer_that_each_loads_in_its_way(load: str):
+    text = BEGINS.replace(
+        "  ld.shared.b32 %r5, [%r2+64];\n  add.s32 %r6, %r5, 2;",
+        "  ld.param.u64 %rd1, [work];\n  cvta.to.global.u64 %rd3, %rd1;",
+    )
+    text = text.replace("@%p2 bra SECOND;\n", f"@%p2 bra ENTER;\n{load}\n")
+    text = text.replace("  bra.uni END;\n", f"  bra.uni END;\nENTER:\n{ALONE}\n")
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, [one.case for one in kernel.reasons], found(text)) == (kernel.steps, [], set())
+    assert found(text.replace("%r7, 1;\n  setp.ne.s32 %p6", "%r7, 2;\n  setp.ne.s32 %p6")) == {"PR126"}

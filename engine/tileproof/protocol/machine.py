@@ -364,11 +364,17 @@ class Machine:
             value = common
         if isinstance(value, Open):
             value = value.number
-        taken = value is None or value != 0  # decided by data: the branch with more in it
+        taken = self.most_in(thread_set.place, instruction) if value is None else value != 0
         if value is None:
             self.coverage.undecided.add(thread_set.place)
         self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
         return thread_set.place + 1 if taken else instruction.other
+
+    def most_in(self, place: int, instruction: Instruction) -> bool:
+        """Which way to go where only data decide: the first, or where neither has a step that with more in it."""
+        if any(one.effect is not None for one in self.program.code[place : instruction.target]):
+            return True
+        return instruction.other - place - 2 >= instruction.target - instruction.other  # less the branch and the jump
 
     def choice(self, place: int, value: Value) -> bool | None:
         """Which way a run is told to go where a supposed or unknown value decides; None where it is told nothing."""

@@ -675,8 +675,8 @@ class Study:
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
         sizes = (  # elements of an integer that the kernel gets, or what it loads
             (tile, replace(few, apart=turns)),
-            (0, replace(few, apart=2 * turns, tensor=(_FEW + 1) * tile)),
-            (0, replace(few, apart=2 * turns)),
+            (tile + 1, replace(few, apart=2 * turns, tensor=(_FEW + 1) * tile)),
+            (1, replace(few, apart=2 * turns)),
             (tile // 2, replace(few, apart=4 * turns)),
             (tile // 4, replace(few, apart=16 * turns)),
             (tile, replace(extents, apart=4 * turns)),
@@ -688,10 +688,13 @@ class Study:
                 size = loads
             elif not terms:
                 return
-            elif not elements:
-                continue
             else:
-                size = replace(loads, apart=0, given=tuple((term, turns * elements) for term in sorted(terms)))
+                size = replace(
+                    loads,
+                    apart=0,
+                    tensor=min(loads.tensor, extents.tensor),
+                    given=tuple((term, turns * elements) for term in sorted(terms)),
+                )
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
