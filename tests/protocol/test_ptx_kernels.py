@@ -870,4 +870,8 @@ def test_roles_agree_on_an_integer_that_each_loads_in_its_way(load: str):
     text = text.replace("  bra.uni END;\n", f"  bra.uni END;\nENTER:\n{ALONE}\n")
     (kernel,) = tileproof.check(text).files[0].kernels
     assert (kernel.executed, [one.case for one in kernel.reasons], found(text)) == (kernel.steps, [], set())
-    assert found(text.replace("%r7, 1;\n  setp.ne.s32 %p6", "%r7, 2;\n  setp.ne.s32 %p6")) == {"PR126"}
+    wrong = text.replace("%r7, 1;\n  setp.ne.s32 %p6", "%r7, 2;\n  setp.ne.s32 %p6")
+    if load == VOTED:  # a hang that may rest on a word of which nothing is known
+        assert [one.case for one in tileproof.check(wrong).files[0].kernels[0].reasons] == ["loop_turns"]
+    else:
+        assert found(wrong) == {"PR126"}

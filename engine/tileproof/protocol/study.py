@@ -173,12 +173,11 @@ class Run:
         )
 
     def by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided whether steps of the protocol were executed."""
+        """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
         code = self.machine.program.code
         return any(
-            one.effect is not None and not one.effect.pure
+            code[place].outputs or any(one.effect and not one.effect.pure for one in code[place : code[place].target])
             for place in self.machine.coverage.undecided
-            for one in code[place : code[place].target]
         )
 
     def places(self) -> frozenset[tuple[str, int]]:
