@@ -9,7 +9,8 @@ import pytest
 import tileproof
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.launch import Launch, launch
+from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.launch import Launch, Trial, launch, narrowed
 from tileproof.protocol.verify import kernels
 
 BOOK = tileproof.load_rules()
@@ -221,3 +222,17 @@ def test_no_error_rests_on_the_assumption():
 def test_what_is_wrong_with_every_launch_is_an_error():
     report = tileproof.check(text(more="").replace(ARRIVE, ""))
     assert [d.code for d in report.diagnostics if d.severity.value == "error"] == ["PR126"]
+
+
+@pytest.mark.parametrize("errors", [0, 1])
+@pytest.mark.parametrize(("right", "found"), [((4, 4, 1), True), ((4, 2, 1), True), ((3, 5, 1), False)])
+def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int, int], found: bool, errors: int):
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+
+    def tried(shape: Shape) -> Trial:
+        good = shape.cluster == right
+        return Trial(10 * shape.ctas, 30 if good else 3, errors if good else 1, good and not errors)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=1500)
+    assert (launched.shapes[0].cluster == right) is found
+    assert not launched.known

@@ -648,6 +648,68 @@ def test_a_step_of_a_loop_is_never_executed_only_where_no_counter_decides_it(lin
     assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
 
 
+@pytest.mark.parametrize(("beside", "never"), [(0, True), (508, True), (512, False), (514, False)])
+def test_what_is_stored_in_other_bytes_decides_nothing(beside: int, never: bool):
+    text = LATE.replace("[%r2], %r9", f"[%r2+{beside}], %r9").replace(
+        "ld.shared.b32 %r11, [%r2]", f"ld.shared.b32 %r11, [%r2+{beside}]"
+    )
+    (kernel,) = tileproof.check(text.replace("EARLY:", "EARLY:" + STORED.format("%r3"))).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ([] if never else ["not_executed"])
+
+
+# How long a sequence is says the difference of two integers in memory; the loop computes it in each turn.
+SEQUENCE = (
+    HEAD
+    + """.visible .entry sequence(.param .u64 starts)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  ld.param.u64 %rd1, [starts];
+  cvta.to.global.u64 %rd2, %rd1;
+  ld.global.nc.b64 %rd3, [%rd2];
+  ld.global.nc.b64 %rd4, [%rd2+8];
+  cvt.u32.u64 %r4, %rd3;
+  cvt.u32.u64 %r5, %rd4;
+  sub.s32 %r6, %r5, %r4;
+  setp.lt.s32 %p1, %r6, 1;
+  @%p1 bra END;
+  mov.b32 %r9, 0;
+AGAIN:
+  setp.lt.u32 %p2, %r9, 3;
+  @%p2 bra EARLY;
+  bar.sync 1, 64;
+EARLY:
+  bar.sync 2, 64;
+  add.s32 %r9, %r9, 1;
+  cvt.u32.u64 %r7, %rd3;
+  cvt.u32.u64 %r8, %rd4;
+  sub.s32 %r10, %r8, %r7;
+  add.s32 %r11, %r10, 15;
+  shr.u32 %r12, %r11, 4;
+  setp.ne.b32 %p4, %r9, %r12;
+  @%p4 bra AGAIN;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("bar.sync 1, 64;", "bar.sync 1, 96;"), ("%r9, 3;", "%r9, 1000;")])
+def test_what_a_later_turn_of_a_loop_reaches_whose_length_is_loaded_is_followed(change: tuple[str, str]):
+    result = tileproof.check(SEQUENCE.replace(*change))
+    (kernel,) = result.files[0].kernels
+    if change[0]:
+        assert kernel.reasons or result.diagnostics
+    else:
+        assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
 # One thread stores a tile from shared memory, and waits before the tile is written again.
 STORES = (
     HEAD
@@ -729,3 +791,154 @@ def test_a_loop_that_no_run_goes_around_is_no_reason_for_a_hang(condition: str):
     silent = agreed.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")
     assert [one.code for one in tileproof.check(agreed).diagnostics] == []
     assert [one.code for one in tileproof.check(silent).diagnostics if one.severity.value == "error"] == ["PR126"]
+
+
+# Nothing is before the wait at which the loop of the second warp begins: of both loops one block is the head. How often
+# they go round says an integer that the first warp loads for both.
+BEGINS = (
+    HEAD
+    + """.visible .entry begins(.param .u64 work)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, 8;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra MADE;
+  mbarrier.init.shared::cta.b64 [%r2], 32;
+  mbarrier.init.shared::cta.b64 [%r3], 32;
+  ld.param.u64 %rd1, [work];
+  cvta.to.global.u64 %rd2, %rd1;
+  atom.relaxed.gpu.global.add.u32 %r4, [%rd2], 1;
+  st.shared.b32 [%r2+64], %r4;
+MADE:
+  bar.sync 0;
+  ld.shared.b32 %r5, [%r2+64];
+  add.s32 %r6, %r5, 2;
+  mov.b32 %r7, 0;
+  mov.b32 %r8, 0;
+  shr.u32 %r9, %r1, 5;
+  setp.ne.s32 %p2, %r9, 0;
+  @%p2 bra SECOND;
+FIRST:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], %r8;
+  @%p3 bra OVER;
+  bra.uni AGAIN;
+OVER:
+  xor.b32 %r8, %r8, 1;
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p4, %r7, %r6;
+  @%p4 bra FIRST;
+  bra.uni END;
+SECOND:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r2], %r8;
+  @%p5 bra PASSED;
+  bra.uni SECOND;
+PASSED:
+  xor.b32 %r8, %r8, 1;
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  add.s32 %r7, %r7, 1;
+  setp.ne.s32 %p6, %r7, %r6;
+  @%p6 bra SECOND;
+END:
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+def test_a_loop_that_begins_with_a_wait_is_followed():
+    result = tileproof.check(BEGINS)
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+@pytest.mark.parametrize("change", [("[%r2], 32;", "[%r2], 33;"), ("PASSED:\n  xor.b32 %r8, %r8, 1;", "PASSED:")])
+def test_a_hang_in_a_loop_that_begins_with_a_wait_is_found(change: tuple[str, str]):
+    assert found(BEGINS.replace(*change)) & {"PR125", "PR126"}
+
+
+# The first lane of each warp copies to a barrier of its warp: one instruction that threads of both execute together.
+EACH = (
+    HEAD
+    + """.visible .entry each(.param .u64 from)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r7, 0;
+  shr.u32 %r3, %r1, 5;
+  and.b32 %r4, %r1, 31;
+  shl.b32 %r5, %r3, 3;
+  add.s32 %r5, %r5, %r2;
+  shl.b32 %r6, %r3, 10;
+  add.s32 %r6, %r6, %r2;
+  ld.param.u64 %rd1, [from];
+  setp.ne.s32 %p1, %r4, 0;
+  @%p1 bra MADE;
+  mbarrier.init.shared::cta.b64 [%r5+4096], 1;
+MADE:
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  @%p1 bra COPIED;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5+4096], 1024;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r6], [%rd1], 1024, [%r5+4096];
+COPIED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5+4096], %r7;
+  @%p2 bra OVER;
+  bra.uni COPIED;
+OVER:
+  ld.shared.b32 %r8, [%r6];
+  ret;
+}
+"""
+)
+
+
+def test_each_warp_may_copy_to_a_barrier_of_its_own():
+    result = tileproof.check(EACH)
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("], 1024;\n  cp", "], 2048;\n  cp"), ("1024, [%r5+4096]", "1024, [%r2+4096]"), ("+4096], 1;", "+4096], 2;")],
+)
+def test_a_copy_to_the_barrier_of_another_warp_is_found(right: str, wrong: str):
+    assert found(EACH.replace(right, wrong)) & {"PR124", "PR125", "PR126"}
+
+
+ALONE = "  ld.global.nc.b32 %r6, [%rd3+4];"
+VECTOR = "  ld.global.nc.v2.b32 {%r10, %r6}, [%rd3];"
+VOTED = """
+  mov.b32 %r6, 1;
+  setp.ne.s32 %p7, %r9, 100;
+  vote.sync.ballot.b32 %r11, %p7, -1;
+  setp.eq.b32 %p8, %r11, 0;
+  @%p8 bra NONE;
+  ld.global.nc.b32 %r6, [%rd3+4];
+NONE:"""  # whether there is any is in a word that the warp collects
+
+
+@pytest.mark.parametrize("load", [ALONE, VECTOR, VOTED], ids=["alone", "vector", "voted"])
+def test_roles_agree_on_an_integer_that_each_loads_in_its_way(load: str):
+    text = BEGINS.replace(
+        "  ld.shared.b32 %r5, [%r2+64];\n  add.s32 %r6, %r5, 2;",
+        "  ld.param.u64 %rd1, [work];\n  cvta.to.global.u64 %rd3, %rd1;",
+    )
+    text = text.replace("@%p2 bra SECOND;\n", f"@%p2 bra ENTER;\n{load}\n")
+    text = text.replace("  bra.uni END;\n", f"  bra.uni END;\nENTER:\n{ALONE}\n")
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, [one.case for one in kernel.reasons], found(text)) == (kernel.steps, [], set())
+    wrong = text.replace("%r7, 1;\n  setp.ne.s32 %p6", "%r7, 2;\n  setp.ne.s32 %p6")
+    if load == VOTED:  # a hang that may rest on a word of which nothing is known
+        assert [one.case for one in tileproof.check(wrong).files[0].kernels[0].reasons] == ["loop_turns"]
+    else:
+        assert found(wrong) == {"PR126"}

@@ -7,12 +7,16 @@ large has more tiles than a run can go through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import TypeAlias
 
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Supposed
+
+Cell: TypeAlias = "tuple[str, int, int]"  # bytes of shared memory: the allocation, the first one, that behind the last
 
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
@@ -45,25 +49,35 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     return frozenset(found), loaded
 
 
-def fixed(code: Sequence[Instruction], place: int, open_: Set[int]) -> bool:
+def fixed(
+    code: Sequence[Instruction], place: int, open_: Set[int], cells: Mapping[int, Cell] = MappingProxyType({})
+) -> bool:
     """Whether the condition of a branch or loop is the same whatever is supposed and however often loops go round.
 
     Nothing that it is computed from, through shared memory as well, is carried by a loop of open length, or merged
-    behind a branch that something supposed decides.
+    behind a branch that something supposed decides. What is stored in other bytes than those that are loaded does not
+    matter, if it is fixed where that is.
 
     Args:
         open_: the places of the branches and loops that something supposed or unknown decides.
+        cells: where integers in shared memory were loaded or stored, by place.
     """
     writers = _writers(code)
     carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
-    stored = [
-        slot
-        for one in code
+    stores = [
+        (at, one, known)
+        for at, one in enumerate(code)
         if one.effect is not None and one.effect.name in _STORES
         # What is stored beside the place that it is stored at: what nobody writes is unknown, and decides openly.
         if len(known := [slot for slot in one.inputs if slot in writers]) > 1
-        for slot in known
     ]
+
+    def stored(load: int) -> Iterator[int]:
+        """What decides of the integers that a load may find."""
+        for at, one, known in stores:
+            where = one.inputs[one.effect.first] if one.effect is not None else -1
+            yield from (where,) if where in known and _apart(cells.get(at), cells.get(load)) else known
+
     todo = list(_read(code[place]))
     seen = set(todo)
     while todo:
@@ -76,10 +90,15 @@ def fixed(code: Sequence[Instruction], place: int, open_: Set[int]) -> bool:
             reads = one.effect is not None and one.effect.name in _READS
             if one.effect is not None and not reads and not one.effect.pure:
                 return False
-            before = (*one.inputs, *stored) if reads else _before(one, slot)
+            before = (*one.inputs, *stored(at)) if reads else _before(one, slot)
             todo += [other for other in before if other not in seen]
             seen.update(before)
     return True
+
+
+def _apart(one: Cell | None, other: Cell | None) -> bool:
+    """Whether two places are known not to overlap."""
+    return one is not None and other is not None and one[0] == other[0] and (one[2] <= other[1] or other[2] <= one[1])
 
 
 def literal(code: Sequence[Instruction], operation: Operation) -> bool:

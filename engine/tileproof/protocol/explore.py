@@ -52,9 +52,13 @@ class Exploration:
         sizes: of that run, how often loops went around.
         terms: the terms of the conditions there.
         uneven: the branches that threads take each in its own way, or may take so.
+        turned: the loops of which something supposed or unknown decides how often they go round.
+        cells: where integers in shared memory were loaded or stored, by place.
     """
 
     executed: set[int] = field(default_factory=set)
+    turned: set[int] = field(default_factory=set)
+    cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     uneven: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
@@ -66,6 +70,10 @@ class Exploration:
         coverage = machine.coverage
         self.executed |= coverage.executed
         self.uneven |= coverage.uneven
+        self.turned |= coverage.turned
+        for place, (memory, low, high) in coverage.cells.items():
+            _, first, last = self.cells.get(place, (memory, low, high))
+            self.cells[place] = (memory, min(first, low), max(last, high))
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
         for place in coverage.doubtful - self.leading.keys():
@@ -162,28 +170,33 @@ def wanted_ways(
 def counted_by(code: Sequence[Instruction], guards: Sequence[int], reached: Exploration) -> set[int]:
     """The loops of open length that may bring a counter to a value for which a step that is missing is executed."""
     found: set[int] = set()
+    open_ = reached.leading.keys() | reached.turned
+    closed: dict[int, bool] = {}  # loops that are entered anyhow; a branch at the end may decide whether they go on
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         chain = _chain(code, guards, place)
         untaken = next((at for at, way in chain if way not in reached.went.get(at, ())), -1)
         if untaken in reached.went and untaken not in reached.leading:
-            around = (at for at, _ in chain if at < untaken and code[at].kind != "branch")
-            found.update(at for at in around if at in reached.leading)
+            for at, _ in chain:
+                if at < untaken and code[at].kind != "branch":
+                    if at not in closed:
+                        closed[at] = at not in open_ and fixed(code, at, open_, reached.cells)
+                    if not closed[at]:
+                        found.add(at)
     return found
 
 
-def unreachable(code: Sequence[Instruction], reached: Exploration, counted: bool) -> set[int]:
+def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
     """The steps that no thread executes whatever the kernel is given, by ``id`` of their operations.
 
-    Of a branch or loop around each, which threads came to, nothing supposed or unknown decided which way they went.
-
-    Args:
-        counted: whether the text says how long all loops are; else a counter may come to any value.
+    Of a branch or loop around each, which threads came to, nothing supposed or unknown decided which way they went, nor
+    how often a loop goes round that carries what decides there.
     """
     guards = guards_of(code)
     found: set[int] = set()
     open_: set[int] = set()
+    deciders = reached.leading.keys() | reached.turned
     closed: dict[int, bool] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
@@ -191,7 +204,7 @@ def unreachable(code: Sequence[Instruction], reached: Exploration, counted: bool
         untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
         if untaken not in closed:
             decided = untaken in reached.went and untaken not in reached.leading
-            closed[untaken] = decided and (counted or fixed(code, untaken, reached.leading.keys()))
+            closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells)
         never = closed[untaken]
         (found if never else open_).add(id(one.operation))
     return found - open_

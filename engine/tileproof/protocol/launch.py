@@ -112,7 +112,7 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
-    Where it goes right with none, that with which it goes furthest shows what is wrong.
+    Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
 
     Args:
         tried: a run in one way, to its end or to the first error.
@@ -134,6 +134,9 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
+    furthest = max(done, key=lambda one: (done[one].steps, -done[one].errors))
+    if not as_good and done[furthest].steps > done[clusters[0]].steps:
+        return replace(launched, shapes=(furthest,))  # no other block: nothing is found where a cluster is assumed
     chosen = as_good[0] if as_good else clusters[0]
     alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
     alone = alone and len(done) == len(clusters)
@@ -141,11 +144,12 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
 
 
 def _rare(book: Rulebook, usual: Sequence[Shape]) -> Iterator[Shape]:
-    """The launches in all other clusters of x and y, small ones first."""
+    """The launches in all other clusters of x and y: those of powers of two first, and of them the small ones."""
     most = hardware.limit(book, "cluster_ctas")
-    clusters = sorted((x * y, x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
+    both = ((x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
+    clusters = sorted(((x * y).bit_count() > 1, x * y, x, y) for x, y in both)
     known = {one.cluster for one in usual}
-    for _, x, y in clusters:
+    for _, _, x, y in clusters:
         if (x, y, 1) not in known:
             yield replace(usual[0], cluster=(x, y, 1))
 

@@ -269,6 +269,8 @@ class Machine:
             try:
                 target = self.actions[instruction.effect.name](self, thread_set, instruction)
             except Unfollowed as reason:
+                if reason.case == "copy_barrier" and self.split_by_place(thread_set, instruction):
+                    return self.execute(thread_set, instruction)
                 target = self.doubt(thread_set, instruction, reason)
             if self.history is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
@@ -294,7 +296,7 @@ class Machine:
                 if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                     self.split_by_value(thread_set, held)  # roles have different trip counts
             if instruction.outputs:
-                values[instruction.outputs[0]] = self.uniform(thread_set, instruction.inputs[0])
+                values[instruction.outputs[0]] = self.count(thread_set, instruction.inputs[0])
             thread_set.turns[thread_set.place + 1] = 0
             return after
         if kind == "test":
@@ -332,6 +334,11 @@ class Machine:
             first = value.each[thread_set.threads[0]]
             return first if first is None or value.term is None else Supposed(first, value.term)
         return value if isinstance(value, int) else None
+
+    def count(self, thread_set: ThreadSet, slot: int) -> int | None:
+        """A bound of a counted loop: one that is open is the same for all who compute it alike."""
+        value = thread_set.values[slot]
+        return Supposed(value.number, value.term) if isinstance(value, Open) else self.uniform(thread_set, slot)
 
     def divided(self, thread_set: ThreadSet) -> dict[int, tuple[int, int]]:
         """The warps of which only some threads are in a thread set: how many they are, and of how many."""
@@ -373,9 +380,17 @@ class Machine:
             value = common
         if isinstance(value, Open):
             value = value.number
-        taken = value is None or value != 0  # decided by data: the branch with more in it
+        taken = self.most_in(thread_set.place, instruction) if value is None else value != 0
+        if value is None:
+            self.coverage.undecided.add(thread_set.place)
         self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
         return thread_set.place + 1 if taken else instruction.other
+
+    def most_in(self, place: int, instruction: Instruction) -> bool:
+        """Which way to go where only data decide: the first, or where neither has a step that with more in it."""
+        if any(one.effect is not None for one in self.program.code[place : instruction.target]):
+            return True
+        return instruction.other - place - 2 >= instruction.target - instruction.other  # less the branch and the jump
 
     def choice(self, place: int, value: Value) -> bool | None:
         """Which way a run is told to go where a supposed or unknown value decides; None where it is told nothing."""
@@ -430,6 +445,17 @@ class Machine:
             self.thread_sets.insert(at, part)
         thread_set.keep(tuple(mine))
         return first
+
+    def split_by_place(self, thread_set: ThreadSet, instruction: Instruction) -> bool:
+        """Split a thread set of whose warps each has a place of its own, a barrier; whether it was split."""
+        whole = len(thread_set.threads)
+        for slot in instruction.inputs:
+            held = thread_set.values[slot]
+            if isinstance(held, Address) and held.parts:
+                places = Lanes(held.parts)
+                if isinstance(places.on(thread_set.threads), Lanes):
+                    self.split_by_value(thread_set, places)
+        return len(thread_set.threads) < whole
 
     def meet(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         if not thread_set.reconvergences or thread_set.reconvergences[-1].place != thread_set.place:
@@ -494,7 +520,7 @@ class Machine:
 
     def test(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         index = thread_set.values[instruction.outputs[0]]
-        high = self.uniform(thread_set, instruction.inputs[1])
+        high = self.count(thread_set, instruction.inputs[1])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
@@ -524,6 +550,8 @@ class Machine:
             self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         )
         inside = (value is None or value != 0) and turns <= limit
+        if value is None or term_of(decider) is not None:
+            self.coverage.turned.add(thread_set.place)
         if turns == 1:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen

@@ -494,22 +494,24 @@ class _Writer(Writer):
             self.assign(name, leaf.outputs[0], guard)
 
     def load_global(self, one: Statement, guard: int) -> None:
-        """An integer that the text does not know: a run supposes that later elements are larger."""
+        """Integers that the text does not know: a run supposes that later elements are larger."""
         to, operands = self.destination(one), one.operands or ()
-        if len(operands) != 2 or len(to) != 1 or not operands[1].parts:
+        if len(operands) != 2 or not operands[1].parts:
             self.forget(one, to, guard)
             return
-        part = operands[1].parts[0]
-        at = max(part.offset, 0) // 4
-        term = hash((crc32(part.names[0].encode() if part.names else b""), part.offset))
+        part, size = operands[1].parts[0], int(one.opcode.rpartition(".")[2][1:]) // 8
+        name = crc32(part.names[0].encode()) if part.names else crc32(b"")
+        for i, register in enumerate(to):
+            slot = self.new()
+            make = partial(_loaded, max(part.offset + i * size, 0) // 4, hash((name, part.offset + i * size)))
+            self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
+            self.assign(register, slot, guard)
 
-        def make(extents: Extents) -> Function:
-            value: Value = Supposed(extents.tensor + at * (extents.apart or extents.tensor), term)
-            return lambda: (value,)
 
-        slot = self.new()
-        self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
-        self.assign(to[0], slot, guard)
+def _loaded(at: int, term: int, extents: Extents) -> Function:
+    """An integer in global memory, so many words behind the first."""
+    value: Value = Supposed(extents.tensor + at * (extents.apart or extents.tensor), term)
+    return lambda: (value,)
 
 
 __all__ = ["LOADS", "Compiled", "compile_function"]

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.protocol.assembly import Statement, statement
-from tileproof.protocol.control_flow import EXIT, dominators, post_dominators, postorder
+from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_dominators, postorder
 from tileproof.protocol.counterparts import Counterpart
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.ptx.graph import Graph, targets
@@ -259,7 +259,8 @@ class _Slicer:
         }
         held[first] = ()
         edges = _without_detours(edges, held, first)
-        held = {one: lines for one, lines in held.items() if one in edges}
+        edges = _waits_apart(edges, first)
+        held = {one: held.get(one, ()) for one in edges}
         deciders = {one: line for one, line in self.deciders.items() if one in edges and len(edges[one]) > 1}
         arguments = _joined(first, edges, held, deciders, needed)
         return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
@@ -307,6 +308,25 @@ def _without_detours(
             after = tuple(map(end, edges[one]))
             found[one] = after if len(set(after)) > 1 else after[:1]
             todo += [to for to in found[one] if to != EXIT]
+    return found
+
+
+def _waits_apart(edges: Mapping[int, tuple[int, ...]], first: int) -> dict[int, tuple[int, ...]]:
+    """The edges with a block of its own for a loop that begins with a wait: a wait is a loop of one block, and where
+    nothing is before it both loops would begin there, and be one.
+
+    Args:
+        first: the entry; blocks without instructions have numbers from two behind it on.
+    """
+    immediate = dominators({one: [to for to in after if to != EXIT] for one, after in edges.items()}, first)
+    found = dict(edges)
+    for wait in [one for one, after in edges.items() if one in after]:
+        before = [one for one, after in found.items() if wait in after and one != wait]
+        if any(dominates(immediate, wait, one) for one in before):
+            header = max(first + 1, *found) + 1
+            for one in before:
+                found[one] = tuple(header if to == wait else to for to in found[one])
+            found[header] = (wait,)
     return found
 
 

@@ -395,6 +395,7 @@ class Coverage:
     """How far a run follows the kernel (``machine``): what ``verify`` judges the findings by.
 
     Attributes:
+        undecided: places of branches that only data decide, of which nothing is known.
         uneven: places of branches that threads of a thread set take each in its own way, or may take so.
         executed: the steps that were executed, by ``id`` of their operations.
         guessed: the steps in loops that were left where they may not end, likewise.
@@ -405,11 +406,15 @@ class Coverage:
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
-        left: the loops that threads left; turned: those of them that went around, more than once through.
+        turned: loops with a condition that something supposed or unknown decided in some turn.
+        left: the loops that threads left; circled: those of them that went around, more than once through.
         terms: the terms of what decided there.
+        cells: where integers in shared memory were loaded or stored, by place: the allocation, the first byte and that
+            behind the last one.
     """
 
     executed: set[int] = field(default_factory=set)
+    undecided: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
     skipped: bool = False
@@ -419,15 +424,22 @@ class Coverage:
     complete: bool = True
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
-    left: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    left: set[int] = field(default_factory=set)
+    circled: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
+    cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
+
+    def touched(self, place: int, memory: str, low: int, high: int) -> None:
+        """Threads load or store an integer in shared memory."""
+        _, first, last = self.cells.get(place, (memory, low, high))
+        self.cells[place] = (memory, min(first, low), max(last, high))
 
     def leave(self, place: int, asked: int) -> None:
         """Threads leave a loop when its condition is asked for the ``asked``-th time."""
         self.left.add(place)
         if asked > _ONCE:
-            self.turned.add(place)
+            self.circled.add(place)
 
 
 __all__ = [

@@ -179,7 +179,7 @@ class Run:
         def passes(place: int) -> bool:
             one, ways = code[place], coverage.went[place]
             if one.kind != "branch":
-                return place in coverage.left and place not in coverage.turned and _loops(code, place)
+                return place in coverage.left and place not in coverage.circled and _loops(code, place)
             then, otherwise = (
                 any(_loops(code, at) for at in range(low, high))
                 for low, high in ((place + 1, one.other), (one.other, one.target))
@@ -188,6 +188,14 @@ class Run:
             return len(ways) == 1 and untaken and not taken
 
         return frozenset(filter(passes, coverage.doubtful))
+
+    def by_data(self) -> bool:
+        """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
+        code = self.machine.program.code
+        return any(
+            code[place].outputs or any(one.effect and not one.effect.pure for one in code[place : code[place].target])
+            for place in self.machine.coverage.undecided
+        )
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""
@@ -382,7 +390,7 @@ class Study:
             self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        never = unreachable(self.compiled.code, self.reached, not self.open_loops()) if self.ptx and long.calm else ()
+        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -506,10 +514,13 @@ class Study:
             if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
                 return other
         if self.ptx and not coverage.complete and not (any(one.calm for one in ended) and not self.missing()):
-            # Of a grid of few tiles a run may come to its end.
-            other = self.run(Extents(_FEW, _FEW), turns, _FEW, budget=self.share("trial", first.machine))
-            self.reached.add(other.machine)
-            ended += [other] if other.machine.coverage.complete else []
+            # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
+            for extents in (Extents(_FEW, _FEW), Extents(turns, turns, counted=False)):
+                other = self.run(extents, turns, _FEW, budget=self.share("trial", first.machine))
+                self.reached.add(other.machine)
+                ended += [other] if other.machine.coverage.complete else []
+                if ended and not self.missing():
+                    break
         return _foremost(ended) or first
 
     def missing(self) -> bool:
@@ -562,9 +573,12 @@ class Study:
         """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
-        such run, and it is enough that they wait for ever for something. Where all runs pass by the same loop what is
-        awaited may come of that.
+        such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
+        its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
+        what is awaited may come of that.
         """
+        if first.machine.coverage.unknown or first.by_data():
+            return False
         alone = self.one_number() and first.certain
         passed = frozenset[int]() if alone else first.passed_loops()
         wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
@@ -688,15 +702,28 @@ class Study:
         budget = self.share("wide", long.machine)
         known = {_named(fault) for fault in faults}
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
-        for elements, apart, others in ((tile, 1, few), (tile // 2, 4, few), (tile // 4, 16, few), (tile, 4, extents)):
+        sizes = (  # elements of an integer that the kernel gets, or what it loads
+            (tile, replace(few, apart=turns)),
+            (tile + 1, replace(few, apart=2 * turns, tensor=(_FEW + 1) * tile)),
+            (1, replace(few, apart=2 * turns)),
+            (tile // 2, replace(few, apart=4 * turns)),
+            (tile // 4, replace(few, apart=16 * turns)),
+            (tile, replace(extents, apart=4 * turns)),
+        )
+        for elements, loads in sizes:
             wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
             terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
-                size = replace(others, apart=turns * apart)
-            elif terms:
-                size = replace(others, given=tuple((term, turns * elements) for term in sorted(terms)))
-            else:
+                size = loads
+            elif not terms:
                 return
+            else:
+                size = replace(
+                    loads,
+                    apart=0,
+                    tensor=min(loads.tensor, extents.tensor),
+                    given=tuple((term, turns * elements) for term in sorted(terms)),
+                )
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps

@@ -6,7 +6,7 @@ the stage, the parity, the tile, or whether there is another. A store of anythin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from tileproof.dialects.values import Tensor, read_type
@@ -48,6 +48,7 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     at = places(thread_set, where, index)
     if at is None:
         return None
+    _note(machine, thread_set, where, at, length)
     homes = _homes(machine, thread_set, where)
     cells = machine.mailboxes.get((homes[0], where.memory.serial)) if len(homes) == 1 else None
     if not cells:
@@ -93,6 +94,7 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
     if at is None:
         forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
         return
+    _note(machine, thread_set, where, at, length)
     known = [_of(value, thread) for thread in at]
     for home in homes:
         key = (home, where.memory.serial)
@@ -108,6 +110,13 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         for place in distinct:
             _forget_in(machine, key, where, sharing[place], place, length)
             _put(machine, key, where, sharing[place], place, length, value)
+
+
+def _note(machine: Machine, thread_set: ThreadSet, where: Address, at: Mapping[int, int], length: int) -> None:
+    """Note where integers are loaded or stored in shared memory."""
+    if where.memory.space == "smem":
+        low, high = min(at.values()), max(at.values()) + length
+        machine.coverage.touched(thread_set.place, where.memory.name, low, high)
 
 
 def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int | None, length: int) -> None:
