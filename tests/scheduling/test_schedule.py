@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from flights import ByRun, of_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ from tileproof.protocol.verify import verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import default_files, load
 from tileproof.scheduling.needs import Timeline, flown, meets
-from tileproof.scheduling.order import Flights, needed
+from tileproof.scheduling.order import needed
 from tileproof.scheduling.placing import place
 from tileproof.scheduling.plan import Insertion, insertables
 from tileproof.scheduling.synthesis import Relaxation, Scheduler, schedule
@@ -67,6 +68,10 @@ def without(text: str, lines: tuple[tuple[int, str], ...]) -> str:
 def faults(source: Source) -> list[str]:
     module = scan(source).module
     return sorted(one.code for outcome in verify(BOOK, module.operations, module.aliases) for one in outcome.faults)
+
+
+def in_flight(source: Source) -> ByRun:
+    return of_text(BOOK, source)
 
 
 def rescheduled(text: str, what: str, name: str = "kernel.mlir") -> list[str]:
@@ -289,13 +294,6 @@ def test_no_placement_of_all_is_better(name: str):
     assert 0 < right < tried
 
 
-def in_flight(source: Source) -> Flights:
-    """How long operations are in flight."""
-    watch, module = Flights(), scan(source).module
-    list(verify(BOOK, module.operations, module.aliases, watch.actions))
-    return watch
-
-
 def test_a_wait_that_is_moved_later_or_weaker_is_better():
     text = next(path for path in KERNELS if path.stem == "async_ring").read_text()
     usual = in_flight(Source("usual", text))
@@ -407,6 +405,30 @@ def test_threads_of_a_warp_that_come_alone_do_not_wait_for_wgmma(pipelined: Rela
     alone = next(kind for kind in insertables(BOOK).values() if kind.queue == "bulk" and kind.role == ".wait")
     assert pipelined.by_whole_warps(alone, {need}) == {need}
     pipelined.trials.divided.discard(first)
+
+
+@pytest.mark.parametrize("name", ["bulk_and_fences", "proxy_fence_of_stores"])
+def test_what_fences_are_for_says_which_are_needed(name: str):
+    """Of fences at all places those are left that are left when the machine tries each."""
+    text = next(path for path in KERNELS if path.stem == name).read_text()
+    scheduler = Scheduler(BOOK, Source("kernel.mlir", bare(text)))
+    start, _ = scheduler.enough()
+    trials = Trials(BOOK, scheduler.form, scheduler.acts, scheduler.heeded, start)
+    trials.most = 1 << 40
+    scheduler.begin(trials)
+    search = Relaxation(scheduler, trials, start)
+    kind = next(one.kind for one in start if one.kind.name == ".proxy_fence")
+    rest = tuple(one for one in start if one.kind != kind)
+    every = (Insertion(kind, gap.offset, gap) for gap in trials.places.values())
+    order = tuple(sorted(every, key=search.depth))
+    tried = search.fewest(order, rest)
+    before = trials.count
+    told = search.by_needs(kind, (order,), rest, None)
+    assert told == (*tried, *rest)
+    assert 0 < len(tried) < len(order)
+    assert trials.count <= before + 2
+    assert search.by_needs(kind, ((),), rest, None) is None
+    assert not trials.fits(rest)
 
 
 def test_lines_end_as_in_the_file():

@@ -480,8 +480,7 @@ class Relaxation:
             if lacks is None:
                 return None
             if lacks.right:
-                plan = self.coarser(plan, chosen, lacks)
-                return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
+                return self.finished(plan, chosen, lacks, proved)
             needs = {q: held | self.beside_runs(kinds[q], lacks.needs[q]) for q, held in needs.items()}
             before, known = known, sum(map(len, needs.values()))
             if known == before or self.trials.spent > self.trials.most:
@@ -494,7 +493,16 @@ class Relaxation:
                 proved &= found.proved
                 chosen[queue] = found.chosen
             plan = (*fixed, *self.waits(chosen))
+            if self.trials.fits(plan):  # what the timelines say of commits and slots does not depend on waits
+                return self.finished(plan, chosen, lacks, proved)
         return None
+
+    def finished(
+        self, plan: Plan, chosen: Mapping[str, Chosen], lacks: Needed, proved: bool
+    ) -> tuple[Plan, bool] | None:
+        """A plan that lacks nothing, as ``waited`` gives it."""
+        plan = self.coarser(plan, chosen, lacks)
+        return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
 
     def alone(self, kind: Insertable) -> bool:
         """Whether each instruction of a tile may be a group: what it touches is known to the byte."""
@@ -575,13 +583,38 @@ class Relaxation:
         narrow = self.between(outermost)
         wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
         tried = (likely, narrow, tuple(wide.values()))
+        small = len(self.scheduler.source.text) <= _SHORT
+        if not small and (quick := self.by_needs(kind, tried, rest, runs)) is not None:
+            return quick, False
         order = sorted(next((one for one in tried if self.trials.fits((*one, *rest), runs)), mine), key=self.depth)
         ends, proved = None, False
-        if len(order) <= _SMALL and len(self.scheduler.source.text) <= _SHORT:
+        if len(order) <= _SMALL and small:
             ends = self.all_fewest(order, rest, runs)
             proved = ends is not None
         whole = dict.fromkeys((*one, *rest) for one in ends or [self.fewest(order, rest, runs)])
         return max(whole, key=self.value) if len(whole) > 1 else next(iter(whole)), proved
+
+    def by_needs(self, kind: Insertable, tried: Sequence[Plan], rest: Plan, runs: Runs | None) -> Plan | None:
+        """A plan with the proxy fences that are needed, by what each is for; None where that does not tell.
+
+        Args:
+            tried: choices of fences, of which the first that is enough is taken.
+        """
+        trials = self.trials
+        if trials.effect(kind).name != "proxy_fence":
+            return None
+        needs = trials.unfenced(
+            rest, tuple({one for some in tried for one in some}), trials.active if runs is None else runs
+        )
+
+        def enough(fences: Iterable[Insertion]) -> bool:
+            slots = {slot.span.start for one in fences if (slot := trials.slot(one.gap)) is not None}
+            return needs is not None and not any(slots.isdisjoint(need) for need in needs)
+
+        order = sorted(next((one for one in tried if enough(one)), ()), key=self.depth)
+        kept = needed(range(len(order)), lambda places: enough(order[i] for i in places))
+        plan = (*(order[i] for i in kept or ()), *rest)
+        return plan if trials.fits(plan, runs) else None
 
     def between(self, fences: Sequence[Insertion]) -> Plan:
         """Of fences in a block with no synchronization between them the last; the first where they stand before."""
