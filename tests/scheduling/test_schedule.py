@@ -304,6 +304,19 @@ def test_a_wait_that_is_moved_later_or_weaker_is_better():
     assert in_flight(Source("fenced", fenced)).worse(usual) == ["init_fence"]
 
 
+def test_flights_are_those_of_each_warp():
+    """Two warps that wait alike have twice the flights of one, whether they go together or apart."""
+    block = "cuda.kernel @copy(%arg0: !cute.ptr<f16, gmem, align<16>>)"
+    assert block in FIXTURE
+    steps = []
+    for threads in (32, 64):
+        text = FIXTURE.replace(block, f"{block} attributes {{nvvm.reqntid = array<i32: {threads}, 1, 1>}}")
+        text = text.replace("      nvvm.cp.async.wait", "      nvvm.barrier\n      nvvm.cp.async.wait")
+        (flights,) = in_flight(Source("k.mlir", text)).runs.values()
+        steps.append(flights.steps["async"])
+    assert 0 < 2 * steps[0] == steps[1]
+
+
 # One of each architecture and kind of operation, and what is taken out of it; together they take half a minute.
 SAMPLE = [
     ("corpus/sm_80/sgemm__default", "all"),

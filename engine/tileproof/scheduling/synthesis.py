@@ -639,8 +639,15 @@ class Relaxation:
         moved = plan
         while (further := tuple(self.inside(one) for one in moved)) != moved:
             moved = further
-        fine = moved != plan and self.trials.fits(moved) and self.value(moved) > self.value(plan)
-        return moved if fine else plan
+        return moved if self.seldomer(moved, plan) and self.trials.fits(moved) else plan
+
+    def seldomer(self, plan: Plan, other: Plan) -> bool:
+        """Whether fewer warps come to the insertions of a plan than of another one."""
+        counts = []
+        for one in (plan, other):
+            slots = [self.trials.slot(i.gap) for i in one]
+            counts.append(sum(self.trials.visited[slot.span.start] for slot in slots if slot is not None))
+        return counts[0] < counts[1]
 
     def inside(self, one: Insertion) -> Insertion:
         """A wait at the end of the condition directly before it, if operations of its queue are issued there."""

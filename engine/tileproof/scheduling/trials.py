@@ -15,6 +15,7 @@ weaker one is; what is known of others is not asked again.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
@@ -52,6 +53,7 @@ class Trials:
         most: how many they may take; then each plan is told wrong.
         uneven: the conditions that threads decide each in its own way, or may decide so.
         divided: the slots that some threads of a warp come to without the others.
+        visited: how often warps came to each slot, in runs that showed what waits are for.
         strongest: the slots that the strongest plan fills, by ``id``.
         possible: whether there is a slot for all of the strongest plan; else there are no runs.
     """
@@ -86,7 +88,6 @@ class Trials:
         self.step = effects(book, {})
         self.operations: dict[tuple[str, int], Operation] = {}
         self.effects: dict[str, Step] = {}
-        self._flights: dict[Plan, Flights] = {}
         self._recorded: dict[tuple[Plan, int], tuple[Recorder, bool]] = {}
         self._compiled: dict[int, Program] = {}
         self._programs: dict[int, Program] = {}
@@ -102,6 +103,7 @@ class Trials:
         self.active: list[tuple[Study, Ran]] = []
         self.uneven: set[int] = set()
         self.divided: set[int] = set()
+        self.visited: Counter[int] = Counter()
         self.possible = self.fill(strongest)
         self.strongest = [id(op) for op, _ in self._slots if op.span.start in self.filled]
         registers = any(one.kind.queue == "wgmma" for one in strongest)
@@ -242,25 +244,15 @@ class Trials:
             return False
         self.count += 1
         self.progress()
-        whole = Flights()
-        watched = self.actions(whole.actions)
-        weighed = {id(ran) for _, ran in self.longest} if runs is None else set()
-        fine = not any(self.fails(*one, watched if id(one[1]) in weighed else None) for one in asked)
-        fine = fine and not self.lacks()
+        fine = not any(self.fails(study, ran) for study, ran in asked) and not self.lacks()
         if fine:
             self.right.append((strengths, ids))
         else:
             self.wrong.append(strengths)
-        if fine and weighed and weighed <= ids:
-            self._flights[plan] = whole
         return fine
 
-    def fails(self, study: Study, ran: Ran, actions: dict[str, Action] | None = None) -> bool:
-        """Whether a run has a finding that matters and that it does not have with the strongest plan.
-
-        Args:
-            actions: what steps do, where they are watched.
-        """
+    def fails(self, study: Study, ran: Ran) -> bool:
+        """Whether a run has a finding that matters and that it does not have with the strongest plan."""
         found = False
 
         def ends(code: str, place: int) -> bool:
@@ -268,9 +260,7 @@ class Trials:
             found |= code in self.heeded and (code, place) not in ran.places
             return found
 
-        usual, study.actions = study.actions, actions or study.actions
         self.again(study, ran, ends)
-        study.actions = usual
         return found
 
     def lacking(self) -> Sequence[ProtocolFault]:
@@ -339,21 +329,15 @@ class Trials:
 
         None where there is no slot for all of the plan.
         """
-        if plan not in self._flights:
-            if not self.fill(plan):
-                return None
-            whole = Flights()
-            for study, ran in self.longest:
-                usual, study.actions = study.actions, self.actions(whole.actions)
-                self.again(study, ran)
-                study.actions = usual
-            self._flights[plan] = whole
-        return self._flights[plan]
-
-    @cached_property
-    def longest(self) -> Runs:
-        """The longest run of each study that was not told which way to go."""
-        return list({id(study): (study, ran) for study, ran in self.runs if not ran.recipe.forced}.values())
+        if not self.fill(plan):
+            return None
+        whole = Flights()
+        longest = {id(study): (study, ran) for study, ran in self.runs if not ran.recipe.forced}
+        for study, ran in longest.values():
+            usual, study.actions = study.actions, self.actions(whole.actions)
+            self.again(study, ran)
+            study.actions = usual
+        return whole
 
     def needed(self, plan: Plan) -> Needed | None:
         """What a plan lacks, as the runs that matter show it; timelines are those of the longest runs.
@@ -390,6 +374,7 @@ class Trials:
         done = study.again(ran.recipe, missed=recorder.missed, program=self._compiled[id(study.kernel)])
         study.actions = usual
         self.divided |= recorder.divided
+        self.visited += recorder.visited
         self.spent += done.machine.steps
         return recorder, not any(code in self.heeded for code, _ in done.places() - ran.places)
 
