@@ -37,10 +37,12 @@ class Slotted(Protocol):
     Attributes:
         edited: it, with where each piece of it comes from.
         slots: in textual order.
+        outcomes: what the studies say of their kernels, where that is the verdict.
     """
 
     edited: Edited
     slots: Sequence[Operation]
+    outcomes: Sequence[Outcome]
 
     def studies(
         self,
@@ -67,11 +69,13 @@ class TextForm(Protocol):
     Attributes:
         operations: those at the top; of kernels that are not followed none need be there.
         most: how many groups the search may tell apart; of the groups that no wait tells apart one is made then.
+        studied: whether the verdict on a kernel is what its studies say.
     """
 
     points: InsertionPoints
     operations: Sequence[Operation]
     most: int
+    studied: bool
 
     def step(self, operation: Operation) -> Step | None:
         """What an operation does in the protocol."""
@@ -96,6 +100,7 @@ class IrForm:
     """IR."""
 
     most = 0
+    studied = True
 
     def __init__(self, book: Rulebook, source: Source) -> None:
         self.book = book
@@ -155,6 +160,7 @@ class _SlottedIr:
         self.edited = edited
         self.module = scan(Source(name, edited.text)).module
         self.slots: Sequence[Operation] = [op for top in self.module.operations for op in top.walk() if op.name == SLOT]
+        self.outcomes: Sequence[Outcome] = ()
 
     def studies(
         self,
@@ -164,7 +170,10 @@ class _SlottedIr:
         changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
         module = self.module
-        yield from studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
+        found = studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
+        for outcome, done in found:
+            self.outcomes = (*self.outcomes, outcome)
+            yield from done
 
     def lacking(self, filled: Mapping[int, Sequence[Insertion]]) -> Sequence[ProtocolFault]:
         return ()

@@ -120,8 +120,8 @@ class Flights:
     def _completed(self, queue: str, warps: Sequence[Warp], count: int | None = None) -> None:
         """Operations of each warp complete: the oldest ones, or all."""
         for warp in warps:
-            issued = self._issued.get((queue, warp))
-            for _ in range(min(len(issued), len(issued) if count is None else count)) if issued else ():
+            issued = self._issued.get((queue, warp), deque())
+            for _ in range(len(issued) if count is None else min(count, len(issued))):
                 self.steps[queue] += self._now[warp] - issued.popleft()
 
     def worse(self, other: Flights) -> list[str]:

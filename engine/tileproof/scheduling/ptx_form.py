@@ -43,6 +43,7 @@ class PtxForm:
     """A module in PTX."""
 
     most = 255  # a tile is many instructions, each of which is a group at first
+    studied = False  # the checks along paths belong to it
 
     def __init__(self, book: Rulebook, source: Source) -> None:
         self.book = book
@@ -152,6 +153,7 @@ class _SlottedPtx:
     def __init__(self, book: Rulebook, name: str, edited: Edited) -> None:
         self.book = book
         self.edited = edited
+        self.outcomes: Sequence[Outcome] = ()
         self.unknown: dict[str, Operation] = {}
         source = Source(name, edited.text)
         self.module = read_module(book, source)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
+from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
@@ -31,7 +32,9 @@ _LOOPS = ("scf.for", "scf.while")
 _SMALL, _SHORT, _ENDS = 4, 20_000, 16  # fences, characters and choices up to which Z3 is asked for all choices
 _PEERS = 64  # accesses by threads of one name
 _ROUNDS = 8  # searches, each with one more run of the machine that matters
-Key = tuple[str, int]  # the code of a finding and the offset, in the text that was given, where it is
+Found: TypeAlias = "Sequence[tuple[Outcome, Callable[[int], int]]]"
+"""What is known of each kernel of a text, and where in the text that was given an offset of that text comes from."""
+Key: TypeAlias = "tuple[str, int]"  # the code of a finding and the offset, in the text that was given, where it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Scheduler:
         self.judged: dict[frozenset[InsertedLine], tuple[Edited, tuple[Outcome, ...]]] = {}
         self.lacking: list[tuple[Plan, frozenset[Key]]] = []  # plans that are not enough, and what is found then
         self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
+        self.slotted: Trials | None = None  # of the plan that was studied last
         self._stepping: dict[int, Step | None] = {}
         self._producers: dict[int, str] = {}
         self._issuing: dict[tuple[int, str], list[int]] = {}
@@ -172,15 +176,33 @@ class Scheduler:
             self.progress()
         return self.judged[lines]
 
-    def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
-        faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
-        found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
-        for outcome in outcomes:
-            for left in outcome.doubts:
-                if self.form.tolerates(left):
-                    continue
-                found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
-        return frozenset(found)
+    def judgement(self, plan: Plan) -> Found:
+        """The same by kernels."""
+        edited, outcomes = self.judge(plan)
+        return [(one, edited.origin) for one in outcomes]
+
+    def studied(self, plan: Plan) -> Found | None:
+        """The same of the text with slots, whose study the trials need anyway; None where there is no such study."""
+        if not plan:
+            return None
+        self.slotted = trials = Trials(self.book, self.form, self.acts, self.heeded, plan, self.progress)
+        if not trials.possible:
+            return None
+        self.trials += 1
+        self.progress()
+        edited, before = self.judge(())
+        others = [(one, edited.origin) for one in before if one.kernel.name_span.start not in trials.kernels]
+        return [*((one, trials.edited.origin) for one in trials.slotted.outcomes), *others]
+
+    def keys(self, found: Found) -> frozenset[Key]:
+        """What matters of what is found."""
+        keys = set()
+        for outcome, origin in found:
+            heeded = (fault for fault in outcome.faults if fault.code in self.heeded)
+            keys |= {(fault.code, origin(fault.operation.span.start)) for fault in heeded}
+            left = (doubt for doubt in outcome.doubts if not self.form.tolerates(doubt))
+            keys |= {(f"unfollowed: {doubt.message}", origin(doubt.operation.span.start)) for doubt in left}
+        return frozenset(keys)
 
     # -- the search
 
@@ -244,11 +266,12 @@ class Scheduler:
         With them, whether nothing is left that keeps the text from being verified.
         """
         plan: dict[tuple[str, int], Insertion] = {}
+        by_study = self.form.studied
         while True:
-            edited, outcomes = self.judge(tuple(plan.values()))
-            found, before = (tuple(plan.values()), self.keys(edited, outcomes)), len(plan)
-            for fault in _to_repair(outcomes):
-                asked = list(self.repairs(fault, edited.origin))
+            start, before = tuple(plan.values()), len(plan)
+            found = (self.studied(start) if by_study else None) or self.judgement(start)
+            for fault, origin in _to_repair(found):
+                asked = list(self.repairs(fault, origin))
                 for subject, kind in asked:
                     alone = sum(other == subject for other, _ in asked) == 1
                     for other in (subject, *self.peers(subject)):
@@ -256,10 +279,13 @@ class Scheduler:
                         if wanted or kind.role == ".fence" or not self.present(kind, other):
                             for one in self.beside(kind, other):
                                 plan.setdefault((kind.name, one.gap.offset), one)
-            self.lacking.append(found)
-            if len(plan) == before:
-                self.wanted = found[1]
-                return tuple(plan.values()), all(map(self._passes, outcomes))
+            right, keys = all(self._passes(outcome) for outcome, _ in found), self.keys(found)
+            if len(plan) > before or right or not by_study:
+                self.lacking.append((start, keys))
+            if len(plan) == before and (right or not by_study):
+                self.wanted = keys
+                return start, right
+            by_study &= len(plan) > before  # the budget of a study may end sooner: what is left is what the text has
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
         """An operation next to its subject, a wait behind the commit of it; a wait also after each enclosing loop."""
@@ -362,7 +388,9 @@ class Scheduler:
 
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
-        trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
+        trials = self.slotted
+        if trials is None or trials.plan != start:
+            trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
         if not trials.possible:
             return start, False, False
         unseen = trials.slotted.unseen({one.kind.queue for one in start if one.waits})
@@ -379,7 +407,7 @@ class Scheduler:
                 fenced, least = search.fenced()
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
-            if self.keys(*self.judge(plan)) <= self.wanted:
+            if self.keys(self.judgement(plan)) <= self.wanted:
                 best = plan
                 break
             if not trials.refuted(plan):
@@ -688,11 +716,11 @@ class Relaxation:
         return tuple(mine) if found is None else chosen(found)
 
 
-def _to_repair(outcomes: Sequence[Outcome]) -> Iterator[ProtocolFault]:
+def _to_repair(found: Found) -> Iterator[tuple[ProtocolFault, Callable[[int], int]]]:
     """What is found, and what is in doubt because it depends on how often loops run: it is wrong for some numbers."""
-    for outcome in outcomes:
-        yield from outcome.faults
-        yield from (doubt.fault for doubt in outcome.doubts if doubt.fault is not None)
+    for outcome, origin in found:
+        yield from ((fault, origin) for fault in outcome.faults)
+        yield from ((doubt.fault, origin) for doubt in outcome.doubts if doubt.fault is not None)
 
 
 def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:

@@ -54,6 +54,7 @@ class Trials:
         uneven: the conditions that threads decide each in its own way, or may decide so.
         divided: the slots that some threads of a warp come to without the others.
         visited: how often warps came to each slot, in runs that showed what waits are for.
+        plan: the strongest one.
         strongest: the slots that the strongest plan fills, by ``id``.
         possible: whether there is a slot for all of the strongest plan; else there are no runs.
     """
@@ -75,6 +76,7 @@ class Trials:
         """
         self.book = book
         self.form = form
+        self.plan = strongest
         self.points = form.points
         self.heeded = heeded
         self.progress = progress
