@@ -11,23 +11,23 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from flights import ByRun, of_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tileproof
-from conftest import SHARED, corpus, corpus_files
+from conftest import SHARED, corpus_files
+from scheduling.comparison import compared, exceptions, faults, kernels, name_of, taken_out
+from scheduling.flights import ByRun, of_text
 from tileproof.base.source import Source
 from tileproof.cli import main
 from tileproof.evaluate.solver import minimal
-from tileproof.mlir.scanner import scan
-from tileproof.protocol.verify import verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import default_files, load
 from tileproof.scheduling.needs import Timeline, flown, meets
@@ -39,35 +39,13 @@ from tileproof.scheduling.trials import Trials
 
 BOOK = tileproof.load_rules()
 
-STRIPPED = {
-    "wgmma": r"nvvm\.wgmma\.(fence|commit|wait)",
-    "proxy": r"nvvm\.fence\.proxy",
-    "init": r"nvvm\.fence\.mbarrier\.init",
-    "async": r"nvvm\.cp\.async\.(commit|wait)\.group",
-    "bulk": r"nvvm\.cp\.async\.bulk\.(commit\.group|wait_group)",
-    "tcgen05": r"nvvm\.tcgen05\.(wait|fence)",
-}
-STRIPPED["all"] = "|".join(pattern for what, pattern in STRIPPED.items() if what != "init")
-
 needs_corpus = pytest.mark.skipif(not corpus_files(), reason="no ../shared beside this checkout")
-
-
-def taken_out(text: str, what: str) -> tuple[str, list[str]]:
-    """A text without some operations, and these."""
-    lines = text.splitlines(keepends=True)
-    gone = [line.strip() for line in lines if re.search(STRIPPED[what], line)]
-    return "".join(line for line in lines if not re.search(STRIPPED[what], line)), gone
 
 
 def without(text: str, lines: tuple[tuple[int, str], ...]) -> str:
     """A text without the lines of these numbers."""
     gone = {number for number, _ in lines}
     return "".join(one for i, one in enumerate(text.splitlines(keepends=True), 1) if i not in gone)
-
-
-def faults(source: Source) -> list[str]:
-    module = scan(source).module
-    return sorted(one.code for outcome in verify(BOOK, module.operations, module.aliases) for one in outcome.faults)
 
 
 def in_flight(source: Source) -> ByRun:
@@ -79,7 +57,9 @@ def rescheduled(text: str, what: str, name: str = "kernel.mlir") -> list[str]:
     stripped, gone = taken_out(text, what)
     assert gone
     found = schedule(BOOK, Source(name, stripped))
-    assert set(faults(found.source)) <= set(faults(Source(name, text)))  # warnings of the kernel as it was stay
+    assert set(faults(BOOK, found.source)) <= set(
+        faults(BOOK, Source(name, text))
+    )  # warnings of the kernel as it was stay
     assert found.verified
     assert found.complete
     assert in_flight(found.source).worse(in_flight(Source(name, text))) == []
@@ -582,13 +562,22 @@ def test_what_is_taken_out_comes_back(name: str, what: str):
     assert rescheduled((SHARED / "corpus" / f"{name}.mlir").read_text(), what)
 
 
+@needs_corpus
 @pytest.mark.long
-@corpus()
-def test_a_kernel_without_its_protocol_gets_it_back(path: Path):
-    """All files: eleven minutes, of which FMHA for sm_100a takes two. Some need nothing of what they have."""
-    text = path.read_text()
-    if re.search(STRIPPED["all"], text):
-        rescheduled(text, "all")
+@pytest.mark.parametrize("path", kernels(), ids=name_of)
+def test_what_comes_back_is_as_good_as_what_was_there(path: Path):
+    """All kernels of others; what is worse has its reason in exceptions.toml."""
+    found = compared(BOOK, path)
+    if found is not None:
+        assert found.worse == exceptions().get(found.name, ())
+
+
+def test_each_exception_has_a_reason_and_says_what_is_worse():
+    table = tomllib.loads(Path(__file__).with_name("exceptions.toml").read_text())["exception"]
+    files = [file for one in table for file in one["files"]]
+    assert len(files) == len(set(files))
+    assert all(one["worse"] and len(one["reason"].split()) > 5 for one in table)
+    assert all((SHARED / file).is_file() for file in files if SHARED.is_dir())
 
 
 @needs_corpus
