@@ -407,6 +407,8 @@ class Scheduler:
                 fenced, least = search.fenced()
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
+            if trials.refuted(plan, told=False):  # cheaper than the verdict on the text
+                continue
             if self.keys(self.judgement(plan)) <= self.wanted:
                 best = plan
                 break

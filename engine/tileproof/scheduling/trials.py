@@ -314,12 +314,16 @@ class Trials:
                 left -= one[1].executed
         self.active.sort(key=lambda each: each[1].steps)
 
-    def refuted(self, plan: Plan) -> bool:
-        """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
+    def refuted(self, plan: Plan, told: bool = True) -> bool:
+        """Find a run that tells a plan wrong, which matters from then on; whether there is one.
+
+        Args:
+            told: whether runs count that were told which way to go: what they find may rest on that.
+        """
         if not self.fill(plan):
             return False
         for one in self.runs:
-            if one not in self.active and self.fails(*one):
+            if (told or not one[1].recipe.forced) and one not in self.active and self.fails(*one):
                 self.active.append(one)
                 self.active.sort(key=lambda each: each[1].steps)
                 self.wrong.append(Strengths.of(plan))
