@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from functools import lru_cache
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
@@ -42,6 +43,8 @@ GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
+Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
+Unseen: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int], None]"
 
 
 class Unfollowed(Exception):
@@ -80,6 +83,8 @@ class Machine:
         ends: whether a finding, by code and place, ends the run.
         missed: told of accesses by asynchronous operations that are not ordered before what a thread set does: their
             agents, moment, and which warps surely need to know of their own only.
+        unseen: told of accesses by threads that are ordered before what a thread set does in the async proxy, and that
+            no proxy fence makes visible there: those of their agents for whom that is so, and the moment.
         names: what barriers are called, where that is known better than by the memory that they lie in.
         tallies: what steps that the text does not have count, where a repair is tried.
         forced: which way to go at branches and loops, by place, whatever is supposed there.
@@ -129,7 +134,8 @@ class Machine:
     events: list[Event] | None = None
     allowed: Set[tuple[str, int]] | None = None
     ends: Callable[[str, int], bool] | None = None
-    missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None
+    missed: Missed | None = None
+    unseen: Unseen | None = None
     names: Mapping[BarrierKey, str] = field(default_factory=dict)
     tallies: dict[tuple[int, ...], int] = field(default_factory=dict)
     watch: Callable[[Machine], None] | None = None

@@ -44,11 +44,10 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINIT
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
-from tileproof.protocol.machine import Machine
+from tileproof.protocol.machine import Machine, Missed, Unseen
 from tileproof.protocol.program import Instruction, Program, with_extents
 from tileproof.protocol.state import Surroundings
-from tileproof.protocol.vector_clock import Agent
-from tileproof.protocol.warps import OnBarrier, OnMbarrier, ThreadSet
+from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -260,7 +259,8 @@ class Study:
         recorded: Recorded | None = None,
         allowed: Set[tuple[str, int]] | None = None,
         ends: Callable[[str, int], bool] | None = None,
-        missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        missed: Missed | None = None,
+        unseen: Unseen | None = None,
         eager: Set[int] = frozenset(),
     ) -> Run:
         """One run.
@@ -275,7 +275,7 @@ class Study:
             recorded: to be filled with what happens.
             allowed: the only findings, by code and place, after which the run goes on.
             ends: whether a finding, by code and place, ends the run.
-            missed: told of orders that are missing.
+            missed, unseen: told of orders that are missing, and of proxy fences.
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
         """
         most = self.limit("run_steps")
@@ -295,6 +295,7 @@ class Study:
             allowed=allowed,
             ends=ends,
             missed=missed,
+            unseen=unseen,
             watch=watch,
             most=min(budget or most, most),
             eager=eager,
@@ -324,7 +325,8 @@ class Study:
         self,
         recipe: Recipe,
         ends: Callable[[str, int], bool] | None = None,
-        missed: Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None] | None = None,
+        missed: Missed | None = None,
+        unseen: Unseen | None = None,
         program: Program | None = None,
     ) -> Run:
         """A run as one before, perhaps of a changed program, which a finding may end."""
@@ -338,6 +340,7 @@ class Study:
             program=program,
             ends=ends or (lambda code, place: False),
             missed=missed,
+            unseen=unseen,
         )
 
     def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:

@@ -231,9 +231,9 @@ def studies(
     own: Mapping[str, Step],
     registers: bool,
     changed: Callable[[Program], Program],
-) -> Iterator[Study]:
-    """The studies that the verdict on some kernels rests on, after their runs: one of each launch that the text says,
-    or that of the launch which speaks best for the kernel.
+) -> Iterator[tuple[Outcome, Sequence[Study]]]:
+    """What the runs of some kernels say, and the studies that this rests on, after their runs: one of each launch that
+    the text says, or that of the launch which speaks best for the kernel.
 
     Args:
         concerned: whether a kernel is wanted.
@@ -258,8 +258,8 @@ def studies(
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)
         launched = launch(book, kernel, inside, operations, aliases)
-        _, chosen = _launched(book, launched, judged)
-        yield from done if launched.known else [chosen]
+        outcome, chosen = _launched(book, launched, judged)
+        yield outcome, done if launched.known else [chosen]
 
 
 def dialect_unfollowed(book: Rulebook, name: str) -> bool:

@@ -7,6 +7,8 @@ and runs of the machine. ``TextForm`` is what it needs to know of a form; ``ptx_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from tileproof.base.source import Source
@@ -18,7 +20,7 @@ from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.program import Program
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.study import Doubt, Outcome, Study
-from tileproof.protocol.verify import studies, verify
+from tileproof.protocol.verify import Judged, studies, verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints
 from tileproof.scheduling.needs import Need
@@ -35,10 +37,12 @@ class Slotted(Protocol):
     Attributes:
         edited: it, with where each piece of it comes from.
         slots: in textual order.
+        outcomes: what the studies say of their kernels, where that is the verdict.
     """
 
     edited: Edited
     slots: Sequence[Operation]
+    outcomes: Sequence[Outcome]
 
     def studies(
         self,
@@ -65,11 +69,13 @@ class TextForm(Protocol):
     Attributes:
         operations: those at the top; of kernels that are not followed none need be there.
         most: how many groups the search may tell apart; of the groups that no wait tells apart one is made then.
+        studied: whether the verdict on a kernel is what its studies say.
     """
 
     points: InsertionPoints
     operations: Sequence[Operation]
     most: int
+    studied: bool
 
     def step(self, operation: Operation) -> Step | None:
         """What an operation does in the protocol."""
@@ -94,6 +100,7 @@ class IrForm:
     """IR."""
 
     most = 0
+    studied = True
 
     def __init__(self, book: Rulebook, source: Source) -> None:
         self.book = book
@@ -103,6 +110,7 @@ class IrForm:
         self.aliases = module.aliases
         self.points = InsertionPoints(source, module.operations)
         self._step = effects(book, self.aliases)
+        self._judged: tuple[str, tuple[Outcome, ...], dict[int, Judged]] = "", (), {}
 
     def step(self, operation: Operation) -> Step | None:
         return self._step(operation, [resolve(use.text, self.aliases) for use in operation.inputs])
@@ -115,8 +123,14 @@ class IrForm:
         return f"{operation.name} {types}"
 
     def outcomes(self, text: str, line: Callable[[Operation], int] | None = None) -> tuple[Outcome, ...]:
-        module = scan(Source(self.source.name, text)).module
-        return tuple(verify(self.book, module.operations, module.aliases, line=line))
+        known, outcomes, studied = self._judged
+        if text != known:
+            studied = {}
+            module = scan(Source(self.source.name, text)).module
+            keep = partial(_keep, studied)
+            outcomes = tuple(verify(self.book, module.operations, module.aliases, seen=keep))
+            self._judged = text, outcomes, studied
+        return outcomes if line is None else tuple(_by_causes(one, studied, line) for one in outcomes)
 
     def tolerates(self, doubt: Doubt) -> bool:
         """Whether no insertion changes it: how the kernel is launched, or what the text leaves its roles to decide."""
@@ -127,12 +141,26 @@ class IrForm:
         return _SlottedIr(self.book, self.source.name, Edited(self.source.text, lines))
 
 
+def _keep(studied: dict[int, Judged], outcome: Outcome, study: Study) -> None:
+    studied[id(outcome.kernel)] = outcome, study
+
+
+def _by_causes(outcome: Outcome, studied: Mapping[int, Judged], line: Callable[[Operation], int]) -> Outcome:
+    """The outcome of a kernel with the findings of its runs by their causes; those that no run shows follow them."""
+    if id(outcome.kernel) not in studied:
+        return outcome
+    own, study = studied[id(outcome.kernel)]
+    alone = outcome.faults[len(own.faults) :]
+    return replace(outcome, faults=(*study.causes(own, line).faults, *alone))
+
+
 class _SlottedIr:
     def __init__(self, book: Rulebook, name: str, edited: Edited) -> None:
         self.book = book
         self.edited = edited
         self.module = scan(Source(name, edited.text)).module
         self.slots: Sequence[Operation] = [op for top in self.module.operations for op in top.walk() if op.name == SLOT]
+        self.outcomes: Sequence[Outcome] = ()
 
     def studies(
         self,
@@ -142,7 +170,10 @@ class _SlottedIr:
         changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
         module = self.module
-        yield from studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
+        found = studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
+        for outcome, done in found:
+            self.outcomes = (*self.outcomes, outcome)
+            yield from done
 
     def lacking(self, filled: Mapping[int, Sequence[Insertion]]) -> Sequence[ProtocolFault]:
         return ()

@@ -13,6 +13,7 @@ more needs.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import field
 from typing import TypeAlias
@@ -59,6 +60,7 @@ class Recorder:
     Attributes:
         whole: the queues for which only all threads of a warp together can wait.
         divided: the slots that some threads of a warp come to without the others.
+        visited: how often warps came to each slot.
     """
 
     def __init__(self, whole: Set[str] = frozenset()) -> None:
@@ -67,6 +69,7 @@ class Recorder:
         self.timelines: dict[tuple[str, int, int], Timeline] = {}
         self.now: dict[tuple[int, int], int] = {}
         self.divided: set[int] = set()
+        self.visited: Counter[int] = Counter()
 
     def timeline(self, queue: str, cta: int, warp: int) -> Timeline:
         return self.timelines.setdefault((queue, cta, warp), Timeline())
@@ -109,6 +112,7 @@ class Recorder:
         divided = machine.divided(thread_set)
         if divided:
             self.divided.add(slot)
+        self.visited[slot] += len(thread_set.warps)
         for warp in thread_set.warps:
             for queue in QUEUES:
                 if queue in self.whole and warp in divided:

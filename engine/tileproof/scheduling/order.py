@@ -43,22 +43,23 @@ GROUPED = ("wgmma", "bulk", "async")
 QUEUES = (*GROUPED, "load", "store")  # tcgen05.ld and tcgen05.st complete as a whole
 _FREE = frozenset({"wgmma_fence", "proxy_fence", "init_fence", "thread_fence", "tmem_wait"})
 _FREE |= {f"{queue}_{end}" for queue in GROUPED for end in ("commit", "wait")}
-Threads: TypeAlias = "tuple[int, int, int]"
+Warp: TypeAlias = "tuple[int, int, int]"  # the machine, by ``id``, the CTA and the number
 
 
 class Flights:
     """Watches the machine: how long operations are in flight, and how often fences and waits are executed.
 
     Attributes:
-        steps: for each queue, the steps between issue and completion, or the end where nothing completes them.
+        steps: for each queue, the steps between issue and completion, or the end where nothing completes them, of each
+            warp: which warps go together is no matter of a schedule.
         executed: how often each step that costs no flight is executed, by its name, in warps.
     """
 
     def __init__(self) -> None:
         self.steps: Counter[str] = Counter()
         self.executed: Counter[str] = Counter()
-        self._now: Counter[Threads] = Counter()
-        self._issued: dict[tuple[str, Threads], deque[int]] = {}
+        self._now: Counter[Warp] = Counter()
+        self._issued: dict[tuple[str, Warp], deque[int]] = {}
 
     @property
     def actions(self) -> dict[str, Action]:
@@ -74,14 +75,16 @@ class Flights:
         def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
             before = _opened(thread_set)
             went = action(machine, thread_set, instruction)
-            threads = (id(machine), thread_set.cta, thread_set.warps[0])
+            warps = _warps(machine, thread_set)
             if name == "tmem_used":
-                self._completed("load", threads)
-            self._now[threads] += went >= 0
+                self._completed("load", warps)
+            if went >= 0:
+                for warp in warps:
+                    self._now[warp] += 1
             for queue, was, now in zip(QUEUES, before, _opened(thread_set), strict=True):
                 issued = now - was if queue in GROUPED else int(now != was)
-                if issued > 0:
-                    self._issued.setdefault((queue, threads), deque()).extend([self._now[threads]] * issued)
+                for warp in warps if issued > 0 else ():
+                    self._issued.setdefault((queue, warp), deque()).extend([self._now[warp]] * issued)
             return went
 
         return run
@@ -91,16 +94,16 @@ class Flights:
         grouped = queue in GROUPED and does == "wait"
 
         def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-            threads = (id(machine), thread_set.cta, thread_set.warps[0])
+            warps = _warps(machine, thread_set)
             before = _held(thread_set, queue) if grouped else 0
             went = action(machine, thread_set, instruction)
             counted = name
             if grouped:
-                self._completed(queue, threads, before - _held(thread_set, queue))
+                self._completed(queue, warps, before - _held(thread_set, queue))
             elif name == "tmem_wait":
                 kind = "load" if "load" in words(instruction.operation) else "store"
                 counted = f"{kind}_wait"
-                self._completed(kind, threads)
+                self._completed(kind, warps)
             self.executed[counted] += len(thread_set.warps)
             return went
 
@@ -108,25 +111,28 @@ class Flights:
 
     def _finishing(self, action: Action) -> Action:
         def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-            threads = (id(machine), thread_set.cta, thread_set.warps[0])
             for queue in QUEUES:
-                self._completed(queue, threads)
+                self._completed(queue, _warps(machine, thread_set))
             return action(machine, thread_set, instruction)
 
         return run
 
-    def _completed(self, queue: str, threads: Threads, count: int | None = None) -> None:
-        """Operations complete: the oldest ones, or all."""
-        issued = self._issued.get((queue, threads))
-        while issued and (count is None or count > 0):
-            self.steps[queue] += self._now[threads] - issued.popleft()
-            count = None if count is None else count - 1
+    def _completed(self, queue: str, warps: Sequence[Warp], count: int | None = None) -> None:
+        """Operations of each warp complete: the oldest ones, or all."""
+        for warp in warps:
+            issued = self._issued.get((queue, warp), deque())
+            for _ in range(len(issued) if count is None else min(count, len(issued))):
+                self.steps[queue] += self._now[warp] - issued.popleft()
 
     def worse(self, other: Flights) -> list[str]:
         """Where this is worse than other flights of the same kernel: queues by name, and fences."""
         found = [queue for queue in QUEUES if self.steps[queue] < other.steps[queue]]
         fences = (name for name in sorted(self.executed) if name.endswith("_fence"))
         return [*found, *(name for name in fences if self.executed[name] > other.executed[name])]
+
+
+def _warps(machine: Machine, thread_set: ThreadSet) -> list[Warp]:
+    return [(id(machine), thread_set.cta, warp) for warp in thread_set.warps]
 
 
 def _held(thread_set: ThreadSet, queue: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source, Span
@@ -20,7 +21,7 @@ from tileproof.protocol.steps import Step
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study
 from tileproof.protocol.values import Address, Value
-from tileproof.protocol.verify import function_studies, verify_function
+from tileproof.protocol.verify import Judged, function_studies, verify_function
 from tileproof.protocol.warps import ThreadSet
 from tileproof.ptx.graph import Graph, Graphs
 from tileproof.ptx.module import Function, Module, read_module
@@ -42,6 +43,7 @@ class PtxForm:
     """A module in PTX."""
 
     most = 255  # a tile is many instructions, each of which is a group at first
+    studied = False  # the checks along paths belong to it
 
     def __init__(self, book: Rulebook, source: Source) -> None:
         self.book = book
@@ -70,6 +72,7 @@ class PtxForm:
             kernels.append(nested(graph, _kernel(function), operations))
         self.points: InsertionPoints = PtxPoints(source, followed, kernels, self.steps)
         self.operations: Sequence[Operation] = [one.kernel for one in kernels]
+        self._judged: tuple[str, dict[int, Judged]] = "", {}  # the text judged last, and its functions by number
 
     def step(self, operation: Operation) -> Step | None:
         return self.steps.get(operation.span.start)
@@ -84,6 +87,8 @@ class PtxForm:
         source = Source(self.source.name, text)
         module = read_module(self.book, source)
         graphs = Graphs(self.book, module)
+        if text != self._judged[0]:
+            self._judged = text, {}
         by_body: dict[int, list[ProtocolFault]] = {}
         for diagnostic in check_threads(self.book.under(_CONTRACT), source, graphs):
             number = next(one.body for one in module.instructions if one.opcode_start == diagnostic.span.start)
@@ -109,12 +114,16 @@ class PtxForm:
         kernel = _kernel(function)
         if function.kind != "entry":
             return Outcome(kernel, (), (self._doubt("device_function", kernel),), ())
-        try:
-            outcome = verify_function(self.book, graphs.of(function), line=line)
-        except Unstructured as reason:
-            return Outcome(kernel, tuple(paths), (self._doubt(reason.case, reason.operation),), ())
-        if outcome is None:
-            return Outcome(kernel, tuple(paths), (self._doubt("ptx", kernel),), ())
+        _, studied = self._judged
+        if function.number not in studied:
+            try:
+                found = verify_function(self.book, graphs.of(function), seen=partial(_keep, studied, function.number))
+            except Unstructured as reason:
+                return Outcome(kernel, tuple(paths), (self._doubt(reason.case, reason.operation),), ())
+            if found is None:
+                return Outcome(kernel, tuple(paths), (self._doubt("ptx", kernel),), ())
+        outcome, study = studied[function.number]
+        outcome = outcome if line is None else study.causes(outcome, line)
         # What else the machine finds may rest on what PTX leaves open, as `check` says of it.
         enums = self.book.enums
         sure = enums["ptx_finding"].by_spelling.keys() | enums["schedule_finding"].by_spelling.keys()
@@ -144,6 +153,7 @@ class _SlottedPtx:
     def __init__(self, book: Rulebook, name: str, edited: Edited) -> None:
         self.book = book
         self.edited = edited
+        self.outcomes: Sequence[Outcome] = ()
         self.unknown: dict[str, Operation] = {}
         source = Source(name, edited.text)
         self.module = read_module(book, source)
@@ -199,6 +209,10 @@ class _SlottedPtx:
     def needed(self, filled: Mapping[int, Sequence[Insertion]]) -> Mapping[str, set[Need]]:
         self.paths.fill(filled)
         return {"wgmma": self.paths.needs()}
+
+
+def _keep(studied: dict[int, Judged], number: int, outcome: Outcome, study: Study) -> None:
+    studied[number] = outcome, study
 
 
 def _known(value: Value) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
+from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
@@ -31,7 +32,9 @@ _LOOPS = ("scf.for", "scf.while")
 _SMALL, _SHORT, _ENDS = 4, 20_000, 16  # fences, characters and choices up to which Z3 is asked for all choices
 _PEERS = 64  # accesses by threads of one name
 _ROUNDS = 8  # searches, each with one more run of the machine that matters
-Key = tuple[str, int]  # the code of a finding and the offset, in the text that was given, where it is
+Found: TypeAlias = "Sequence[tuple[Outcome, Callable[[int], int]]]"
+"""What is known of each kernel of a text, and where in the text that was given an offset of that text comes from."""
+Key: TypeAlias = "tuple[str, int]"  # the code of a finding and the offset, in the text that was given, where it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Scheduler:
         self.judged: dict[frozenset[InsertedLine], tuple[Edited, tuple[Outcome, ...]]] = {}
         self.lacking: list[tuple[Plan, frozenset[Key]]] = []  # plans that are not enough, and what is found then
         self.wanted: frozenset[Key] = frozenset()  # those that no insertion repairs
+        self.slotted: Trials | None = None  # of the plan that was studied last
         self._stepping: dict[int, Step | None] = {}
         self._producers: dict[int, str] = {}
         self._issuing: dict[tuple[int, str], list[int]] = {}
@@ -172,15 +176,33 @@ class Scheduler:
             self.progress()
         return self.judged[lines]
 
-    def keys(self, edited: Edited, outcomes: Sequence[Outcome]) -> frozenset[Key]:
-        faults = (fault for outcome in outcomes for fault in outcome.faults if fault.code in self.heeded)
-        found = {(fault.code, edited.origin(fault.operation.span.start)) for fault in faults}
-        for outcome in outcomes:
-            for left in outcome.doubts:
-                if self.form.tolerates(left):
-                    continue
-                found.add((f"unfollowed: {left.message}", edited.origin(left.operation.span.start)))
-        return frozenset(found)
+    def judgement(self, plan: Plan) -> Found:
+        """The same by kernels."""
+        edited, outcomes = self.judge(plan)
+        return [(one, edited.origin) for one in outcomes]
+
+    def studied(self, plan: Plan) -> Found | None:
+        """The same of the text with slots, whose study the trials need anyway; None where there is no such study."""
+        if not plan:
+            return None
+        self.slotted = trials = Trials(self.book, self.form, self.acts, self.heeded, plan, self.progress)
+        if not trials.possible:
+            return None
+        self.trials += 1
+        self.progress()
+        edited, before = self.judge(())
+        others = [(one, edited.origin) for one in before if one.kernel.name_span.start not in trials.kernels]
+        return [*((one, trials.edited.origin) for one in trials.slotted.outcomes), *others]
+
+    def keys(self, found: Found) -> frozenset[Key]:
+        """What matters of what is found."""
+        keys = set()
+        for outcome, origin in found:
+            heeded = (fault for fault in outcome.faults if fault.code in self.heeded)
+            keys |= {(fault.code, origin(fault.operation.span.start)) for fault in heeded}
+            left = (doubt for doubt in outcome.doubts if not self.form.tolerates(doubt))
+            keys |= {(f"unfollowed: {doubt.message}", origin(doubt.operation.span.start)) for doubt in left}
+        return frozenset(keys)
 
     # -- the search
 
@@ -244,11 +266,12 @@ class Scheduler:
         With them, whether nothing is left that keeps the text from being verified.
         """
         plan: dict[tuple[str, int], Insertion] = {}
+        by_study = self.form.studied
         while True:
-            edited, outcomes = self.judge(tuple(plan.values()))
-            found, before = (tuple(plan.values()), self.keys(edited, outcomes)), len(plan)
-            for fault in _to_repair(outcomes):
-                asked = list(self.repairs(fault, edited.origin))
+            start, before = tuple(plan.values()), len(plan)
+            found = (self.studied(start) if by_study else None) or self.judgement(start)
+            for fault, origin in _to_repair(found):
+                asked = list(self.repairs(fault, origin))
                 for subject, kind in asked:
                     alone = sum(other == subject for other, _ in asked) == 1
                     for other in (subject, *self.peers(subject)):
@@ -256,10 +279,13 @@ class Scheduler:
                         if wanted or kind.role == ".fence" or not self.present(kind, other):
                             for one in self.beside(kind, other):
                                 plan.setdefault((kind.name, one.gap.offset), one)
-            self.lacking.append(found)
-            if len(plan) == before:
-                self.wanted = found[1]
-                return tuple(plan.values()), all(map(self._passes, outcomes))
+            right, keys = all(self._passes(outcome) for outcome, _ in found), self.keys(found)
+            if len(plan) > before or right or not by_study:
+                self.lacking.append((start, keys))
+            if len(plan) == before and (right or not by_study):
+                self.wanted = keys
+                return start, right
+            by_study &= len(plan) > before  # the budget of a study may end sooner: what is left is what the text has
 
     def beside(self, kind: Insertable, subject: int) -> Iterator[Insertion]:
         """An operation next to its subject, a wait behind the commit of it; a wait also after each enclosing loop."""
@@ -362,7 +388,9 @@ class Scheduler:
 
     def relaxed(self, start: Plan) -> tuple[Plan, bool, bool]:
         """The best plan found; whether it is proved to be the best; whether the search came to its end."""
-        trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
+        trials = self.slotted
+        if trials is None or trials.plan != start:
+            trials = Trials(self.book, self.form, self.acts, self.heeded, start, self.progress)
         if not trials.possible:
             return start, False, False
         unseen = trials.slotted.unseen({one.kind.queue for one in start if one.waits})
@@ -379,7 +407,9 @@ class Scheduler:
                 fenced, least = search.fenced()
             plan, minimal = search.best(tuple(one for one in fenced if not one.waits))
             minimal &= least
-            if self.keys(*self.judge(plan)) <= self.wanted:
+            if trials.refuted(plan, told=False):  # cheaper than the verdict on the text
+                continue
+            if self.keys(self.judgement(plan)) <= self.wanted:
                 best = plan
                 break
             if not trials.refuted(plan):
@@ -480,8 +510,7 @@ class Relaxation:
             if lacks is None:
                 return None
             if lacks.right:
-                plan = self.coarser(plan, chosen, lacks)
-                return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
+                return self.finished(plan, chosen, lacks, proved)
             needs = {q: held | self.beside_runs(kinds[q], lacks.needs[q]) for q, held in needs.items()}
             before, known = known, sum(map(len, needs.values()))
             if known == before or self.trials.spent > self.trials.most:
@@ -494,7 +523,16 @@ class Relaxation:
                 proved &= found.proved
                 chosen[queue] = found.chosen
             plan = (*fixed, *self.waits(chosen))
+            if self.trials.fits(plan):  # what the timelines say of commits and slots does not depend on waits
+                return self.finished(plan, chosen, lacks, proved)
         return None
+
+    def finished(
+        self, plan: Plan, chosen: Mapping[str, Chosen], lacks: Needed, proved: bool
+    ) -> tuple[Plan, bool] | None:
+        """A plan that lacks nothing, as ``waited`` gives it."""
+        plan = self.coarser(plan, chosen, lacks)
+        return None if any(one.pending > one.kind.most for one in plan) else (plan, proved)
 
     def alone(self, kind: Insertable) -> bool:
         """Whether each instruction of a tile may be a group: what it touches is known to the byte."""
@@ -575,13 +613,38 @@ class Relaxation:
         narrow = self.between(outermost)
         wide = {moved.gap.offset: moved for one in mine for moved in self.outward(one)}
         tried = (likely, narrow, tuple(wide.values()))
+        small = len(self.scheduler.source.text) <= _SHORT
+        if not small and (quick := self.by_needs(kind, tried, rest, runs)) is not None:
+            return quick, False
         order = sorted(next((one for one in tried if self.trials.fits((*one, *rest), runs)), mine), key=self.depth)
         ends, proved = None, False
-        if len(order) <= _SMALL and len(self.scheduler.source.text) <= _SHORT:
+        if len(order) <= _SMALL and small:
             ends = self.all_fewest(order, rest, runs)
             proved = ends is not None
         whole = dict.fromkeys((*one, *rest) for one in ends or [self.fewest(order, rest, runs)])
         return max(whole, key=self.value) if len(whole) > 1 else next(iter(whole)), proved
+
+    def by_needs(self, kind: Insertable, tried: Sequence[Plan], rest: Plan, runs: Runs | None) -> Plan | None:
+        """A plan with the proxy fences that are needed, by what each is for; None where that does not tell.
+
+        Args:
+            tried: choices of fences, of which the first that is enough is taken.
+        """
+        trials = self.trials
+        if trials.effect(kind).name != "proxy_fence":
+            return None
+        needs = trials.unfenced(
+            rest, tuple({one for some in tried for one in some}), trials.active if runs is None else runs
+        )
+
+        def enough(fences: Iterable[Insertion]) -> bool:
+            slots = {slot.span.start for one in fences if (slot := trials.slot(one.gap)) is not None}
+            return needs is not None and not any(slots.isdisjoint(need) for need in needs)
+
+        order = sorted(next((one for one in tried if enough(one)), ()), key=self.depth)
+        kept = needed(range(len(order)), lambda places: enough(order[i] for i in places))
+        plan = (*(order[i] for i in kept or ()), *rest)
+        return plan if trials.fits(plan, runs) else None
 
     def between(self, fences: Sequence[Insertion]) -> Plan:
         """Of fences in a block with no synchronization between them the last; the first where they stand before."""
@@ -606,8 +669,15 @@ class Relaxation:
         moved = plan
         while (further := tuple(self.inside(one) for one in moved)) != moved:
             moved = further
-        fine = moved != plan and self.trials.fits(moved) and self.value(moved) > self.value(plan)
-        return moved if fine else plan
+        return moved if self.seldomer(moved, plan) and self.trials.fits(moved) else plan
+
+    def seldomer(self, plan: Plan, other: Plan) -> bool:
+        """Whether fewer warps come to the insertions of a plan than of another one."""
+        counts = []
+        for one in (plan, other):
+            slots = [self.trials.slot(i.gap) for i in one]
+            counts.append(sum(self.trials.visited[slot.span.start] for slot in slots if slot is not None))
+        return counts[0] < counts[1]
 
     def inside(self, one: Insertion) -> Insertion:
         """A wait at the end of the condition directly before it, if operations of its queue are issued there."""
@@ -648,11 +718,11 @@ class Relaxation:
         return tuple(mine) if found is None else chosen(found)
 
 
-def _to_repair(outcomes: Sequence[Outcome]) -> Iterator[ProtocolFault]:
+def _to_repair(found: Found) -> Iterator[tuple[ProtocolFault, Callable[[int], int]]]:
     """What is found, and what is in doubt because it depends on how often loops run: it is wrong for some numbers."""
-    for outcome in outcomes:
-        yield from outcome.faults
-        yield from (doubt.fault for doubt in outcome.doubts if doubt.fault is not None)
+    for outcome, origin in found:
+        yield from ((fault, origin) for fault in outcome.faults)
+        yield from ((doubt.fault, origin) for doubt in outcome.doubts if doubt.fault is not None)
 
 
 def _numbered(edited: Edited, plan: Plan) -> tuple[tuple[int, str], ...]:

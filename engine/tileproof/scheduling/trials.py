@@ -15,7 +15,8 @@ weaker one is; what is known of others is not asked again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -33,6 +34,7 @@ from tileproof.protocol.study import Ran, Run, Study
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Gap
+from tileproof.scheduling.fences import FenceRecorder
 from tileproof.scheduling.forms import FILLED, TextForm
 from tileproof.scheduling.needs import Need, Recorder, Timeline
 from tileproof.scheduling.order import QUEUES, Flights
@@ -51,6 +53,8 @@ class Trials:
         most: how many they may take; then each plan is told wrong.
         uneven: the conditions that threads decide each in its own way, or may decide so.
         divided: the slots that some threads of a warp come to without the others.
+        visited: how often warps came to each slot, in runs that showed what waits are for.
+        plan: the strongest one.
         strongest: the slots that the strongest plan fills, by ``id``.
         possible: whether there is a slot for all of the strongest plan; else there are no runs.
     """
@@ -72,6 +76,7 @@ class Trials:
         """
         self.book = book
         self.form = form
+        self.plan = strongest
         self.points = form.points
         self.heeded = heeded
         self.progress = progress
@@ -80,11 +85,12 @@ class Trials:
         self.most = 0
         self.filled: dict[int, list[Instruction]] = {}
         self.planned: dict[int, list[Insertion]] = {}
-        self.right: list[Strengths] = []
+        self.right: list[tuple[Strengths, Set[int]]] = []  # with the runs, by ``id``, that find nothing
         self.wrong: list[Strengths] = []
         self.step = effects(book, {})
         self.operations: dict[tuple[str, int], Operation] = {}
         self.effects: dict[str, Step] = {}
+        self._recorded: dict[tuple[Plan, int], tuple[Recorder, bool]] = {}
         self._compiled: dict[int, Program] = {}
         self._programs: dict[int, Program] = {}
         gaps = self._gaps(acts, strongest)
@@ -99,6 +105,7 @@ class Trials:
         self.active: list[tuple[Study, Ran]] = []
         self.uneven: set[int] = set()
         self.divided: set[int] = set()
+        self.visited: Counter[int] = Counter()
         self.possible = self.fill(strongest)
         self.strongest = [id(op) for op, _ in self._slots if op.span.start in self.filled]
         registers = any(one.kind.queue == "wgmma" for one in strongest)
@@ -141,7 +148,9 @@ class Trials:
         """Whether a plan inserts something into a kernel of the text with slots."""
         return self.edited.origin(kernel.name_span.start) in self.kernels
 
-    def actions(self, table: Mapping[str, Action], recorder: Recorder | None = None) -> dict[str, Action]:
+    def actions(
+        self, table: Mapping[str, Action], recorder: Recorder | FenceRecorder | None = None
+    ) -> dict[str, Action]:
         """Actions of the machine, with that of a slot."""
 
         def slot(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
@@ -158,13 +167,7 @@ class Trials:
     def _without_slots(self, compiled: Program) -> Program:
         """A program that passes by the slots that are not filled: its places are those of the program with slots."""
         self._compiled[id(compiled.kernel)] = compiled
-        code = [
-            Instruction("jump", one.operation, target=place + 1)
-            if one.effect is FILLED and one.operation.span.start not in self.filled
-            else one
-            for place, one in enumerate(compiled.code)
-        ]
-        return replace(compiled, code=code)
+        return _passing(compiled, self.filled)
 
     def again(
         self,
@@ -235,18 +238,19 @@ class Trials:
             runs: only these of them; that some find nothing is not yet an answer for all.
         """
         strengths = Strengths.of(plan)
-        if any(one.weaker(strengths) for one in self.right):
+        asked = self.active if runs is None else runs
+        ids = {id(ran) for _, ran in asked}
+        if any(ids <= told and one.weaker(strengths) for one, told in self.right):
             return True
         if any(strengths.weaker(one) for one in self.wrong) or self.spent > self.most or not self.fill(plan):
             return False
         self.count += 1
         self.progress()
-        asked = self.active if runs is None else runs
         fine = not any(self.fails(study, ran) for study, ran in asked) and not self.lacks()
-        if not fine:
+        if fine:
+            self.right.append((strengths, ids))
+        else:
             self.wrong.append(strengths)
-        elif len(asked) == len(self.active):
-            self.right.append(strengths)
         return fine
 
     def fails(self, study: Study, ran: Ran) -> bool:
@@ -310,15 +314,18 @@ class Trials:
                 left -= one[1].executed
         self.active.sort(key=lambda each: each[1].steps)
 
-    def refuted(self, plan: Plan) -> bool:
-        """Find a run that tells a plan wrong, which matters from then on; whether there is one."""
+    def refuted(self, plan: Plan, told: bool = True) -> bool:
+        """Find a run that tells a plan wrong, which matters from then on; whether there is one.
+
+        Args:
+            told: whether runs count that were told which way to go: what they find may rest on that.
+        """
         if not self.fill(plan):
             return False
         for one in self.runs:
-            if one not in self.active and self.fails(*one):
+            if (told or not one[1].recipe.forced) and one not in self.active and self.fails(*one):
                 self.active.append(one)
                 self.active.sort(key=lambda each: each[1].steps)
-                self.right.clear()
                 self.wrong.append(Strengths.of(plan))
                 return True
         return False
@@ -354,19 +361,28 @@ class Trials:
         right = not self.lacks()
         longest = max((ran.steps for _, ran in self.active), default=0)
         for study, ran in self.active:
-            recorder = Recorder({one.queue for one in insertables(self.book).values() if self.together(one)})
-            usual, study.actions = study.actions, self.actions(recorder.watched(ACTIONS), recorder)
-            done = study.again(ran.recipe, missed=recorder.missed, program=self._compiled[id(study.kernel)])
-            study.actions = usual
-            self.divided |= recorder.divided
-            self.spent += done.machine.steps
-            right &= not any(code in self.heeded for code, _ in done.places() - ran.places)
+            key = plan, id(ran)
+            if key not in self._recorded:
+                self._recorded[key] = self.recorded(study, ran)
+            recorder, fine = self._recorded[key]
+            right &= fine
             for queue in QUEUES:
                 needs[queue] |= recorder.needs[queue]
             if ran.steps == longest:
                 for (queue, _, _), held in recorder.timelines.items():
                     timelines[queue].append(held)
         return Needed(needs, timelines, right)
+
+    def recorded(self, study: Study, ran: Ran) -> tuple[Recorder, bool]:
+        """What a run shows of the filled slots that waits would repair, and whether it finds nothing."""
+        recorder = Recorder({one.queue for one in insertables(self.book).values() if self.together(one)})
+        usual, study.actions = study.actions, self.actions(recorder.watched(ACTIONS), recorder)
+        done = study.again(ran.recipe, missed=recorder.missed, program=self._compiled[id(study.kernel)])
+        study.actions = usual
+        self.divided |= recorder.divided
+        self.visited += recorder.visited
+        self.spent += done.machine.steps
+        return recorder, not any(code in self.heeded for code, _ in done.places() - ran.places)
 
     def lacked(self, plan: Plan) -> list[tuple[Sequence[ProtocolFault], Runs]]:
         """All that is found of a plan, each time that it happens, by what each run that matters finds.
@@ -381,10 +397,40 @@ class Trials:
         found += [(self.again(study, ran).machine.faults, ((study, ran),)) for study, ran in self.active]
         return found
 
+    def unfenced(self, plan: Plan, fences: Plan, runs: Runs) -> set[frozenset[int]] | None:
+        """What a plan without proxy fences needs of some: sets of slots, of each of which one must have a fence.
+
+        None where there is no slot for all of the plan.
+        """
+        if not self.fill(plan):
+            return None
+        self.count += 1
+        self.progress()
+        slots = {slot.span.start for one in fences if (slot := self.slot(one.gap)) is not None}
+        recorder = FenceRecorder()
+        for study, ran in runs:
+            program = _passing(self._compiled[id(study.kernel)], self.filled.keys() | slots)
+            usual, study.actions = study.actions, self.actions(ACTIONS, recorder)
+            done = study.again(ran.recipe, unseen=recorder.unseen, program=program)
+            study.actions = usual
+            self.spent += done.machine.steps
+        return recorder.needs
+
     @cached_property
     def places(self) -> dict[int, Gap]:
         """The place of each slot."""
         return {op.span.start: gap for op, gap in self._slots}
+
+
+def _passing(program: Program, filled: Collection[int]) -> Program:
+    """A program that passes by its slots, apart from some, by where they are."""
+    code = [
+        Instruction("jump", one.operation, target=place + 1)
+        if one.effect is FILLED and one.operation.span.start not in filled
+        else one
+        for place, one in enumerate(program.code)
+    ]
+    return replace(program, code=code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,16 +219,24 @@ def _ordered(
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
-    if unseen and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
+    if unseen and _unfenced(machine, thread_set, old):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
-    if reused and not all(machine.knows(thread_set, agent, old.moment, fenced=True) for agent in old.agents):
+    if reused and _unfenced(machine, thread_set, old):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "reused", operation, at=(("read", old.operation),), buffer=buffer, access=named)
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, operation)
     return True
+
+
+def _unfenced(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
+    """Whether the async proxy may not see an access by threads, in whatever a thread set has it do now."""
+    agents = [agent for agent in old.agents if not machine.knows(thread_set, agent, old.moment, fenced=True)]
+    if agents and machine.unseen is not None:
+        machine.unseen(thread_set, agents, old.moment)
+    return bool(agents)
 
 
 def _named(kind: str, writes: bool, agents: Sequence[Agent]) -> str:
