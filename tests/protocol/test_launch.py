@@ -229,7 +229,7 @@ def test_what_is_wrong_with_every_launch_is_an_error():
 def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int, int], found: bool, errors: int):
     usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
 
-    def tried(shape: Shape) -> Trial:
+    def tried(shape: Shape, short: bool) -> Trial:
         good = shape.cluster == right
         return Trial(10 * shape.ctas, 30 if good else 3, errors if good else 1, good and not errors)
 
