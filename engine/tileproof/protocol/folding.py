@@ -36,6 +36,7 @@ from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Ti
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
 from tileproof.protocol.access_sets import distances, part_of
+from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
 from tileproof.protocol.steps import words
 from tileproof.protocol.terms import lift
 from tileproof.protocol.values import (
@@ -206,8 +207,8 @@ def _aliased(
         case "view" | "regrouped" | "part" | "fragment" if outputs and isinstance(outputs[0], Tensor):
             return _view(book, operation, at, inputs, outputs)
         case "descriptor":
-            bits = 8 * descriptor_unit(book)
-            return lambda *operands: (_described(operands[at], bits) if at < len(operands) else None,)
+            unit = descriptor_unit(book)
+            return lambda *operands: (described(operands[at], unit) if at < len(operands) else None,)
     return None
 
 
@@ -226,11 +227,6 @@ def _shuffled(value: Value, lane: Value, warp: int) -> Value:
         term = None if value.term is None else hash((value.term, lane))
         return Lanes(tuple(each[one] if one < len(each) else None for one in sources), term)
     return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
-
-
-def _described(memory: Value, bits: int) -> Value:
-    """The descriptor of the beginning of some memory; ``bits``: of what it counts in."""
-    return replace(memory, unit=bits, extent=1) if isinstance(memory, Address) else None
 
 
 def _retyped(outputs: Sequence[Type | None]) -> Function:
@@ -316,11 +312,12 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
             masks = {8 * unit: reach // unit - 1}
             return lambda a, b: (_with_zeros(lifted, same_pair, masks, reach - 1, a, b),)
         if name in _SUMS:
-            around = descriptor_reach(book) // descriptor_unit(book) if name in _UNIONS else 0
-            return lambda a, b: (with_address(lifted, a, b, around),)
-        if name in _SHIFTS:
             unit = descriptor_unit(book)
-            return lambda a, b: (_shifted_right(lifted, unit, a, b),)
+            reach, around = descriptor_reach(book) // unit, name in _UNIONS
+            return lambda a, b: (_sum(lifted, unit, reach, around, a, b),)
+        if name in _SHIFTS:
+            unit, reach = descriptor_unit(book), descriptor_reach(book)
+            return lambda a, b: (_shifted_right(lifted, unit, reach, a, b),)
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
         return lambda a: (a,)
@@ -367,12 +364,15 @@ def _with_zeros(
     return lifted(a, b)
 
 
-def _shifted_right(lifted: Callable[..., Value], unit: int, a: Value, b: Value) -> Value:
-    """A shift to the right; ``unit``: the bytes that a shared-memory descriptor counts addresses in."""
+def _shifted_right(lifted: Callable[..., Value], unit: int, reach: int, a: Value, b: Value) -> Value:
+    """A shift to the right; ``unit``: the bytes that a shared-memory descriptor counts addresses in; ``reach``: all."""
     if _in_tensor_memory(a) and isinstance(a, Address) and b == a.memory.lane:
         return 0  # allocations start at lane 0
-    if isinstance(a, Address) and a.memory.space == "smem" and isinstance(b, int) and 1 << b == unit:
-        return _described(a, 8 * unit)
+    if isinstance(a, Address) and a.memory.space == "smem" and isinstance(b, int):
+        if 1 << b == unit:
+            return described(a, unit)
+        if is_descriptor(a, unit) and 1 << b >= reach // unit:
+            return Supposed(0, hash((a.memory.serial, b)))  # other fields of a descriptor, put together with it again
     return lifted(a, b)
 
 
@@ -385,19 +385,29 @@ def _in_tensor_memory(value: Value) -> bool:
     return isinstance(value, Address) and value.memory.space == "tmem"
 
 
-def with_address(lifted: Callable[..., Value], a: Value, b: Value, around: int = 0) -> Value:
-    """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
-
-    Lanes and columns are put together by a bitwise or as well, and so are the fields of a descriptor.
+def _sum(lifted: Callable[..., Value], unit: int, reach: int, union: bool, a: Value, b: Value) -> Value:
+    """A sum or a bitwise or.
 
     Args:
-        around: of a bitwise or, what an address in a descriptor is less than; else 0.
+        unit: the bytes that a shared-memory descriptor counts in; reach: what its start address is less than.
+        union: whether it is a bitwise or: fields of a descriptor are put together so.
+    """
+    base, distance = (a, b) if isinstance(a, Address) else (b, a)
+    if not isinstance(base, Address) or base.memory.space != "smem":
+        return with_address(lifted, a, b)
+    if union and isinstance(distance, int) and distance % reach == 0:
+        return base
+    return displaced_descriptor(base, distance, reach) if is_descriptor(base, unit) else with_address(lifted, a, b)
+
+
+def with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+    """A sum, perhaps of an address as an integer and a distance: bytes, or columns and lanes of tensor memory.
+
+    Lanes and columns are put together by a bitwise or as well.
     """
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
-    if around and base.memory.space == "smem" and isinstance(distance, int) and distance % around == 0:
-        return base
     tensor = base.memory.space == "tmem"
     first: int | Lanes | None = None
     shared = isinstance(distance, Lanes) and tensor

@@ -18,6 +18,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
+from tileproof.protocol.smem_descriptors import displaced_descriptor, is_descriptor
 from tileproof.protocol.terms import is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Value, term_of
 from tileproof.rulebase.book import Rulebook
@@ -379,11 +380,6 @@ def _bits_of(base: Address, by: int, mask: int) -> Value:
     return None if base.offset is None else base.offset >> by & mask
 
 
-def is_descriptor(base: Address, unit: int) -> bool:
-    """Whether an address is held as the first bits of a descriptor, which count so many bytes."""
-    return base.memory.space == "smem" and base.unit == _BYTE * unit and base.extent == 1
-
-
 def _lane(base: Address, by: Value) -> Value:
     return 0 if base.memory.space == "tmem" and by == base.memory.lane else None
 
@@ -397,11 +393,7 @@ def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
         return None
     if not is_descriptor(base, descriptor_unit(book)):
         return with_address(lifted, base, distance)
-    if not isinstance(distance, int):
-        return None
-    reach = 1 << field(book, "tcgen05.descriptor", "start").width
-    steps = int(distance) if abs(distance) < reach else distance & reach - 1
-    return base.counted(_BYTE, base.extent).moved(steps * base.unit // _BYTE).counted(base.unit, 1)
+    return displaced_descriptor(base, distance, 1 << field(book, "tcgen05.descriptor", "start").width)
 
 
 def _select(one: _Opcode) -> Computation:

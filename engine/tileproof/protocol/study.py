@@ -441,10 +441,14 @@ class Study:
         return replace(outcome, faults=diagnosed(search, outcome.faults))
 
     def sizes(self, judged: Run) -> tuple[Size, Size, Machine]:
-        """The size of a run, a smaller one that has the same findings, and a machine of that size."""
+        """The size of a run, a smaller one that has the same findings, and a machine of that size.
+
+        In PTX an integer may count elements: with few of them it goes through the same steps in fewer instructions.
+        """
         machine = judged.machine
         turns, extents = machine.shape.extent, machine.shape.extents
-        whole = (extents, turns, machine.tiles)
+        whole = small = (extents, turns, machine.tiles)
+        least = machine
         for fewer in _SMALLER:
             if fewer * 2 > turns:
                 break
@@ -452,8 +456,15 @@ class Study:
             size = (Extents(tensor, argument, extents.counted), fewer, machine.tiles)
             one = self.run(*size, program=self.compiled)
             if judged.places() <= one.places():
-                return whole, size, one.machine
-        return whole, whole, machine
+                small, least = size, one.machine
+                break
+        if self.ptx and extents.counted:
+            size = (Extents(_FEW * _ELEMENTS, _FEW, counted=False), _FEW, machine.tiles)
+            one = self.run(*size, program=self.compiled, budget=least.steps)
+            same = judged.places() <= one.places() and machine.coverage.executed <= one.machine.coverage.executed
+            if same and one.machine.coverage.complete:
+                small, least = size, one.machine
+        return whole, small, least
 
     def shorter(self, long: Run, turns: int, tiles: int) -> Run:
         """A run like the long one, with loops of so many turns."""
