@@ -39,8 +39,13 @@ CAUSES = {
     "BUGS 30": {"PR158"},
     "tcgen05.wait": {"PR114", "PR118"},
     "setmaxregister": {"PR160", "PR161"},
+    "words of a descriptor": {"PR112"},
 }
-FILES = {"tcgen05.wait": "load_unwaited.mlir", "setmaxregister": "register_budget.mlir"}
+FILES = {
+    "tcgen05.wait": "load_unwaited.mlir",
+    "setmaxregister": "register_budget.mlir",
+    "words of a descriptor": "descriptor_words.mlir",
+}
 
 
 def parts(bug: str) -> list[Source]:
