@@ -73,7 +73,9 @@ MMA = """
     nvvm.tcgen05.fence <after>
     %acc = llvm.load %full_word : !llvm.ptr<3> -> !llvm.ptr<6>
     %acc_word = llvm.ptrtoint %acc : !llvm.ptr<6> to i32
-    %low = arith.constant 1024 : i32
+    %tile = builtin.unrealized_conversion_cast %data : !cute.ptr<f32, smem, align<1024>> to !llvm.ptr<3>
+    %tile_word = llvm.ptrtoint %tile : !llvm.ptr<3> to i32
+    %low = arith.shrsi %tile_word, %c4 : i32
     scf.if %first {
 ISSUE
     }

@@ -942,3 +942,38 @@ def test_roles_agree_on_an_integer_that_each_loads_in_its_way(load: str):
         assert [one.case for one in tileproof.check(wrong).files[0].kernels[0].reasons] == ["loop_turns"]
     else:
         assert found(wrong) == {"PR126"}
+
+
+CUT = "  and.b32 %r25, %r24, 16383;\n"
+HOLES = "  and.b32 %r25, %r24, 16336;\n"  # what an alignment says is zero is not kept
+BY_WARPGROUP = "  shr.u32 %r29, %r1, 7;\n  shl.b32 %r29, %r29, 8;\n  add.s32 %r25, %r24, %r29;\n"
+OTHER_FIELD = """  and.b32 %r25, %r24, 16320;
+  shl.b32 %r29, %r23, 12;
+  and.b32 %r29, %r29, 1069547520;
+  or.b32 %r25, %r25, %r29;
+"""
+
+
+@pytest.mark.parametrize("made", [HOLES, BY_WARPGROUP, OTHER_FIELD], ids=["holes", "by warpgroup", "other field"])
+def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
+    right = RELEASED.read_text().replace(CUT, made)
+    assert right.count(made) == 1
+    (kernel,) = tileproof.check(right).files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+    assert found(right) == set()
+    assert found(right.replace("  wgmma.wait_group.sync.aligned 0;\n  mbarrier", "  mbarrier")) & {"PR112"}
+
+
+def test_what_reads_memory_that_is_not_known_is_not_verified():
+    text = RELEASED.read_text()
+    for old, new in (
+        (".param .u32 tiles)", ".param .u32 tiles, .param .u64 where)"),
+        (CUT, "  ld.param.u64 %rd4, [where];\n"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    text = text.replace("  cvt.u64.u32 %rd3, %r25;\n  or.b64 %rd4, %rd3, 0x4000004000010000;\n", "")
+    (kernel,) = tileproof.check(text).files[0].kernels
+    (reason,) = kernel.reasons
+    assert reason.case == "accessed_steps"
+    assert reason.message.startswith("accesses from here on whose address is not known: 1;")

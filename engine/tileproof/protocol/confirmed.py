@@ -12,6 +12,8 @@ from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
+_HARMLESS = ("any_cluster", "any_block", "accessed_steps")  # doubts that take no finding away
+
 
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
@@ -29,7 +31,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     if any(doubt.assumed for doubt in outcome.doubts):
         return ()
     operations = Operations.of(book)
-    doubts = [one for one in outcome.doubts if one.case not in ("any_cluster", "any_block")]
+    doubts = [one for one in outcome.doubts if one.case not in _HARMLESS]
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)

@@ -17,6 +17,7 @@ from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
 from tileproof.protocol.memory import AccessLog
 from tileproof.protocol.program import Instruction, Program, is_count
+from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.state import (
     Allocations,
     Barrier,
@@ -93,6 +94,7 @@ class Machine:
         taint: what is in doubt.
         deliveries: what copies of unknown size deliver.
         together: the steps that all threads of a warp execute together.
+        addressed: the steps that access memory where an operand says (``seen``).
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
@@ -145,6 +147,7 @@ class Machine:
     copied: int = 1
     computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
     together: Set[str] = frozenset()
+    addressed: Mapping[str, str] = field(default_factory=dict)
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
@@ -154,6 +157,7 @@ class Machine:
         self.roles = limit(self.book, "thread_groups")
         self.copied = hardware.limit(self.book, "bulk_bytes")
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
+        self.addressed = addressed(self.book)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
         self.allocations.quarter = hardware.limit(self.book, "tmem_lanes") // hardware.limit(self.book, "group_warps")
@@ -269,6 +273,9 @@ class Machine:
                         self.split_by_value(thread_set, held)
             if instruction.effect.name in self.together:
                 self.whole_warps(thread_set, instruction.operation)
+            how = self.addressed.get(instruction.effect.name)
+            if how is not None and not sees(how, [values[slot] for slot in instruction.inputs]):
+                self.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
             where = (thread_set.cta, thread_set.warps)
             if self.module.early:
                 self.waited(thread_set, instruction.operation)

@@ -20,7 +20,7 @@ from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
 from tileproof.protocol.smem_descriptors import displaced_descriptor, is_descriptor
 from tileproof.protocol.terms import is_truth, lift
-from tileproof.protocol.values import Address, Lanes, Open, Value, term_of
+from tileproof.protocol.values import Address, Lanes, Open, Supposed, Value, term_of
 from tileproof.rulebase.book import Rulebook
 
 _TYPE = regex(r"([usb])(8|16|32|64)\Z")
@@ -226,7 +226,9 @@ def _conjoin(one: _Opcode) -> Computation:
         if mask >> _SWIZZLED == 0 and base.memory.space == "smem" and not is_descriptor(base, unit):
             return _bits_of(base, 0, mask)
         if base.memory.space == "tmem":
-            return base if mask & base.memory.columns == base.memory.columns else None
+            kept = mask & base.memory.columns
+            at_lane_0 = base.lane == 0 and base.first_lane == 0  # as allocations are
+            return base if kept == base.memory.columns else 0 if not kept and at_lane_0 else None
         if base.memory.space != "smem":
             return None
         described = is_descriptor(base, unit)
@@ -235,7 +237,7 @@ def _conjoin(one: _Opcode) -> Computation:
                 return base
             mask = (mask & low) * unit  # what is below counts no bit of the descriptor
         clear = ~mask & full
-        if clear == full or clear & clear + 1:  # no rounding down
+        if clear == full or (clear & clear + 1 and clear >> _SWIZZLED):  # neither rounds down nor clears low bits alone
             return None
         offset = None if base.offset is None else base.offset & ~clear
         parts = tuple(None if part is None else part & ~clear for part in base.parts)
@@ -330,11 +332,24 @@ def _left(one: _Opcode) -> Computation:
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            back = is_descriptor(a, unit) and isinstance(b, int) and 1 << b == unit
-            return (replace(a, unit=_BYTE, extent=None) if back else None,)
+            if is_descriptor(a, unit) and isinstance(b, int) and 1 << b == unit:
+                return (replace(a, unit=_BYTE, extent=None),)
+            return (_above_start(a, b, unit, bits),)
         return (lifted(a, b),)
 
     return Computation("arith.shli", 2, function)
+
+
+def _above_start(base: Address, by: Value, unit: int, bits: int) -> Value:
+    """An address in shared memory, shifted left for another field of a descriptor than its start.
+
+    Its low bits are known, for an allocation begins at a multiple of a swizzle; the others are no bits of the start.
+    """
+    known = base.memory.space == "smem" and base.unit == _BYTE and base.offset is not None and not base.parts
+    if not known or not isinstance(by, int) or not unit <= 1 << by <= 1 << bits:
+        return None
+    low = (base.offset or 0) & (1 << _SWIZZLED) - 1
+    return Supposed(signed(low << by, bits), hash((base.memory.serial, base.offset, int(by))))
 
 
 def _right(one: _Opcode) -> Computation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tileproof.protocol.values import Address, Value
+from tileproof.protocol.values import Address, Lanes, Value
 
 _BYTE = 8
 
@@ -24,15 +24,22 @@ def is_descriptor(base: Address, unit: int) -> bool:
 
 
 def displaced_descriptor(base: Address, distance: Value, reach: int) -> Value:
-    """The sum of a descriptor and an integer.
+    """The sum of a descriptor and an integer, which may differ between the warpgroups of a CTA.
 
     Args:
         reach: what a start address is less than, in the units of the descriptor.
     """
-    if not isinstance(distance, int):
+
+    def further(steps: int) -> int:
+        return (int(steps) if abs(steps) < reach else steps & reach - 1) * base.unit // _BYTE
+
+    if isinstance(distance, Lanes):
+        steps: int | Lanes = Lanes(tuple(None if one is None else further(one) for one in distance.each))
+    elif isinstance(distance, int):
+        steps = further(distance)
+    else:
         return None
-    steps = int(distance) if abs(distance) < reach else distance & reach - 1
-    return base.counted(_BYTE, base.extent).moved(steps * base.unit // _BYTE).counted(base.unit, 1)
+    return base.counted(_BYTE, base.extent).moved(steps).counted(base.unit, 1)
 
 
 __all__ = ["described", "displaced_descriptor", "is_descriptor"]

@@ -354,6 +354,7 @@ class Taint:
         everything: whether an operation may have done anything.
         reasons: the operations, each with a case of finding PR190.
         released: waits that were left although nothing is known to complete them.
+        unseen: steps that access memory of which it is not known where it is, by ``id``.
     """
 
     places: set[BarrierKey] = field(default_factory=set)
@@ -361,6 +362,7 @@ class Taint:
     everything: bool = False
     reasons: list[tuple[str, Operation]] = field(default_factory=list)
     released: list[Operation] = field(default_factory=list)
+    unseen: dict[int, Operation] = field(default_factory=dict)
 
     def covers(self, key: BarrierKey) -> bool:
         """Whether a barrier is in doubt."""

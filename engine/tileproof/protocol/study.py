@@ -238,6 +238,7 @@ class Study:
     reached: Exploration = field(default_factory=Exploration)
     fills: Fills | None = None  # who fills accumulators in registers, once that was asked
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
+    unseen: dict[int, Operation] = field(default_factory=dict)  # steps that access what is not known in some run
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
 
     def limit(self, name: str) -> int:
@@ -315,6 +316,8 @@ class Study:
         let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
         for case, operation in machine.taint.reasons if program is None and not let_go else ():
             self.doubt(case, operation)
+        if program is None and not forced:
+            self.unseen |= machine.taint.unseen
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
             recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed
@@ -397,6 +400,9 @@ class Study:
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
+        blind = [one for one in steps if id(one) in self.unseen]
+        if blind:
+            self.doubt("accessed_steps", blind[0], count=len(blind))
         loose = [one for one in steps if id(one) in guessed]
         if loose:
             self.doubt("guessed_steps", loose[0], count=len(loose))
