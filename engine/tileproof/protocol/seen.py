@@ -26,7 +26,8 @@ def sees(how: str, held: Sequence[Value]) -> bool:
     """Whether the memory is known.
 
     Args:
-        how: ``.any`` operand says it, ``.operands`` 1 and 2 do, or the ``.descriptors`` among all.
+        how: ``.any`` operand says it, ``.operands`` 1 and 2 do, the ``.descriptors`` among all, or all the ``.tensors``
+            behind the atom.
     """
     match how:
         case ".operands":
@@ -34,6 +35,8 @@ def sees(how: str, held: Sequence[Value]) -> bool:
         case ".descriptors":
             known = [isinstance(one, Address) for one in held]
             return known[-1] if len(held) > _WORDS else sum(known) >= min(_BOTH, len(held))
+        case ".tensors":
+            return all(isinstance(one, Address) for one in held[1:])
     return any(isinstance(one, Address) for one in held)
 
 

@@ -316,7 +316,7 @@ class Study:
         let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
         for case, operation in machine.taint.reasons if program is None and not let_go else ():
             self.doubt(case, operation)
-        if program is None and not forced:
+        if program is None and not forced and machine.accesses:  # alone they have no order that may be missing
             self.unseen |= machine.taint.unseen
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
