@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import field, replace
 from typing import TypeAlias
 
+from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.accumulators import Fills, unfilled
@@ -401,7 +402,8 @@ class Study:
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
         blind = [one for one in steps if id(one) in self.unseen]
-        if blind:
+        wrong = any(self.book.findings[fault.code].severity is Severity.ERROR for fault in faults)
+        if blind and not wrong:  # with an error nobody takes the kernel for verified, and it may be the cause
             self.doubt("accessed_steps", blind[0], count=len(blind))
         loose = [one for one in steps if id(one) in guessed]
         if loose:

@@ -134,7 +134,7 @@ class IrForm:
 
     def tolerates(self, doubt: Doubt) -> bool:
         """Whether no insertion changes it: how the kernel is launched, or what the text leaves its roles to decide."""
-        return doubt.assumed or doubt.case == "guessed_steps"
+        return doubt.assumed or doubt.case in ("guessed_steps", "accessed_steps")
 
     def slotted(self, gaps: Sequence[Gap]) -> Slotted:
         lines = [InsertedLine(gap, 0, f'"{SLOT}"() : () -> ()') for gap in gaps]
