@@ -17,7 +17,7 @@ from tileproof.base.diagnostic import Diagnostic, Severity
 
 _NEAR = 3  # lines: where an operation was deleted, what stands around it is its place
 
-KERNELS = ["sm_90a/dense_gemm__default", "sm_100a/prim_tcgen05_1cta_mma_basic__default"]
+KERNELS = ["sm_90a/dense_gemm__default", "sm_100a/prim_tcgen05_2cta_mma_basic__default"]
 MORE = [
     "sm_90a/dense_gemm_persistent__default",
     "sm_100a/dense_gemm__default",
