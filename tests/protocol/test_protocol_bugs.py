@@ -96,3 +96,26 @@ def changed(case: str, twin: str) -> int:
     """The lines that only one of two texts has, comments aside."""
     lines = [[line.strip() for line in text.split("\n") if "//" not in line and line.strip()] for text in (case, twin)]
     return sum(line[:2] in ("+ ", "- ") for line in difflib.ndiff(*lines))
+
+
+CAST = " = builtin.unrealized_conversion_cast %tile_iter : !cute.ptr<i8, smem, align<1024>> to !llvm.ptr<3>\n"
+ALIGNED = """
+    %word = llvm.ptrtoint %unaligned : !llvm.ptr<3> to i32
+    %c128 = arith.constant 128 : i32
+    %mask = arith.constant -128 : i32
+    %more = arith.addi %word, %c128 : i32
+    %less = arith.subi %more, %c1 : i32
+    %down = arith.andi %less, %mask : i32
+    %tile = llvm.inttoptr %down : i32 to !llvm.ptr<3>
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["bad", "good"])
+def test_memory_that_is_aligned_by_arithmetic_is_followed(number: int):
+    """Earlier releases of the DSL allocate so: up to the next multiple of 128 bytes."""
+    text = parts("words of a descriptor")[number].text
+    assert text.count(f"%tile{CAST}") == 1
+    result = tileproof.check(text.replace(f"%tile{CAST}", f"%unaligned{CAST}{ALIGNED}"))
+    assert [one.code for one in result.diagnostics] == (["PR112"] if number == 0 else [])
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())

@@ -315,6 +315,10 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
             unit = descriptor_unit(book)
             reach, around = descriptor_reach(book) // unit, name in _UNIONS
             return lambda a, b: (_sum(lifted, unit, reach, around, a, b),)
+        if name in ("subi", "sub"):
+            return lambda a, b: (
+                with_address(lifted, a, -b) if isinstance(a, Address) and type(b) is int else lifted(a, b),
+            )
         if name in _SHIFTS:
             unit, reach = descriptor_unit(book), descriptor_reach(book)
             return lambda a, b: (_shifted_right(lifted, unit, reach, a, b),)
@@ -341,6 +345,9 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
     return None
 
 
+_ALIGNED = 1024  # bytes: allocations begin at a multiple of what the widest swizzle repeats in
+
+
 def _with_zeros(
     lifted: Callable[..., Value], same_pair: int, masks: Mapping[int, int], mask: int, a: Value, b: Value
 ) -> Value:
@@ -355,6 +362,8 @@ def _with_zeros(
     if isinstance(a, Address):
         if a.memory.space == "smem" and b == masks.get(a.unit, mask):
             return a
+        if a.memory.space == "smem" and type(b) is int and 0 < -b <= _ALIGNED and -b & -b - 1 == 0:
+            return a.rounded_down(-b)
         if _in_tensor_memory(a) and b == a.memory.columns:
             return a
         return replace(a, leader=True) if b == same_pair else None

@@ -401,7 +401,7 @@ class Machine:
 
     def most_in(self, place: int, instruction: Instruction) -> bool:
         """Which way to go where only data decide: the first, or where neither has a step that with more in it."""
-        if any(one.effect is not None for one in self.program.code[place : instruction.target]):
+        if not self.module.turned or any(one.effect for one in self.program.code[place : instruction.target]):
             return True
         return instruction.other - place - 2 >= instruction.target - instruction.other  # less the branch and the jump
 

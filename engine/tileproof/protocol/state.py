@@ -37,6 +37,7 @@ class Surroundings:
             CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
             of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
         clusters: of the grid, along x.
+        turned: whether compilers turn conditions round, so that the first way of a branch is none that somebody wrote.
     """
 
     resolve: Callable[[str], str]
@@ -44,6 +45,7 @@ class Surroundings:
     early: Mapping[int, EarlyRead] = field(default_factory=dict)
     unfenced: frozenset[str] = frozenset()
     clusters: int = 1
+    turned: bool = False
 
 
 @dataclass(slots=True)

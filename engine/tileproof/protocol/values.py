@@ -184,6 +184,11 @@ class Address:
         """The same place as one in other units."""
         return self.at(self.offset, unit, extent, self.parts, self.origin, self.lanes)
 
+    def rounded_down(self, to: int) -> Address:
+        """The last place up to this one that is a multiple of so many bytes; the allocation begins at one."""
+        parts = tuple(None if part is None else part & -to for part in self.parts)
+        return self.at(None if self.offset is None else self.offset & -to, self.unit, None, parts)
+
     def exactly(self, offset: int, extent: int) -> Address:
         """A piece that begins and ends where it is known to; ``replace`` is slower here as well."""
         found = self.at(offset, self.unit, extent, self.parts, self.origin, self.lanes)

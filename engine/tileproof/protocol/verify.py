@@ -154,6 +154,7 @@ def _function_launched(
         {},
         unfenced=frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
         clusters=limit(book, "clusters"),
+        turned=True,
     )
 
     def study(shape: Shape) -> Study:
