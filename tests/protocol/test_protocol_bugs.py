@@ -119,3 +119,17 @@ def test_memory_that_is_aligned_by_arithmetic_is_followed(number: int):
     assert [one.code for one in result.diagnostics] == (["PR112"] if number == 0 else [])
     (kernel,) = result.files[0].kernels
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
+@pytest.mark.parametrize("made", ["muli %address, %odd", "shrsi %address, %odd", "shrui %address, %wide"])
+def test_what_is_no_address_any_more_is_not_taken_for_one(made: str):
+    text = parts("words of a descriptor")[1].text
+    place = "    %start = arith"
+    assert text.count(place) == 1
+    other = (
+        f"    %odd = arith.constant -1 : i32\n    %wide = arith.constant 2147483647 : i32\n"
+        f"    %made = arith.{made} : i32\n    %lost = llvm.inttoptr %made : i32 to !llvm.ptr<3>\n"
+        f"    nvvm.mbarrier.init %lost, %c1 : !llvm.ptr<3>, i32\n"
+    )
+    (found,) = tileproof.check(text.replace(place, other + place)).diagnostics
+    assert (found.code, "the address of the barrier is not known" in found.message) == ("PR190", True)

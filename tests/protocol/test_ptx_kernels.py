@@ -977,3 +977,18 @@ def test_what_reads_memory_that_is_not_known_is_not_verified():
     (reason,) = kernel.reasons
     assert reason.case == "accessed_steps"
     assert reason.message.startswith("accesses from here on whose address is not known: 1;")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("ld.global.nc %r26, [%rd2];", "ld.global.b %r26, [%rd2];", "ld.global.b32x %r26, [%rd2];"),
+        *("ld.param.u %r26, [tiles];", "shr.u32 %r26, %r23, -1;"),
+        *("shl.b32 %r26, %r23, 2147483647;", "bfe.u32 %r26, %r23, 2147483647, 3;", "bfe.u32 %r26, %r23, 3, -1;"),
+    ],
+)
+def test_an_instruction_that_makes_no_sense_leaves_its_result_unknown(line: str):
+    """The loop depends on it, so that the verdict is open; nothing else happens."""
+    text = RING.replace("  ld.shared.b32 %r26, [%r25];", f"  {line}\n  add.s32 %r5, %r5, %r26;")
+    assert line in text
+    assert "PR190" in {one.code for one in tileproof.check(text).diagnostics}

@@ -28,7 +28,7 @@ _NO_EXTENTS = Extents(0, 0)
 _SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
 _STORE = "llvm.store"
 _VECTOR = "xyzw"
-_INTEGER = regex(r"\.[usb](8|16|32|64)$")
+INTEGER = regex(r"\.[usb](8|16|32|64)$")
 
 
 def operation_like(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:
@@ -268,7 +268,7 @@ class Writer:
 
     def packed(self, one: Statement, to: tuple[str, ...], source: list[int], guard: int) -> None:
         """``mov`` between a register and a tuple of its parts."""
-        written = _INTEGER.search(one.opcode)
+        written = INTEGER.search(one.opcode)
         if written is None or (len(to) > 1 and len(source) > 1):
             self.forget(one, to, guard)
             return
@@ -296,7 +296,7 @@ class Writer:
         if one.same is None or (one.operands is None and one.same.operands):
             text = "llvm.inline_asm"
         held, places = list(one.operands or ()), one.same.operands if one.same is not None else ()
-        stored = _INTEGER.search(one.opcode)
+        stored = INTEGER.search(one.opcode)
         kind = f"i{stored[1]}" if stored is not None else "f32"
         memory = _CLUSTER if "shared::cluster" in one.opcode else _SHARED
         inputs: list[int] = []
@@ -378,4 +378,4 @@ class Writer:
         self.nodes.append(Branch(self.operation, guard, (body, []), yields, tuple(results)))
 
 
-__all__ = ["Writer", "expand", "operation_like"]
+__all__ = ["INTEGER", "Writer", "expand", "operation_like"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from inspect import CO_VARARGS
@@ -307,21 +307,24 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
         return lambda: (constant,)
     if (binary := _BINARY.get(name)) is not None:
         lifted = lift(binary, name)
-        if name in ("andi", "and", "muli", "mul"):
-            same_pair, reach, unit = ~(1 << limit(book, "pair_bit")), descriptor_reach(book), descriptor_unit(book)
-            masks = {8 * unit: reach // unit - 1}
-            return lambda a, b: (_with_zeros(lifted, same_pair, masks, reach - 1, a, b),)
+        if name in ("muli", "mul"):
+            return lambda a, b: (_with_zeros(lifted, a, b),)
+        if name in ("andi", "and"):
+            return _conjunction(book, lifted)
         if name in _SUMS:
             unit = descriptor_unit(book)
-            reach, around = descriptor_reach(book) // unit, name in _UNIONS
-            return lambda a, b: (_sum(lifted, unit, reach, around, a, b),)
+            reach, union = descriptor_reach(book) // unit, name in _UNIONS
+            return lambda a, b: (_sum(lifted, unit, reach, union, a, b),)
         if name in ("subi", "sub"):
+            unit = descriptor_unit(book)
+            reach = descriptor_reach(book) // unit
             return lambda a, b: (
-                with_address(lifted, a, -b) if isinstance(a, Address) and type(b) is int else lifted(a, b),
+                _sum(lifted, unit, reach, False, a, -b) if isinstance(a, Address) and type(b) is int else lifted(a, b),
             )
         if name in _SHIFTS:
-            unit, reach = descriptor_unit(book), descriptor_reach(book)
-            return lambda a, b: (_shifted_right(lifted, unit, reach, a, b),)
+            unit = descriptor_unit(book)
+            width = (descriptor_reach(book) // unit).bit_length() - 1
+            return lambda a, b: (_shifted_right(lifted, unit, width, a, b),)
         return lambda a, b: (lifted(a, b),)
     if name in _UNARY:
         return lambda a: (a,)
@@ -345,42 +348,51 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
     return None
 
 
-_ALIGNED = 1024  # bytes: allocations begin at a multiple of what the widest swizzle repeats in
-
-
-def _with_zeros(
-    lifted: Callable[..., Value], same_pair: int, masks: Mapping[int, int], mask: int, a: Value, b: Value
-) -> Value:
-    """A product or conjunction, which is zero where one of the two is, whatever the other may be.
-
-    Args:
-        same_pair: clears the bit of a shared-memory address that tells the two CTAs of a pair apart.
-        masks: what keeps all bits of an address, by the unit that it counts in; ``mask``: of one that counts bytes.
-    """
+def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
+    """A product or conjunction, which is zero where one of the two is, whatever the other may be."""
     if a == 0 or b == 0:
         return 0
-    if isinstance(a, Address):
-        if a.memory.space == "smem" and b == masks.get(a.unit, mask):
-            return a
-        if a.memory.space == "smem" and type(b) is int and 0 < -b <= _ALIGNED and -b & -b - 1 == 0:
-            return a.rounded_down(-b)
-        if _in_tensor_memory(a) and b == a.memory.columns:
-            return a
-        return replace(a, leader=True) if b == same_pair else None
     known = a if isinstance(a, Lanes) else b
     if isinstance(known, Lanes) and not (isinstance(a, int | Lanes) and isinstance(b, int | Lanes)):
         return Lanes(tuple(0 if one == 0 else None for one in known.each), known.term)
     return lifted(a, b)
 
 
-def _shifted_right(lifted: Callable[..., Value], unit: int, reach: int, a: Value, b: Value) -> Value:
-    """A shift to the right; ``unit``: the bytes that a shared-memory descriptor counts addresses in; ``reach``: all."""
+def _conjunction(book: Rulebook, lifted: Callable[..., Value]) -> Function:
+    """A conjunction, perhaps of an address: with all its bits, without those of its lane or CTA, or aligned."""
+    same_pair, period = ~(1 << limit(book, "pair_bit")), limit(book, "swizzle_bytes")
+    unit, reach = descriptor_unit(book), descriptor_reach(book)
+
+    def function(a: Value, b: Value) -> Sequence[Value]:
+        base, mask = (a, b) if isinstance(a, Address) else (b, a)
+        if not isinstance(base, Address) or mask == 0:
+            return (_with_zeros(lifted, a, b),)
+        if base.memory.space == "smem":
+            bits = reach // unit if base.unit == 8 * unit else reach
+            if mask == bits - 1:
+                return (base,)
+            if type(mask) is int and bits == reach and 0 < -mask <= period and not -mask & -mask - 1:
+                return (base.rounded_down(-mask),)
+        if _in_tensor_memory(base) and mask == base.memory.columns:
+            return (base,)
+        return (replace(base, leader=True) if mask == same_pair else None,)
+
+    return function
+
+
+def _shifted_right(lifted: Callable[..., Value], unit: int, width: int, a: Value, b: Value) -> Value:
+    """A shift to the right.
+
+    Args:
+        unit: the bytes that a shared-memory descriptor counts addresses in.
+        width: the bits of the start address in it.
+    """
     if _in_tensor_memory(a) and isinstance(a, Address) and b == a.memory.lane:
         return 0  # allocations start at lane 0
     if isinstance(a, Address) and a.memory.space == "smem" and isinstance(b, int):
-        if 1 << b == unit:
+        if b == unit.bit_length() - 1:
             return described(a, unit)
-        if is_descriptor(a, unit) and 1 << b >= reach // unit:
+        if is_descriptor(a, unit) and b >= width:
             return Supposed(0, hash((a.memory.serial, b)))  # other fields of a descriptor, put together with it again
     return lifted(a, b)
 

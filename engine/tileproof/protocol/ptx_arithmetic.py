@@ -18,7 +18,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
-from tileproof.protocol.smem_descriptors import displaced_descriptor, is_descriptor
+from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
 from tileproof.protocol.terms import is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Supposed, Value, term_of
 from tileproof.rulebase.book import Rulebook
@@ -217,32 +217,32 @@ def _conjoin(one: _Opcode) -> Computation:
     unit = descriptor_unit(book)
     low = (1 << field(book, "tcgen05.descriptor", "start").width) - 1
     full = (low + 1) * unit - 1  # the bits of an address
-    pair = 1 << limit(book, "pair_bit")
+    pair, period = 1 << limit(book, "pair_bit"), limit(book, "swizzle_bytes")
 
     def aligned(base: Address, mask: int) -> Value:
         mask &= (1 << bits) - 1
         if is_shifted(base):
-            return _bits_of(base, _ROW, mask)
-        if mask >> _SWIZZLED == 0 and base.memory.space == "smem" and not is_descriptor(base, unit):
-            return _bits_of(base, 0, mask)
+            return _bits_of(base, _ROW, mask, period)
+        if mask < period and base.memory.space == "smem" and not is_descriptor(base, unit):
+            return _bits_of(base, 0, mask, period)
         if base.memory.space == "tmem":
             kept = mask & base.memory.columns
             at_lane_0 = base.lane == 0 and base.first_lane == 0  # as allocations are
             return base if kept == base.memory.columns else 0 if not kept and at_lane_0 else None
         if base.memory.space != "smem":
             return None
-        described = is_descriptor(base, unit)
-        if described:
+        counted = is_descriptor(base, unit)
+        if counted:
             if not ~mask & low:
                 return base
             mask = (mask & low) * unit  # what is below counts no bit of the descriptor
         clear = ~mask & full
-        if clear == full or (clear & clear + 1 and clear >> _SWIZZLED):  # neither rounds down nor clears low bits alone
+        if clear == full or (clear & clear + 1 and clear >= period):  # neither rounds down nor clears low bits alone
             return None
         offset = None if base.offset is None else base.offset & ~clear
         parts = tuple(None if part is None else part & ~clear for part in base.parts)
         there = base.at(offset, base.unit, base.extent, parts)
-        if described:
+        if counted:
             return there
         others = (mask | pair | full) & 0xFFFFFFFF == 0xFFFFFFFF  # none but the bit of the pair is cleared above
         return replace(there, leader=True) if others and not mask & pair else there
@@ -327,33 +327,36 @@ def _negate(one: _Opcode) -> Computation:
 
 
 def _left(one: _Opcode) -> Computation:
-    bits, unit = one.bits, descriptor_unit(one.book)
+    bits, unit, period = one.bits, descriptor_unit(one.book), limit(one.book, "swizzle_bytes")
+    steps = unit.bit_length() - 1  # from bytes to what a descriptor counts in
     lifted = lift(lambda a, b: signed(a << b, bits) if 0 <= b < bits else 0, "shli")
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            if is_descriptor(a, unit) and isinstance(b, int) and 1 << b == unit:
+            if is_descriptor(a, unit) and b == steps:
                 return (replace(a, unit=_BYTE, extent=None),)
-            return (_above_start(a, b, unit, bits),)
+            return (_above_start(a, b, bits, period) if isinstance(b, int) and steps <= b <= bits else None,)
         return (lifted(a, b),)
 
     return Computation("arith.shli", 2, function)
 
 
-def _above_start(base: Address, by: Value, unit: int, bits: int) -> Value:
+def _above_start(base: Address, by: int, bits: int, period: int) -> Value:
     """An address in shared memory, shifted left for another field of a descriptor than its start.
 
     Its low bits are known, for an allocation begins at a multiple of a swizzle; the others are no bits of the start.
+
+    Args:
+        period: the bytes in which the widest swizzle repeats.
     """
-    known = base.memory.space == "smem" and base.unit == _BYTE and base.offset is not None and not base.parts
-    if not known or not isinstance(by, int) or not unit <= 1 << by <= 1 << bits:
+    if base.memory.space != "smem" or base.unit != _BYTE or base.offset is None or base.parts:
         return None
-    low = (base.offset or 0) & (1 << _SWIZZLED) - 1
-    return Supposed(signed(low << by, bits), hash((base.memory.serial, base.offset, int(by))))
+    return Supposed(signed((base.offset & period - 1) << by, bits), hash((base.memory.serial, base.offset, int(by))))
 
 
 def _right(one: _Opcode) -> Computation:
     bits, unit = one.bits, descriptor_unit(one.book)
+    steps = unit.bit_length() - 1
     name = "shrsi" if one.kind == "s" else "shrui"
     lifted = lift(lambda a, b: signed(one.read(a) >> min(max(b, 0), bits), bits) if b >= 0 else None, name)
 
@@ -361,19 +364,14 @@ def _right(one: _Opcode) -> Computation:
         if isinstance(a, Address):
             if a.memory.space == "smem" and b == _ROW and a.unit == _BYTE:
                 return (replace(a, unit=_BYTE << _ROW, extent=1),)
-            return (_described(a, unit) if isinstance(b, int) and 1 << b == unit else _lane(a, b),)
+            return (described(a, unit) if a.memory.space == "smem" and b == steps else _lane(a, b),)
         return (lifted(a, b),)
 
     return Computation(f"arith.{name}", 2, function)
 
 
-def _described(base: Address, unit: int) -> Value:
-    """The descriptor that begins with an address."""
-    return replace(base, unit=_BYTE * unit, extent=1) if base.memory.space == "smem" else None
-
-
-# A swizzle takes bits of an address that lie below the alignment of what is swizzled, and puts them lower.
-_SWIZZLED, _ROW = 10, 3
+# A swizzle takes bits of an address that lie below the alignment of what is swizzled, and puts them so much lower.
+_ROW = 3
 
 
 def is_shifted(base: Address) -> bool:
@@ -381,14 +379,15 @@ def is_shifted(base: Address) -> bool:
     return base.memory.space == "smem" and base.unit == _BYTE << _ROW and base.extent == 1
 
 
-def _bits_of(base: Address, by: int, mask: int) -> Value:
+def _bits_of(base: Address, by: int, mask: int, period: int) -> Value:
     """Bits of an address that are the same wherever its allocation lies, for that begins at a multiple of a swizzle.
 
     Args:
         by: how far they are shifted right.
         mask: which are taken then.
+        period: the bytes in which the widest swizzle repeats.
     """
-    if mask << by >> _SWIZZLED:
+    if mask << by >= period:
         return None
     if base.parts:
         return Lanes(tuple(None if part is None else part >> by & mask for part in base.parts))
@@ -477,6 +476,8 @@ def _move(one: _Opcode) -> Computation:
 def _extract(one: _Opcode) -> Computation:
     bits, unit = one.bits, descriptor_unit(one.book)
 
+    period, steps = limit(one.book, "swizzle_bytes"), unit.bit_length() - 1
+
     def cut_out(a: int, at: int, width: int) -> int:
         at, width = at & 0xFF, width & 0xFF
         found = _unsigned(a, bits) >> at & (1 << width) - 1
@@ -486,9 +487,11 @@ def _extract(one: _Opcode) -> Computation:
 
     def function(a: Value, at: Value, width: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            if isinstance(at, int) and isinstance(width, int) and at >= 0 and 0 < at + width <= _SWIZZLED:
-                return (_bits_of(a, at, (1 << width) - 1) if a.memory.space == "smem" and a.unit == _BYTE else None,)
-            return (_described(a, unit) if isinstance(at, int) and 1 << at == unit else None,)
+            if a.memory.space != "smem":
+                return (None,)
+            if isinstance(at, int) and isinstance(width, int) and at >= 0 and 0 < at + width < period.bit_length():
+                return (_bits_of(a, at, (1 << width) - 1, period) if a.unit == _BYTE and width >= 0 else None,)
+            return (described(a, unit) if at == steps else None,)
         return (lifted(a, at, width),)
 
     return Computation(one.text, 3, function)

@@ -18,7 +18,7 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
 from tileproof.protocol.assembly import Statement
-from tileproof.protocol.assembly_nodes import Writer, operation_like
+from tileproof.protocol.assembly_nodes import INTEGER, Writer, operation_like
 from tileproof.protocol.budget import limit
 from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
 from tileproof.protocol.folding import Extents, Function
@@ -483,11 +483,11 @@ class _Writer(Writer):
     def load_parameter(self, one: Statement, guard: int) -> None:
         """What the kernel gets."""
         to, operands = self.destination(one), one.operands or ()
-        type_ = one.opcode.rpartition(".")[2]
-        if len(operands) != 2 or type_[0] not in "usb":
+        kind = INTEGER.search(one.opcode)
+        if len(operands) != 2 or not operands[1].parts or kind is None:
             self.forget(one, to, guard)
             return
-        part, size = operands[1].parts[0], int(type_[1:]) // 8
+        part, size = operands[1].parts[0], int(kind[1]) // 8
         for i, name in enumerate(to):
             leaf = self.kernel.count_of(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
             self.nodes.append(leaf)
@@ -496,10 +496,11 @@ class _Writer(Writer):
     def load_global(self, one: Statement, guard: int) -> None:
         """Integers that the text does not know: a run supposes that later elements are larger."""
         to, operands = self.destination(one), one.operands or ()
-        if len(operands) != 2 or not operands[1].parts:
+        kind = INTEGER.search(one.opcode)
+        if len(operands) != 2 or not operands[1].parts or kind is None:
             self.forget(one, to, guard)
             return
-        part, size = operands[1].parts[0], int(one.opcode.rpartition(".")[2][1:]) // 8
+        part, size = operands[1].parts[0], int(kind[1]) // 8
         name = crc32(part.names[0].encode()) if part.names else crc32(b"")
         for i, register in enumerate(to):
             slot = self.new()

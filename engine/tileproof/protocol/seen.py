@@ -6,7 +6,7 @@ waits for, and not for what must wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from tileproof.protocol.values import Address, Value
@@ -22,22 +22,30 @@ def addressed(book: Rulebook) -> Mapping[str, str]:
     return dict(book.enums["addressed_step"].by_spelling)
 
 
-def sees(how: str, held: Sequence[Value]) -> bool:
+def placed(value: Value) -> bool:
+    """Whether a value is an address, in shared or tensor memory one of some thread that is known."""
+    if not isinstance(value, Address):
+        return False
+    apart = value.memory.space not in ("smem", "tmem")
+    return apart or value.offset is not None or any(part is not None for part in value.parts)
+
+
+def sees(how: str, held: Sequence[Value], known: Callable[[Value], bool] = placed) -> bool:
     """Whether the memory is known.
 
     Args:
         how: ``.any`` operand says it, ``.operands`` 1 and 2 do, the ``.descriptors`` among all, or all the ``.tensors``
             behind the atom.
+        known: whether one operand says it.
     """
     match how:
         case ".operands":
-            return all(isinstance(one, Address) for one in held[1 : 1 + _BOTH])
+            return all(map(known, held[1 : 1 + _BOTH]))
         case ".descriptors":
-            known = [isinstance(one, Address) for one in held]
-            return known[-1] if len(held) > _WORDS else sum(known) >= min(_BOTH, len(held))
+            return known(held[-1]) if len(held) > _WORDS else sum(map(known, held)) >= min(_BOTH, len(held))
         case ".tensors":
-            return all(isinstance(one, Address) for one in held[1:])
-    return any(isinstance(one, Address) for one in held)
+            return all(map(known, held[1:]))
+    return any(map(known, held))
 
 
-__all__ = ["addressed", "sees"]
+__all__ = ["addressed", "placed", "sees"]

@@ -17,6 +17,7 @@ from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.ptx_kernels import compile_function
+from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.steps import Step
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study
@@ -36,7 +37,6 @@ from tileproof.scheduling.ptx_places import Nested, PtxPoints, nested
 
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _CONTRACT = "ptx"
-_DESCRIPTORS = 2  # of a wgmma; where it reads A from registers the last operand alone is one
 
 
 class PtxForm:
@@ -185,14 +185,12 @@ class _SlottedPtx:
         row = self.book.shared_table("schedule_access").rows.get((f".{name}",))
         if row is None:
             return action
-        queues = row[0]
+        queues, how = row[0], addressed(self.book)[name]
         assert isinstance(queues, frozenset)
 
         def run(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
             values = [thread_set.values[slot] for slot in instruction.inputs]
-            wanted = values[-1:] if len(values) > _DESCRIPTORS else values
-            known = all(map(_known, wanted)) if name == "raw_wgmma" else any(map(_known, values))
-            if not known:
+            if not sees(how, values, _known):
                 for queue in queues:
                     self.unknown.setdefault(str(queue)[1:], instruction.operation)
             return action(machine, thread_set, instruction)
