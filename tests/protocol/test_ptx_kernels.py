@@ -249,6 +249,17 @@ def test_a_ring_that_is_not_released_hangs_in_long_loops():
     assert found(RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
 
 
+@pytest.mark.parametrize(("count", "codes"), [(1, set()), (2, {"PR125"})])
+def test_a_ring_hangs_at_a_stage_that_short_loops_do_not_reach(count: int, codes: set[str]):
+    """The only integer counts elements, 64 a turn, and the producer is done when the second stage is waited for."""
+    turns = "".join(
+        f"  {one};\n" for one in ("ld.param.u32 %r4, [tiles]", "add.s32 %r4, %r4, 63", "shr.u32 %r4, %r4, 6")
+    )
+    turns += "  min.u32 %r4, %r4, 2;\n"
+    text = RING.replace("  ld.param.u32 %r4, [tiles];\n", turns)
+    assert found(text.replace("[%r3+8], 1;", f"[%r3+8], {count};")) == codes
+
+
 def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     report = tileproof.check(PAIR)
     assert [one.message for one in report.diagnostics] == []

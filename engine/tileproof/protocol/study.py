@@ -642,13 +642,16 @@ class Study:
         """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.
 
         They agree where short loops of different lengths come to their end and leave nothing open: it is a ring of
-        barriers, longer than those loops, that does not go round.
+        barriers, longer than those loops, that does not go round. Where one integer says how long all loops are, no
+        turn and one turn are such lengths, or one short run is enough that does all that the long one does.
         """
         tiles = first.machine.tiles
-        few = [self.counted(turns, tiles) for turns in (1, _FEW)]
-        if not (first.certain and all(one.certain and one.calm for one in few)):
-            return False
-        if few[0].machine.steps >= few[1].machine.steps:
+        alone, whole = self.one_number(), first.machine.coverage.executed
+        few = [self.counted(turns, tiles) for turns in ((0, 1) if alone else (1, _FEW))]
+        calm = [one for one in few if one.certain and one.calm]
+        agreed = len(calm) == len(few) and few[0].machine.steps < few[1].machine.steps
+        agreed |= alone and any(one.machine.coverage.executed >= whole for one in calm)
+        if not (first.certain and agreed):
             return False
         more = self.counted(2 * self.shape.extent, tiles)
         return more.certain and more.hangs and more.awaited() == first.awaited()
