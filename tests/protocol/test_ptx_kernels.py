@@ -260,6 +260,41 @@ def test_a_ring_hangs_at_a_stage_that_short_loops_do_not_reach(count: int, codes
     assert found(text.replace("[%r3+8], 1;", f"[%r3+8], {count};")) == codes
 
 
+# The same with eight stages, and an integer that counts elements, 128 a turn.
+_INIT = """  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 1;
+  mbarrier.init.shared::cta.b64 [%r3+16], 32;
+  mbarrier.init.shared::cta.b64 [%r3+24], 32;
+"""
+DEEP = (
+    RING.replace(
+        _INIT, "".join(f"  mbarrier.init.shared::cta.b64 [%r3+{8 * i}], {(1, 32)[i // 8]};\n" for i in range(16))
+    )
+    .replace("  ld.param.u32 %r4, [tiles];\n", "  ld.param.u32 %r4, [tiles];\n  shr.u32 %r4, %r4, 7;\n")
+    .replace("%r2, 8192;", "%r2, 32768;")
+    .replace("[%r11+16]", "[%r11+64]")
+    .replace("[%r21+16]", "[%r21+64]")
+    .replace("%p4, %r15, 2;", "%p4, %r15, 8;")
+    .replace("%p6, %r27, 2;", "%p6, %r27, 8;")
+)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("xor.b32 %r7, %r7, %r16;", "or.b32 %r7, %r7, %r16;"),  # right the first time that the ring is gone around
+        ("xor.b32 %r7, %r7, %r28;", "or.b32 %r7, %r7, %r28;"),
+        ("xor.b32 %r7, %r7, %r16;", "mov.b32 %r7, %r7;"),
+        ("%p6, %r27, 8;", "%p6, %r27, 7;"),
+        ("_, [%r21+64];", "_, [%r3+64];"),
+    ],
+)
+def test_the_long_run_goes_around_deep_rings(right: str, wrong: str):
+    assert found(DEEP) == set()
+    assert right in DEEP
+    assert found(DEEP.replace(right, wrong))
+
+
 def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     report = tileproof.check(PAIR)
     assert [one.message for one in report.diagnostics] == []

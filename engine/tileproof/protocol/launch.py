@@ -202,7 +202,8 @@ def launch(
     if all(one.block is None for one in stated) and not _holds(book, "block_word", inside, {}):
         stated = tuple(_Stated((hardware.limit(book, "group_warps") * warp, 1, 1), one.cluster) for one in stated)
     rounds, more = limit(book, "ring_rounds"), limit(book, "ring_turns")
-    turns = max(rounds * _deepest_ring(inside) + more, limit(book, "least_turns"))
+    depth = min(_deepest_ring(inside), limit(book, "ring_stages"))
+    turns = max(rounds * depth + more, limit(book, "least_turns"))
 
     def shape(block: Three, cluster: Three) -> Shape:
         return Shape(block, cluster, turns, Extents(turns, turns), warp)
@@ -452,5 +453,5 @@ def _deepest_ring(inside: Sequence[Operation]) -> int:
         fields = operation.attribute("smem.struct_fields")
         if fields is not None:
             for size in re.findall(r'"[^":]*mbar[^":]*:(\d+):\d+"|"[^":]*pipeline[^":]*:(\d+):\d+"', fields.text):
-                depth = max(depth, min(int(size[0] or size[1]) // 8, 16))
+                depth = max(depth, int(size[0] or size[1]) // 8)
     return depth

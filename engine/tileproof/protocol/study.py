@@ -47,6 +47,7 @@ from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Unseen
 from tileproof.protocol.program import Instruction, Program, with_extents
+from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.state import Surroundings
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
@@ -150,6 +151,11 @@ class Run:
         """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
         serious = any(fault.code in HAZARDS or fault.code in DEADLOCKS for fault in self.faults)
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
+
+    def like(self, other: Run) -> bool:
+        """Whether it is calm but for hazards that another run has as well."""
+        ended = self.machine.coverage.complete and not self.machine.taint.released and not self.hangs
+        return self.calm or (ended and self.places() <= other.places())
 
     @property
     def certain(self) -> bool:
@@ -364,6 +370,27 @@ class Study:
             self.begun = self.counted(self.shape.extent, self.limit("long_tiles"))
         return self.begun
 
+    def around(self) -> Run:
+        """The long run, with as many turns as it takes to go around the deepest ring that it shows.
+
+        Once more than rings of which all barriers are counted: loads before the loop may go around first, and then it
+        is the second time that tells whether the loop flips the parity.
+        """
+        rounds = self.limit("ring_rounds") + 1
+        first = self.begin()
+        self.reached.add(first.machine)
+        while first.calm and self.open_loops():
+            depth = min(deepest_ring(first.machine), self.limit("ring_stages"))
+            turns = rounds * depth + self.limit("ring_turns")
+            if turns <= self.shape.extent:
+                break
+            longer = self.counted(turns, self.limit("long_tiles"))
+            if not longer.machine.coverage.complete:
+                break
+            self.reached.add(longer.machine)
+            self.shape, first = replace(self.shape, extent=turns), longer
+        return first
+
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""
         turns = self.shape.extent
@@ -372,8 +399,7 @@ class Study:
     def outcome(self) -> Outcome:
         """What the runs say together."""
         tiles = self.limit("long_tiles")
-        first = long = self.begin()
-        self.reached.add(first.machine)
+        first = long = self.around()
         period = None
         while period is None and first.calm and self.open_loops() and self.affords(first):
             watch = Watch(self.compiled, self.limit("watched_states"))
@@ -393,11 +419,11 @@ class Study:
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
-        if self.ptx and long.calm:
+        if self.ptx and long.like(long):
             self.wide_runs(long, faults)
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.calm else ()
+        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.like(long) else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -512,7 +538,8 @@ class Study:
             trials += [(Extents(elements, count, counted=False), turns + 1) for count in counts]
             trials += [(Extents(turns, turns), turns + 1)] if (Extents(turns, turns), turns + 1) not in trials else []
         elif wrong:
-            trials += [(Extents(elements, elements, counted=False), tiles)]  # no fewer turns, counted exactly
+            exact = self.limit("tile_elements") * turns if self.ptx else elements
+            trials += [(Extents(exact, exact, counted=False), tiles)]  # no fewer turns, counted exactly
         fewer = (_FEW, 1) if coverage.skipped and self.compiled.counts else ()
         wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
@@ -752,7 +779,7 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
-            if not one.calm:
+            if not one.like(long):
                 continue
             self.reached.add(one.machine)
             new = [fault for fault in one.faults if _named(fault) not in known]
