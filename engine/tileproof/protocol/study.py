@@ -588,7 +588,8 @@ class Study:
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
             self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
-            yield from (one for one in first.faults if one.code == UNINITIALISED)
+            yield from (one for one in first.faults if one.code == UNINITIALISED or self.literal_number(one))
+            yield from self.disputed(first)
             return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
@@ -611,6 +612,25 @@ class Study:
                 self.doubt("loop_turns", fault.operation, fault)
                 continue
             yield fault
+
+    def literal_number(self, fault: ProtocolFault) -> bool:
+        """Whether a number that the text writes out is wrong for the hardware, however a thread comes to it."""
+        numbers = self.book.enums["number_finding"].by_spelling
+        return fault.code in numbers and literal(self.compiled.code, fault.operation)
+
+    def disputed(self, first: Run) -> Iterator[ProtocolFault]:
+        """Uses of a named barrier that overlap whatever the integers are that a kernel in PTX gets.
+
+        One of these runs guesses nothing.
+        """
+        faults, turns = [one for one in first.faults if one.code == OVERLAP], self.shape.extent
+        if faults:
+            runs = [
+                self.run(Extents(size, size, counted=False), turns, size + 1) for size in (turns, _ELEMENTS * turns)
+            ]
+            alike = frozenset.intersection(*(frozenset(_conflicts(one)) for one in runs))
+            if any(one.certain for one in (first, *runs)):
+                yield from (one for one in faults if _named(one) in alike)
 
     def misled(self, long: Run) -> Iterator[ProtocolFault]:
         """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
@@ -818,10 +838,8 @@ class Study:
                 smooth |= trial.machine.coverage.executed
             if self.ptx and not trial.machine.taint.released:
                 # A number that is wrong for the hardware is wrong on whatever way threads come to it.
-                numbers = self.book.enums["number_finding"].by_spelling
                 for fault in each_once(trial.machine.faults):
-                    new = fault.code in numbers and _named(fault) not in known
-                    if new and literal(self.compiled.code, fault.operation):
+                    if _named(fault) not in known and self.literal_number(fault):
                         known.add(_named(fault))
                         faults.append(fault)
             if long.hangs or self.ptx:
