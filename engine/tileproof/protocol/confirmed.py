@@ -64,7 +64,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
                 return not out_of_step and (exact or not hazards)
             case ".ending":
                 return alone and not doubts and not missing
-            case ".allocating":
+            case ".counted":
                 return not (doubts or missing or fault.code in known)
             case ".whole":
                 unsure = doubts or missing or others or (loads and fault.code in HAZARDS)

@@ -153,9 +153,9 @@ class Run:
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
 
     def like(self, other: Run) -> bool:
-        """Whether it is calm but for hazards that another run has as well."""
+        """Whether it is calm but for hazards of kinds that another run has as well."""
         ended = self.machine.coverage.complete and not self.machine.taint.released and not self.hangs
-        return self.calm or (ended and self.places() <= other.places())
+        return self.calm or (ended and {one.code for one in self.faults} <= {one.code for one in other.faults})
 
     @property
     def certain(self) -> bool:
@@ -802,7 +802,7 @@ class Study:
             if not one.like(long):
                 continue
             self.reached.add(one.machine)
-            new = [fault for fault in one.faults if _named(fault) not in known]
+            new = [fault for fault in one.faults if one.calm and _named(fault) not in known]
             known |= {_named(fault) for fault in new}
             faults += new
 
