@@ -851,6 +851,68 @@ def test_tensor_memory_that_is_allocated_or_freed_twice(step: str, code: str | N
     assert found(text) == {code} - {None}
 
 
+# Four warps write a tile in each turn, one row a thread, and the first one stores it.
+TILES = (
+    HEAD
+    + """.visible .entry tiles(.param .align 64 .b8 map[128], .param .u32 tiles)
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<19>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ld.param.u32 %r5, [tiles];
+  mov.b32 %r6, 0;
+  shr.u32 %r8, %r1, 5;
+  shfl.sync.idx.b32 %r9, %r8, 0, 31, -1;
+  setp.ne.s32 %p1, %r9, 0;
+TILE:
+  st.shared.v4.b32 [%r4], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.sync 1, 128;
+  @%p1 bra STORED;
+  elect.sync _|%p3, -1;
+  @!%p3 bra LEFT;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r1, %r1}], [%r2];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+LEFT:
+  bar.warp.sync -1;
+STORED:
+  bar.sync 2, 128;
+  add.s32 %r6, %r6, 1;
+  setp.lt.s32 %p2, %r6, %r5;
+  @%p2 bra TILE;
+  ret;
+}
+"""
+)
+# Threads write beside the tile, another instruction, what no store reads.
+BESIDE = ("  fence.proxy.async", "  st.shared.b32 [%r4+2048], %r1;\n  fence.proxy.async")
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ([], set()),
+        ([("  bar.sync 2, 128;\n", "")], {"PR111", "PR112"}),
+        ([("  bar.sync 1, 128;\n", "")], {"PR111"}),
+        ([BESIDE], set()),
+        ([BESIDE, ("LEFT:", "LEFT:\n  st.shared.b32 [%r4+2048], %r1;")], set()),
+    ],
+)
+def test_a_store_reads_the_tile_that_was_written(changes: list[tuple[str, str]], codes: set[str]):
+    """The host made the tensor map: how large its box is the text does not say."""
+    text = TILES
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    assert found(text) == codes
+
+
 def test_tensor_memory_that_a_warp_frees_which_is_not_there():
     text = FREED.read_text()
     free = "  @%p1 bra END;\n  tcgen05.fence::after_thread_sync;\n  tcgen05.dealloc"

@@ -29,6 +29,7 @@ from tileproof.protocol.state import (
     Exits,
     NamedBarriers,
     Releases,
+    Stores,
     Surroundings,
     Taint,
     TensorMemory,
@@ -93,6 +94,7 @@ class Machine:
         excusing: whether threads that wait for ever go on, and know all that happened: roles may disagree on decisions.
         taint: what is in doubt.
         deliveries: what copies of unknown size deliver.
+        stores: what stores of unknown size read.
         together: the steps that all threads of a warp execute together.
         addressed: the steps that access memory where an operand says (``seen``).
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
@@ -116,6 +118,7 @@ class Machine:
     cluster: ClusterBarrier = field(default_factory=ClusterBarrier)
     tensor: TensorMemory = field(default_factory=TensorMemory)
     deliveries: Deliveries = field(default_factory=Deliveries)
+    stores: Stores = field(default_factory=Stores)
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -48,7 +48,8 @@ from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Unseen
 from tileproof.protocol.program import Instruction, Program, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
-from tileproof.protocol.state import Surroundings
+from tileproof.protocol.state import Stores, Surroundings
+from tileproof.protocol.stored_tiles import stored_tiles
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -247,6 +248,7 @@ class Study:
     doubts: dict[tuple[str, int], Doubt] = field(default_factory=dict)
     unseen: dict[int, Operation] = field(default_factory=dict)  # steps that access what is not known in some run
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
+    stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
@@ -305,6 +307,7 @@ class Study:
             missed=missed,
             unseen=unseen,
             watch=watch,
+            stores=Stores(self.stored),
             most=min(budget or most, most),
             eager=eager,
         )
@@ -374,21 +377,26 @@ class Study:
         """The long run, with as many turns as it takes to go around the deepest ring that it shows.
 
         Once more than rings of which all barriers are counted: loads before the loop may go around first, and then it
-        is the second time that tells whether the loop flips the parity.
+        is the second time that tells whether the loop flips the parity. What bulk stores of a kernel in PTX read is
+        known when a run has ended, and is for the next one.
         """
-        rounds = self.limit("ring_rounds") + 1
+        rounds, more = self.limit("ring_rounds") + 1, self.limit("ring_turns")
         first = self.begin()
         self.reached.add(first.machine)
-        while first.calm and self.open_loops():
-            depth = min(deepest_ring(first.machine), self.limit("ring_stages"))
-            turns = rounds * depth + self.limit("ring_turns")
-            if turns <= self.shape.extent:
+        self.stored = stored_tiles(first.machine) if self.ptx and first.calm else {}
+        unsized = bool(self.stored)
+        while first.calm:
+            turns = self.shape.extent
+            if self.open_loops():
+                depth = min(deepest_ring(first.machine), self.limit("ring_stages"))
+                turns = max(turns, rounds * depth + more)
+            if turns == self.shape.extent and not unsized:
                 break
             longer = self.counted(turns, self.limit("long_tiles"))
             if not longer.machine.coverage.complete:
                 break
             self.reached.add(longer.machine)
-            self.shape, first = replace(self.shape, extent=turns), longer
+            self.shape, first, unsized = replace(self.shape, extent=turns), longer, False
         return first
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:

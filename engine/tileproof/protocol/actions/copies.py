@@ -151,7 +151,19 @@ def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, sou
     queue = thread_set.queue("bulk")
     queue.add(operation, moment, thread_set.threads)
     agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
+    if source is not None and source.extent is None:
+        source = _sized_by_writes(machine, thread_set, source)
     access(machine, thread_set, operation, source, ".tma", False, agents, moment)
+
+
+def _sized_by_writes(machine: Machine, thread_set: ThreadSet, source: Address) -> Address:
+    """What a store of unknown size reads, as far as an earlier run shows it."""
+    serial = source.memory.serial
+    starts = source.parts if source.offset is None else (source.offset,)
+    machine.stores.starts |= {(thread_set.cta, serial, start) for start in starts if start is not None}
+    return (
+        source if source.offset is None else replace(source, extent=machine.stores.sizes.get((serial, source.offset)))
+    )
 
 
 @action("bulk_store")
