@@ -223,6 +223,31 @@ def suggest(
     return suggest(book, Query(contract, context(book, target, ptx), wanted, tile, sparsity, warps))
 
 
+def suggest_columns(
+    target: str,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    tile: tuple[int, int, int] | None = None,
+    facts: Mapping[str, Sequence[int | str]] | None = None,
+    rules: Iterable[Path] = (),
+    sparsity: str = "any",
+    warps: int | None = None,
+) -> dict[str, dict[str, Any]]:
+    """The configurations of ``suggest`` as numpy columns, for autotuners: by family, such as ``umma``, and by fact.
+
+    They are not ranked. Where only some instructions of a family say a fact, it is empty for the others.
+
+    Args, Raises:
+        As of ``suggest``; ModuleNotFoundError: numpy is not installed.
+    """
+    from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.suggesting.configurations import Query, legal_columns_of  # noqa: PLC0415
+
+    book = load_rules(rules)
+    wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
+    return legal_columns_of(book, Query(contract, context(book, target, ptx), wanted, tile, sparsity, warps))
+
+
 def repair(
     text: str,
     target: str | None = None,
