@@ -18,7 +18,6 @@ from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.user_sources import unused
 from tileproof.judge.outcome import FileReport, Options
-from tileproof.mlir.scanner import Scan, scan
 from tileproof.report.values import Report, Unread
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import default_files, load, rule_files
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tileproof.checking.instruction import Verdict
     from tileproof.descriptors.canonical import OperandDescriptor
     from tileproof.memory.listing import Listed
+    from tileproof.mlir.scanner import Scan
     from tileproof.scheduling.synthesis import Scheduled
     from tileproof.suggesting.configurations import Suggestion
     from tileproof.suggesting.repair import Repair
@@ -37,6 +37,8 @@ EMITTED_FORMS = ("ptx", "inline-asm", "nvvm", "llvm")
 
 def parse(text: str, name: str = "<text>") -> Scan:
     """Read MLIR text: the module, the faults and the comments. Never raises on bad text."""
+    from tileproof.mlir.scanner import scan  # noqa: PLC0415  what PTX does not need
+
     return scan(Source(name, text))
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.dialects.atom_names import unknown_atom
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for
 from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, finding
@@ -190,6 +189,7 @@ def check_atom(ruleset: Ruleset, text: str, where: dict[str, Scalar], any_type: 
         any_type: a type of the dialect that is not an atom is ignored, as in a file.
     """
     from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what instructions do not need
+    from tileproof.dialects.atom_names import unknown_atom  # noqa: PLC0415
 
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')

@@ -25,7 +25,8 @@ from tileproof.checking.kept_functions import Functions, line
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.atom_names import unknown_atom
-from tileproof.dialects.facts import Facts, MalformedAtom, WrongWord, atom_facts
+from tileproof.dialects.configuration import Facts, WrongWord
+from tileproof.dialects.facts import MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations
