@@ -20,7 +20,19 @@ from os import environ as _environment
 TYPE_CHECKING = False  # as type checkers know it; `typing` takes longer to load than `--version` to run
 if TYPE_CHECKING:
     from tileproof import cute_dsl, prove, triton
-    from tileproof.api import check, descriptor, emit, legal, legal_many, load_rules, parse, repair, schedule, suggest
+    from tileproof.api import (
+        check,
+        descriptor,
+        emit,
+        legal,
+        legal_many,
+        load_rules,
+        parse,
+        repair,
+        schedule,
+        suggest,
+        suggest_columns,
+    )
     from tileproof.in_process import KernelError, KernelWarning
     from tileproof.layout import Layout
     from tileproof.report.values import Report
@@ -44,6 +56,7 @@ __all__ = [
     "repair",
     "schedule",
     "suggest",
+    "suggest_columns",
     "triton",
 ]
 
@@ -57,6 +70,7 @@ _HOMES = {
     "repair": "tileproof.api",
     "schedule": "tileproof.api",
     "suggest": "tileproof.api",
+    "suggest_columns": "tileproof.api",
     "parse": "tileproof.api",
     "load_rules": "tileproof.api",
     "KernelError": "tileproof.in_process",

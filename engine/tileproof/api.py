@@ -18,7 +18,6 @@ from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.user_sources import unused
 from tileproof.judge.outcome import FileReport, Options
-from tileproof.mlir.scanner import Scan, scan
 from tileproof.report.values import Report, Unread
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import default_files, load, rule_files
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tileproof.checking.instruction import Verdict
     from tileproof.descriptors.canonical import OperandDescriptor
     from tileproof.memory.listing import Listed
+    from tileproof.mlir.scanner import Scan
     from tileproof.scheduling.synthesis import Scheduled
     from tileproof.suggesting.configurations import Suggestion
     from tileproof.suggesting.repair import Repair
@@ -37,6 +37,8 @@ EMITTED_FORMS = ("ptx", "inline-asm", "nvvm", "llvm")
 
 def parse(text: str, name: str = "<text>") -> Scan:
     """Read MLIR text: the module, the faults and the comments. Never raises on bad text."""
+    from tileproof.mlir.scanner import scan  # noqa: PLC0415  what PTX does not need
+
     return scan(Source(name, text))
 
 
@@ -221,6 +223,31 @@ def suggest(
     book = load_rules(rules)
     wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
     return suggest(book, Query(contract, context(book, target, ptx), wanted, tile, sparsity, warps))
+
+
+def suggest_columns(
+    target: str,
+    ptx: tuple[int, int] | None = None,
+    contract: str = "ptx",
+    tile: tuple[int, int, int] | None = None,
+    facts: Mapping[str, Sequence[int | str]] | None = None,
+    rules: Iterable[Path] = (),
+    sparsity: str = "any",
+    warps: int | None = None,
+) -> dict[str, dict[str, Any]]:
+    """The configurations of ``suggest`` as numpy columns, for autotuners: by family, such as ``umma``, and by fact.
+
+    They are not ranked. Where only some instructions of a family say a fact, it is empty for the others.
+
+    Args, Raises:
+        As of ``suggest``; ModuleNotFoundError: numpy is not installed.
+    """
+    from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.suggesting.configurations import Query, legal_columns_of  # noqa: PLC0415
+
+    book = load_rules(rules)
+    wanted = {fact: tuple(values) for fact, values in (facts or {}).items()}
+    return legal_columns_of(book, Query(contract, context(book, target, ptx), wanted, tile, sparsity, warps))
 
 
 def repair(

@@ -60,10 +60,10 @@ def test_a_static_proof_takes_3_ms_and_none_takes_50_ms():
     assert worst < 50
 
 
-def test_a_symbolic_proof_takes_15_ms_and_none_takes_half_a_second():
+def test_a_symbolic_proof_takes_15_ms_and_none_takes_200_ms():
     middle, worst = median(SYMBOLIC)
     assert middle < 15
-    assert worst < 500
+    assert worst < 200
 
 
 @pytest.mark.parametrize("name", STATIC)

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import corpus
 from tileproof.base.source import Source
-from tileproof.checking import kept_kernels, results
+from tileproof.checking import kept_kernels, kept_outcomes, results
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.ptx import check_ptx
 from tileproof.judge.outcome import FileReport, Options
@@ -71,7 +71,7 @@ def studied(book: Rulebook, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(graph.function.name)
         return real(book, graph, *given)
 
-    kept_kernels._memory.cache_clear()
+    kept_outcomes.memory.cache_clear()
     monkeypatch.setattr(kept_kernels, "verify_function", verify)
     return names
 
@@ -81,9 +81,9 @@ def check(book: Rulebook, text: str, options: Options | None = None) -> FileRepo
 
 
 def fresh(book: Rulebook, text: str, options: Options | None = None) -> FileReport:
-    kept_kernels._memory.cache_clear()
+    kept_outcomes.memory.cache_clear()
     found = check(book, text, options)
-    kept_kernels._memory.cache_clear()
+    kept_outcomes.memory.cache_clear()
     return found
 
 
@@ -203,9 +203,9 @@ def test_the_cache_keeps_kernels_for_other_processes(
     studied.clear()
     assert check(book, text, options) == expected
     assert studied == []
-    kept_kernels._memory.cache_clear()
+    kept_outcomes.memory.cache_clear()
     check(book, text, Options("ptx", state="other rules"))
-    kept_kernels._memory.cache_clear()
+    kept_outcomes.memory.cache_clear()
     check(book, text, Options("ptx"))
     assert studied == ["alpha", "omegas"] * 2
     for path in tmp_path.glob("*.kernel"):

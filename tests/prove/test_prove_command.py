@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import z3
 from click.testing import CliRunner
 
 import tileproof
@@ -14,6 +15,7 @@ from tileproof import prove
 from tileproof.base.resources import PACKAGE
 from tileproof.base.verdict import Proved, Refuted, Unknown
 from tileproof.cli import main
+from tileproof.evaluate import solver
 from tileproof.layout import ComposedLayout, Dynamic, Layout, LayoutError, Swizzle
 from tileproof.prove.assumptions import read_assumptions
 from tileproof.prove.symbols import Symbol
@@ -197,6 +199,26 @@ def test_a_counterexample_of_z3_is_worked_out_again():
 def test_a_budget_is_kept():
     verdict = prove.equivalent("(?m,?n):(?a,1)", "(?m,?n):(?b,1)", assume=["a*a == b*b"], timeout=0.1)
     assert isinstance(verdict, Unknown)
+
+
+def test_a_budget_is_of_steps_and_not_of_time(monkeypatch: pytest.MonkeyPatch):
+    """What is answered is answered on a busy machine too: time ends a question only when it is ten times over."""
+    limits: list[tuple[str, object]] = []
+    real = z3.Solver.set
+
+    def keep(self: z3.Solver, *given: object, **named: object) -> None:
+        limits.append((str(given[0]), given[1]))
+        real(self, *given, **named)
+
+    monkeypatch.setattr(z3.Solver, "set", keep)
+    solver.solve("(declare-const x (_ BitVec 8))(assert (= x #x01))", ["x"], 0.5)
+    assert limits == [("rlimit", 1_000_000), ("timeout", 6000)]
+    # As many steps are as many in each process: what is unknown with them is unknown again, at the same step.
+    hard = "(declare-const a (_ BitVec 64))(declare-const b (_ BitVec 64))(assert (= (bvmul a b) #x00f0e0d0c0b0a091))"
+    hard += "(assert (bvugt a #x0000000000000001))(assert (bvugt b a))(assert (bvult b #x0000000100000000))"
+    answer, _, reason = solver.solve(hard, ["a"], 0.01)
+    assert solver.solve("(declare-const x (_ BitVec 8))", ["x"], 1e9)[0] is solver.Answer.SATISFIABLE
+    assert (answer, reason) == (solver.Answer.UNKNOWN, "20000 steps")
 
 
 # ---------------------------------------------------------------------------------------------------- the algebra

@@ -9,7 +9,7 @@ from typing import Any
 from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.checking.examples import Written, written
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render
 from tileproof.rulebase.book import Rulebook

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -12,8 +13,7 @@ from typing import Any
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.dialects.atom_names import unknown_atom
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for
 from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, finding
@@ -80,7 +80,7 @@ def legal(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Verdict:
     if is_atom(text):
         return _of_diagnostics(check_atom(ruleset, text, where).diagnostics)
     if len(text) > _LONG:
-        return _judged.__wrapped__(ruleset, text, *where.items())
+        return _verdict(ruleset, text, *where.items())[0]
     return _judged(ruleset, text, *where.items())
 
 
@@ -90,23 +90,86 @@ _LONG = 1000
 
 @lru_cache(maxsize=65536)
 def _judged(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> Verdict:
-    """The verdict on an instruction; programs that search for one repeat the same queries."""
+    """The verdict on an instruction; programs that search for one repeat the same queries.
+
+    Instructions that differ in the numbers of their registers alone have one verdict.
+    """
+    start = max(text.find(" "), 0)
+    operands = _alike(ruleset.book, text[start:])
+    if operands is None:
+        return _verdict(ruleset, text, *where)[0]
+    known = _verdicts(ruleset, where)
+    shape = text[:start], operands
+    found = known.get(shape)
+    if found is None:
+        found, said = _verdict(ruleset, text, *where)
+        if not said:
+            if len(known) == _MOST_SHAPES:
+                known.clear()
+            known[shape] = found
+    return found
+
+
+_MOST_SHAPES = 65536
+
+
+@lru_cache(maxsize=64)
+def _verdicts(ruleset: Ruleset, where: tuple[tuple[str, Scalar], ...]) -> dict[tuple[str, str], Verdict]:
+    """The verdicts on instructions by what is before the first blank, and what is behind it as ``_alike`` has it."""
+    return {}
+
+
+@lru_cache(maxsize=65536)
+def _alike(book: Rulebook, operands: str) -> str | None:
+    """The text of operands with one number for all registers; None where a tuple may have a register twice.
+
+    A rule reads the classes of registers, and whether a tuple has one twice.
+    """
+    if "/" in operands or not operands.isprintable():
+        return None  # comments, and other blanks between registers than one looks for here
+    tuples, numbers = _registers(book)
+    repeated = False
+
+    def shown(found: re.Match[str]) -> str:
+        nonlocal repeated
+        members = found[0].replace(" ", "")[1:-1].split(",")
+        repeated |= len(set(members)) < len(members)
+        return f"{{\t{len(members)}{found[1]}}}" if found[1] else found[0]
+
+    text = numbers.sub("0", tuples.sub(shown, operands))
+    return None if repeated else text
+
+
+@lru_cache(maxsize=8)
+def _registers(book: Rulebook) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Tuples, with the letter where all members are registers of one class, and the numbers of registers.
+
+    Registers that are named by class begin with its letter.
+    """
+    letters = "".join(one for one in book.enums["operand_class"].by_spelling if len(one) == 1 and one.isalpha())
+    tuples = re.compile(rf"\{{(?:([{letters}])\d+(?:, *\1\d+)*+\}}|[^{{}}]*+\}})", re.ASCII)
+    return tuples, re.compile(rf"(?<=[^\w%$.][{letters}])\d+(?![\w$.])", re.ASCII)
+
+
+def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[Verdict, bool]:
+    """The verdict on an instruction, and whether it may say a name or a place of the text."""
     lowered = lower(ruleset.book, text, by_letter(ruleset.book))
     if lowered.faults:
         fault = lowered.faults[0]
         place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
-        return Verdict(False, tuple(dict.fromkeys(f.code for f in lowered.faults)), fault.stated.message + place)
+        codes = tuple(dict.fromkeys(f.code for f in lowered.faults))
+        return Verdict(False, codes, fault.stated.message + place), True
     assert lowered.declaration is not None
     judge = judge_for(ruleset, lowered.declaration.schema)
     values = {**lowered.values, **dict(where)}
     violated = judge.violated(values)
     if not violated:
-        return _LEGAL
+        return _LEGAL, False
     errors = [rule for rule in violated if rule.severity is Severity.ERROR]
     first = (errors or list(violated))[0]
     assert lowered.opcode is not None
     message = _message(judge, first, Facts(judge.schema, values, lowered.opcode.spelled, {}, Span(0, 0)))
-    return Verdict(not errors, tuple(rule.code for rule in violated), message)
+    return Verdict(not errors, tuple(rule.code for rule in violated), message), False
 
 
 _LEGAL = Verdict(True, (), "")
@@ -126,6 +189,7 @@ def check_atom(ruleset: Ruleset, text: str, where: dict[str, Scalar], any_type: 
         any_type: a type of the dialect that is not an atom is ignored, as in a file.
     """
     from tileproof.checking.mlir import check_ir  # noqa: PLC0415  what instructions do not need
+    from tileproof.dialects.atom_names import unknown_atom  # noqa: PLC0415
 
     atom = text.strip()
     source = Source("<atom>", f'"use"() : () -> {atom if atom.startswith("!") else "!" + atom}\n')

@@ -11,24 +11,21 @@ not kept. Findings become diagnostics anew, so that lines, suppressions and sett
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
 import pickle
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import field, replace
-from functools import lru_cache
+from dataclasses import field
 from operator import itemgetter
-from typing import Any, cast
+from typing import cast
 
-from tileproof.base.files import replace_bytes
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.checking import results
+from tileproof.checking import kept_outcomes
+from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Attribute, Operation
 from tileproof.protocol.study import Outcome
@@ -37,19 +34,11 @@ from tileproof.ptx.graph import Graphs
 from tileproof.ptx.module import Function, Module
 from tileproof.rulebase.book import Rulebook
 
-_SUFFIX = ".kernel"
-_MOST_BYTES = 50_000_000  # of outcomes that a process keeps in memory
-
 _LOCAL = b"$L"  # how labels begin that compilers make
 _LABEL = regex(r"\$L[\w$]*+", re.ASCII)
 _LINE = regex(r"\.loc\b[^\n;]*+", re.ASCII)
 _BLANKS = regex(r"\s{3,}+", re.ASCII)  # one or two are between most lines
 _DEBUG = regex(r'\.file\s++\d++\s++"[^"\n]*+"[^\n;]*+|\.section\s++[\w.$]++\s*+\{[^{}]*+\}', re.ASCII)
-_NOWHERE = Span(0, 0)
-
-
-class _Elsewhere(Exception):
-    """A place is not in the text that a study reads."""
 
 
 class Kernels:
@@ -59,6 +48,7 @@ class Kernels:
         self.book = book
         self.graphs = graphs
         self.options = options
+        self.kept = Kept(book, options)
         self.between: list[Span] | None = None
 
     def outcome(self, function: Function) -> Outcome | None:
@@ -69,49 +59,24 @@ class Kernels:
         """
         explain, thorough = self.options.explain_path, self.options.thorough
         read = self.read(function)
-        memory = _memory(self.book)
-        digest = hashlib.sha256(f"{explain}\0{thorough}\0{read.text}".encode("utf-8", "surrogatepass"))
-        alike = digest.hexdigest()[:40]
-        digest.update(f"\0{read.written}".encode("utf-8", "surrogatepass"))
-        equal = digest.hexdigest()[:40]
+        alike = digest(str(explain), str(thorough), read.text)
+        equal = digest(str(explain), str(thorough), read.text, read.written)
         for name in (alike, equal):
-            content = memory.get(name) or self.on_disk(name)
+            content = self.kept.get(name)
             if content is None:
                 continue
             with suppress(Exception):  # a damaged one may raise anything
-                found = _Reader(content, read, function).outcome()
-                memory.add(name, content)
+                found = _outcome(content, read, function)
+                self.kept.memory.add(name, content)
                 return found
         outcome = verify_function(self.book, self.graphs.of(function), explain, thorough)
         if outcome is not None:
-            with suppress(_Elsewhere):
+            with suppress(Elsewhere):
                 content = _written(outcome, read)
-                name = equal if any(one in content for one in (function.name.encode(), _LOCAL)) else alike
-                memory.add(name, content)
-                self.store(name, content)
+                self.kept.add(
+                    equal if any(one in content for one in (function.name.encode(), _LOCAL)) else alike, content
+                )
         return outcome
-
-    def on_disk(self, name: str) -> bytes | None:
-        folder = results.folder() if self.options.state else None
-        if folder is None:
-            return None
-        path = folder / f"{self.stated(name)}{_SUFFIX}"
-        try:
-            content = path.read_bytes()
-            os.utime(path)
-        except OSError:
-            return None
-        return content
-
-    def store(self, name: str, content: bytes) -> None:
-        folder = results.folder() if self.options.state else None
-        if folder is not None:
-            with suppress(OSError):
-                replace_bytes(folder / f"{self.stated(name)}{_SUFFIX}", content)
-
-    def stated(self, name: str) -> str:
-        """A digest with the rules and the code, which what is in the cache depends on as well."""
-        return hashlib.sha256(f"{self.options.state}\0{name}".encode()).hexdigest()[:40]
 
     # -- what a study reads
 
@@ -194,11 +159,11 @@ class _Read:
         region = self.regions[found] if found >= 0 else (0, 0, 0, 0)
         low, high, other, most = *region[side : side + 2], *region[2 - side : 4 - side]
         if not low <= character < high:
-            raise _Elsewhere
+            raise Elsewhere
         if high - low == most - other:
             return other + edge - low
         if edge not in (low, high):
-            raise _Elsewhere
+            raise Elsewhere
         return other if edge == low else most
 
 
@@ -245,82 +210,19 @@ def _tokens(function: Function, written: str) -> Iterator[tuple[Span, str]]:
 
 def _written(outcome: Outcome, read: _Read) -> bytes:
     """An outcome as bytes, its places those of the text that the study reads."""
-    content = io.BytesIO()
-    writer = _Writer(content, outcome.kernel, read)
-    by_id = {id(one): one for one in outcome.steps}
-    executed, guessed = (
-        tuple(one for key, one in by_id.items() if key in keys) for keys in (outcome.executed, outcome.guessed)
+    attributes = pickle.dumps(outcome.kernel.attributes, pickle.HIGHEST_PROTOCOL)
+    return attributes + kept_outcomes.written(outcome, read, (outcome.kernel,))
+
+
+def _outcome(content: bytes, read: _Read, function: Function) -> Outcome:
+    file = io.BytesIO(content)
+    attributes = cast("tuple[Attribute, ...]", pickle.load(file))
+    kernel = Operation(
+        *("llvm.func", (), (), attributes, (), (), (), (), False, ("",)),
+        span=function.span,
+        name_span=function.span,
     )
-    pickle.dump(outcome.kernel.attributes, content, pickle.HIGHEST_PROTOCOL)
-    writer.dump((replace(outcome, executed=frozenset(), guessed=frozenset()), executed, guessed))
-    return content.getvalue()
-
-
-class _Writer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, kernel: Operation, read: _Read) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self.kernel = kernel
-        self.read = read
-
-    def persistent_id(self, value: object) -> str | None:
-        return "kernel" if value is self.kernel else None
-
-    def reducer_override(self, value: object) -> Any:
-        if type(value) is Span and value != _NOWHERE:
-            return _placed, self.read.inside(value)
-        return NotImplemented
-
-
-def _placed(start: int, end: int) -> Span:
-    """Stands in what is kept for the places of the text that is read."""
-    return Span(start, end)
-
-
-class _Reader(pickle.Unpickler):
-    def __init__(self, content: bytes, read: _Read, function: Function) -> None:
-        file = io.BytesIO(content)
-        attributes = cast("tuple[Attribute, ...]", pickle.load(file))
-        super().__init__(file)
-        self.read_text = read
-        self.kernel = Operation(
-            *("llvm.func", (), (), attributes, (), (), (), (), False, ("",)),
-            span=function.span,
-            name_span=function.span,
-        )
-
-    def outcome(self) -> Outcome:
-        outcome, executed, guessed = cast("tuple[Outcome, tuple[Operation, ...], tuple[Operation, ...]]", self.load())
-        return replace(outcome, executed=frozenset(map(id, executed)), guessed=frozenset(map(id, guessed)))
-
-    def persistent_load(self, _: object) -> Operation:
-        return self.kernel
-
-    def find_class(self, module: str, name: str) -> object:
-        if (module, name) == (__name__, _placed.__name__):
-            return self.read_text.outside
-        return super().find_class(module, name)
-
-
-class _Memory:
-    """Outcomes as bytes, the first of which go where there are too many."""
-
-    def __init__(self) -> None:
-        self.contents: dict[str, bytes] = {}
-        self.size = 0
-
-    def get(self, name: str) -> bytes | None:
-        return self.contents.get(name)
-
-    def add(self, name: str, content: bytes) -> None:
-        self.size += len(content) - len(self.contents.pop(name, b""))
-        self.contents[name] = content
-        while self.size > _MOST_BYTES:
-            self.size -= len(self.contents.pop(next(iter(self.contents))))
-
-
-@lru_cache(maxsize=4)
-def _memory(book: Rulebook) -> _Memory:
-    return _Memory()
+    return kept_outcomes.read(file, read, (kernel,))
 
 
 __all__ = ["Kernels"]

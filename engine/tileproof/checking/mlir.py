@@ -21,10 +21,12 @@ from tileproof.checking.assembly_multiplies import multiplies
 from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
+from tileproof.checking.kept_functions import Functions, line
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.atom_names import unknown_atom
-from tileproof.dialects.facts import Facts, MalformedAtom, WrongWord, atom_facts
+from tileproof.dialects.configuration import Facts, WrongWord
+from tileproof.dialects.facts import MalformedAtom, atom_facts
 from tileproof.dialects.forms import Forms
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations
@@ -474,8 +476,10 @@ class _Check:
             self.kernels += [one for one in unread if one is not None]  # without a note: the error says it
             return
         explain, thorough = self.options.explain_path, self.options.thorough
+        kept = Functions(self.book, self.source, self.aliases, self.options).outcome
+        operations = self.scan.module.operations
         for outcome in verify_protocol(
-            self.book, self.scan.module.operations, self.aliases, explain=explain, thorough=thorough, line=self.line
+            self.book, operations, self.aliases, explain=explain, thorough=thorough, line=line, kept=kept
         ):
             for fault in outcome.faults:
                 self.diagnostics.append(diagnostic(self.book, self.source, fault))
@@ -489,10 +493,6 @@ class _Check:
         if "nvvm.wgmma.mma_async" in self.source.text:
             for facts in four_op_facts(self.book, self.scan.module.operations):
                 self.judge(facts)
-
-    def line(self, operation: Operation) -> int:
-        """The position of an operation."""
-        return self.source.position(operation.name_span.start).line
 
     @cached_property
     def fields_set(self) -> frozenset[str]:

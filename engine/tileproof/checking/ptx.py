@@ -16,7 +16,7 @@ from tileproof.base.source import Source, Span
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.checking.notes import note
 from tileproof.dataflow.checks import check_threads
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, errors_in, finding, finish
 from tileproof.judge.target import Target

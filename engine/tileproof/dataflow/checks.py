@@ -11,7 +11,7 @@ from tileproof.dataflow.groups import check_async_copies, check_bulk_stores, che
 from tileproof.dataflow.operands import operand_facts
 from tileproof.dataflow.tensor_memory import check_allocations
 from tileproof.dataflow.wgmma import check_wgmma
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.ptx.graph import Graphs
 from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Ruleset

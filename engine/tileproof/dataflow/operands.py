@@ -9,7 +9,7 @@ from itertools import chain
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import known_fields, plain_shape, scaled_shape
 from tileproof.ptx.abstract import Integer

@@ -7,16 +7,16 @@ piece of text it came from, so that a diagnostic can underline ``100`` in ``64x1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import field
 from difflib import get_close_matches
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import static_size
 from tileproof.dialects.values import element_bits
 from tileproof.layout.values import Layout
-from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind, Node
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Atom, Binding, Bounded, Enumerated
@@ -24,42 +24,6 @@ from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import MAX_DIGITS, SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
-
-
-@dataclass(frozen=True, slots=True)
-class WrongWord:
-    """A packed word that a kernel assembles, with fields that have to be others.
-
-    Attributes:
-        maker: the operation whose result it is.
-        word: its declaration, as ``tcgen05.descriptor``.
-        right: the fields, each an integer, as they have to be.
-    """
-
-    maker: Operation
-    word: str
-    right: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """A configuration and its place.
-
-    Attributes:
-        spelled: facts as the user wrote them.
-        spans: offsets of each fact's text; facts that were computed have none.
-        span: the piece of text that the configuration as a whole stands for.
-        related: other places that the configuration is about: each a member of the enum ``joined_end``.
-        wrong: the word that the configuration is about, where it is known what it has to be.
-    """
-
-    schema: str
-    values: Mapping[str, Scalar]
-    spelled: Mapping[str, str]
-    spans: Mapping[str, Span]
-    span: Span
-    related: tuple[tuple[str, Span], ...] = ()
-    wrong: WrongWord | None = None
 
 
 class MalformedAtom(ValueError):

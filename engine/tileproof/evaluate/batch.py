@@ -19,7 +19,7 @@ from tileproof.evaluate.python import Check, Judge
 from tileproof.rulebase.declarations import Bounded
 from tileproof.rulebase.expression import Scalar
 
-_DENSE = 1 << 20  # combinations up to which a table of all is cheaper than looking for those that occur
+DENSE = 1 << 20  # combinations up to which a table of all is cheaper than looking for those that occur
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _integers(values: Any) -> Column:
     import numpy as np  # noqa: PLC0415  a column of numpy's: it is installed
 
     first, last = int(values.min()), int(values.max())
-    if last - first >= _DENSE or not -(1 << 62) < first <= last < 1 << 62:
+    if last - first >= DENSE or not -(1 << 62) < first <= last < 1 << 62:
         different, codes = np.unique(values, return_inverse=True)
         return Column(tuple(map(int, different)), codes)
     shifted = values.astype(np.int64) - first
@@ -255,7 +255,7 @@ class _Vectorised(_Plain):
             combined *= len(options)
             combined += self.columns[name].codes
             count *= len(options)
-        if count <= min(_DENSE, 4 * self.rows):
+        if count <= min(DENSE, 4 * self.rows):
             occurs = self.np.bincount(combined, minlength=count) > 0
             points: Iterable[tuple[Scalar, ...]] = product(*values)
         else:

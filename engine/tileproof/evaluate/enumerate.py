@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
+from tileproof.evaluate.batch import DENSE, Column
 from tileproof.evaluate.python import Check, Judge
 from tileproof.rulebase.expression import Scalar
 
@@ -37,12 +39,69 @@ def legal_configurations(
     # What is fixed is judged as a whole.
     if any(check(present) is False for check in plan.first):
         return
-    choices = _choices(plan, options)
-    if many:
-        for i, fact in enumerate(plan.order[len(plan.fixed) :], len(plan.fixed)):
-            read = frozenset().union(*(check.rule.facts for check in plan.readers[fact]))
-            choices[fact] = _Beside(choices[fact], [name for name in plan.order[:i] if name in read])
-    yield from _extend(present, plan.order, choices)
+    yield from _extend(present, plan.order, _beside(plan, options) if many else _choices(plan, options))
+
+
+def legal_columns(judge: Judge, options: Mapping[str, Sequence[Scalar]]) -> tuple[dict[str, Column], int]:
+    """What ``legal_configurations`` yields as columns of numpy's, in its order, and how many there are.
+
+    One fact after the other is added to all configurations of those before it. What is legal beside these is worked
+    out once for each combination of those of them that the rules read.
+    """
+    import numpy as np  # noqa: PLC0415  who asks for columns has it
+
+    plan = _plan(judge, False, None, tuple([(fact, len(values)) for fact, values in options.items()]))
+    present = {fact: options[fact][0] for fact in plan.fixed}
+    if any(check(present) is False for check in plan.first):
+        return {}, 0
+    columns = {fact: Column((options[fact][0],), np.zeros(1, dtype=np.int64)) for fact in plan.fixed}
+    rows = 1
+    for fact, choice in _beside(plan, options).items():
+        before = [columns[name] for name in choice.before]
+        first, which = distinct(before, rows)
+        combinations = zip(*(map(one.values.__getitem__, one.codes[first].tolist()) for one in before), strict=True)
+        number = {value: i for i, value in enumerate(choice.values)}
+        legal: list[list[int]] = []
+        for values in combinations if before else ((),) * len(first):
+            present.update(zip(choice.before, values, strict=True))
+            legal.append([number[value] for value in choice.beside(present, set())])
+        counts = np.array([len(one) for one in legal], dtype=np.int64)
+        added = counts[which]
+        begins, own = (np.cumsum(each) - each for each in (counts, added))
+        rows = int(added.sum())
+        at = np.repeat(begins[which] - own, added) + np.arange(rows)
+        columns = {name: Column(one.values, np.repeat(one.codes, added)) for name, one in columns.items()}
+        flat = np.array([code for one in legal for code in one], dtype=np.int64)
+        columns[fact] = Column(tuple(choice.values), flat[at])
+    return columns, rows
+
+
+def distinct(columns: Sequence[Column], rows: int) -> tuple[Any, Any]:
+    """The first rows with each combination of values that occurs, and for each row which of the combinations it has."""
+    import numpy as np  # noqa: PLC0415  who asks for columns has it
+
+    combined, count = np.zeros(rows, dtype=np.int64), 1
+    for column in columns:
+        if count * len(column.values) >= _MOST:  # too many to be told apart by one integer: those that occur are few
+            different, combined = np.unique(combined, return_inverse=True)
+            count = len(different)
+        combined = combined * len(column.values) + column.codes
+        count *= len(column.values)
+    if count <= max(DENSE, 4 * rows):
+        occurring = np.flatnonzero(np.bincount(combined, minlength=count))
+        numbers = np.zeros(count, dtype=np.int64)
+        numbers[occurring] = np.arange(len(occurring))
+        which = numbers[combined]
+        count = len(occurring)
+    else:
+        different, which = np.unique(combined, return_inverse=True)
+        count = len(different)
+    first = np.zeros(count, dtype=np.int64)
+    first[which[::-1]] = np.arange(rows - 1, -1, -1)  # of those that are assigned to one place the last stays
+    return first, which
+
+
+_MOST = 1 << 62
 
 
 def first_or_conflict(
@@ -160,6 +219,15 @@ def _count(facts: set[str], ready: dict[str, int]) -> None:
         (fact,) = facts
         if fact in ready:
             ready[fact] += 1
+
+
+def _beside(plan: _Plan, options: Mapping[str, Sequence[Scalar]]) -> dict[str, _Beside]:
+    """The choices for each fact that is not fixed, in the order of the plan."""
+    every, found = _choices(plan, options), {}
+    for i, fact in enumerate(plan.order[len(plan.fixed) :], len(plan.fixed)):
+        read = frozenset().union(*(check.rule.facts for check in plan.readers[fact]))
+        found[fact] = _Beside(every[fact], [name for name in plan.order[:i] if name in read])
+    return found
 
 
 def _choices(plan: _Plan, options: Mapping[str, Sequence[Scalar]]) -> dict[str, _Legal]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, function
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Scalar

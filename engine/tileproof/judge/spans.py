@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import Expression, Fact, Lookup, parts
 

@@ -10,7 +10,7 @@ from itertools import chain
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Pointer, Tensor, read_type

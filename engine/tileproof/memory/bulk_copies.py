@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import resolve, static_size
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.evaluate import hardware

@@ -13,7 +13,8 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, NoTiles, Undecided, describe, fitting, operand
-from tileproof.dialects.facts import Facts, MalformedAtom, atom_facts
+from tileproof.dialects.configuration import Facts
+from tileproof.dialects.facts import MalformedAtom, atom_facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Atom, Descriptor, Pointer, Tensor, TiledMma, element_bits, read_type

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
-from tileproof.dialects.facts import Facts, WrongWord
+from tileproof.dialects.configuration import Facts, WrongWord
 from tileproof.evaluate import hardware
 from tileproof.layout import crd2idx, size
 from tileproof.layout.basics import modes

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operations import Operations, StepOperands
 from tileproof.layout import Layout, Swizzle, idx2crd, is_static_layout
 from tileproof.layout.values import ComposedLayout, show

@@ -9,7 +9,7 @@ from math import prod
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, Atom, read_type

@@ -14,7 +14,7 @@ from tileproof.base.diagnostic import Edit
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
-from tileproof.dialects.facts import WrongWord
+from tileproof.dialects.configuration import WrongWord
 from tileproof.evaluate.bitfields import PackError
 from tileproof.evaluate.hardware import Field
 from tileproof.evaluate.hardware import field as field_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from tileproof.base.patterns import regex
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import field_set
 from tileproof.dialects.operations import Operations
 from tileproof.memory.known_bits import fold

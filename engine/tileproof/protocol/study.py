@@ -457,7 +457,7 @@ class Study:
             exact=exact,
         )
 
-    def causes(self, outcome: Outcome, line: Callable[[Operation], int]) -> Outcome:
+    def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
 
         Args:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
+from tileproof.base.records import dataclass
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
@@ -25,7 +26,7 @@ from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_blocks
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
-from tileproof.protocol.state import Surroundings
+from tileproof.protocol.state import EarlyRead, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Doubt, Outcome, Study, each_once
@@ -34,8 +35,25 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
+Studied: TypeAlias = "Callable[[], Outcome | None]"
 _OTHER_DIMENSIONS = regex(r"sreg\.n?tid\.[yz]$")
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A kernel in IR, and all that its study reads besides the aliases that it names.
+
+    Attributes:
+        launched: how it is launched.
+        boxes: the bytes of the boxes of the tensor maps that it gets, by the positions of its arguments.
+        early: its operations that read what the grid before may still write, by ``id``.
+    """
+
+    kernel: Operation
+    launched: Launch
+    boxes: Mapping[int, int]
+    early: Mapping[int, EarlyRead]
 
 
 def verify(
@@ -45,8 +63,9 @@ def verify(
     actions: Mapping[str, Action] = ACTIONS,
     explain: bool = False,
     thorough: bool = False,
-    line: Callable[[Operation], int] | None = None,
+    line: Callable[[Operation], object] | None = None,
     seen: Callable[[Outcome, Study], None] | None = None,
+    kept: Callable[[Asked, Studied], Outcome | None] = lambda asked, study: study(),
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
@@ -54,8 +73,9 @@ def verify(
         actions: what each step does; another table watches the machine.
         explain: whether each finding keeps the path that leads to it.
         thorough: whether to take the larger budget of rules/protocol/exploration.rule.
-        line: the line of an operation; where it is given, findings are by their causes.
+        line: the line of an operation as hints say it; where it is given, findings are by their causes.
         seen: is shown each kernel that was run, with its outcome and the study whose findings these are.
+        kept: the outcome of a kernel, known or by the study of it; None where it uses no protocol.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -66,22 +86,45 @@ def verify(
             yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
             continue
         early = early_reads(book, kernel, inside, operations, every, aliases)
-        step = effects(book, aliases, any(of_wgmma(book, one) for one in inside), early)
+        launched = launch(book, kernel, inside, operations, aliases)
+        asked = Asked(kernel, launched, _boxes(kernel, maps), early)
         try:
-            compiled = compile_kernel(kernel, aliases, step, book)
+            outcome = kept(
+                asked, partial(_studied, book, asked, inside, aliases, actions, explain, thorough, line, seen)
+            )
         except Unstructured as reason:
             if parts(book, inside):
                 yield _unfollowed(book, kernel, inside, reason.operation, reason.case)
             continue
-        if any(instruction.kind == "effect" for instruction in compiled.code):
-            module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
-            judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
-            outcome, study = _launched(book, launch(book, kernel, inside, operations, aliases), judged)
-            outcome = outcome if line is None else study.causes(outcome, line)
-            if seen is not None:
-                seen(outcome, study)
+        if outcome is not None:
             alone = tuple(overlapping(book, kernel, inside, operations))
             yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
+
+
+def _studied(
+    book: Rulebook,
+    asked: Asked,
+    inside: Sequence[Operation],
+    aliases: dict[str, Alias],
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    line: Callable[[Operation], object] | None,
+    seen: Callable[[Outcome, Study], None] | None,
+) -> Outcome | None:
+    """The outcome of the study of a kernel. What it is given beside ``asked`` is the rules, the options and aliases."""
+    kernel = asked.kernel
+    step = effects(book, aliases, any(of_wgmma(book, one) for one in inside), asked.early)
+    compiled = compile_kernel(kernel, aliases, step, book)
+    if not any(instruction.kind == "effect" for instruction in compiled.code):
+        return None
+    module = Surroundings(lambda text: resolve(text, aliases), _slots(compiled, asked.boxes), asked.early)
+    judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
+    outcome, study = _launched(book, asked.launched, judged)
+    outcome = outcome if line is None else study.causes(outcome, line)
+    if seen is not None:
+        seen(outcome, study)
+    return outcome
 
 
 def verify_function(
@@ -89,7 +132,7 @@ def verify_function(
     graph: Graph,
     explain: bool = False,
     thorough: bool = False,
-    line: Callable[[Operation], int] | None = None,
+    line: Callable[[Operation], object] | None = None,
     seen: Callable[[Outcome, Study], None] | None = None,
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
@@ -357,12 +400,21 @@ def _launched(
 
 def boxes(kernel: Operation, program: Program, maps: Arguments) -> dict[int, int]:
     """The bytes of the boxes of the tensor maps that the kernel gets, by the slots of its arguments."""
-    found = {}
-    for index, (slot, _) in enumerate(program.arguments):
-        tensor_map = maps.get((kernel_name(kernel) or "", index))
-        if tensor_map is not None and tensor_map.box and tensor_map.bits:
-            found[slot] = prod(tensor_map.box) * tensor_map.bits // 8
-    return found
+    return _slots(program, _boxes(kernel, maps))
+
+
+def _boxes(kernel: Operation, maps: Arguments) -> dict[int, int]:
+    """The bytes of the boxes of the tensor maps that the kernel gets, by the positions of its arguments."""
+    name = kernel_name(kernel) or ""
+    return {
+        index: prod(one.box) * one.bits // 8
+        for (callee, index), one in maps.items()
+        if callee == name and one.box and one.bits
+    }
+
+
+def _slots(program: Program, by_position: Mapping[int, int]) -> dict[int, int]:
+    return {slot: by_position[index] for index, (slot, _) in enumerate(program.arguments) if index in by_position}
 
 
 def _functions(operation: Operation) -> Iterator[Operation]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from time import monotonic
 from typing import Protocol
 
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
@@ -115,7 +114,6 @@ def _by_solver(claim: Claim, seconds: float) -> Verdict:
     from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415 - most questions need no solver
 
     script = claim.script()
-    ends = monotonic() + seconds
     model: Mapping[str, int] | None = None
     if claim.facts.symbols:
         # Most of what comes here is true and soon proved: then there is nothing near to seek.
@@ -123,7 +121,8 @@ def _by_solver(claim: Claim, seconds: float) -> Verdict:
             return _by_z3(claim, seconds)
         model = _near(script, seconds / 2)
     if model is None:
-        answer, model, reason = solve(script.text(), script.variables, max(ends - monotonic(), seconds / 4))
+        left = seconds / 2 if claim.facts.symbols else seconds
+        answer, model, reason = solve(script.text(), script.variables, left)
         if answer is Answer.UNKNOWN:
             return Unknown(f"Z3 gave no answer within {seconds:g} s ({reason}); increase --timeout")
         if answer is Answer.UNSATISFIABLE:
@@ -148,12 +147,11 @@ def _near(script: Script, seconds: float) -> Mapping[str, int] | None:
     """A counterexample among small values of the dynamic leaves, if Z3 finds one in time."""
     from tileproof.evaluate.solver import Answer, solve  # noqa: PLC0415
 
-    ends = monotonic() + seconds
     for bound in BOUNDS:
         answer, model, _ = solve(script.text(script.around(bound)), script.variables, seconds / len(BOUNDS))
         if answer is Answer.SATISFIABLE:
             return model
-        if answer is Answer.UNKNOWN or monotonic() > ends:
+        if answer is Answer.UNKNOWN:
             return None
     return None
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.ptx.opcode import InstructionFault, Opcode, read_opcode
 from tileproof.ptx.text import Instruction, Operand, Part, cut, operands_of
 from tileproof.ptx.vocabulary import word_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render
 from tileproof.ptx.opcode import read_opcode

@@ -13,7 +13,7 @@ from typing import Any
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.bitfields import PackError, Shown, lost, pack, show, solved, word_for
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tileproof.base.records import dataclass
-from tileproof.evaluate.enumerate import legal_configurations
+from tileproof.evaluate.enumerate import distinct, legal_columns, legal_configurations
 from tileproof.evaluate.hardware import limit, smem_bits
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.registry import target_has
@@ -123,6 +123,12 @@ class Suggestion:
 def suggest(book: Rulebook, query: Query) -> list[Suggestion]:
     """All legal configurations that fit a query, ranked."""
     return _Ranking(book, query, usual_only=False).suggestions
+
+
+def legal_columns_of(book: Rulebook, query: Query) -> dict[str, dict[str, Any]]:
+    """All legal configurations that fit a query, not ranked: by family, the facts as columns of numpy's."""
+    found = {members.family.schema: members.columns() for members in _members(book, query)}
+    return {family: columns for family, columns in found.items() if columns}
 
 
 def as_asked(book: Rulebook, query: Query) -> list[Suggestion]:
@@ -304,8 +310,8 @@ class _Members:
                 values = (".yes" if query.sparsity == "sparse" else ".no",)
             if fact in self.told_by_forms:
                 values = tuple(value for value in values if value in self.told_by_forms[fact])
-            if fact in self.family.shape and query.tile is not None:
-                whole = query.tile[self.family.shape.index(fact)]
+            if fact in self.family.shape:
+                whole = query.tile[self.family.shape.index(fact)] if query.tile is not None else 0
                 values = tuple(v for v in values if isinstance(v, int) and v > 0 and whole % v == 0)
             options[fact] = values
         return options
@@ -376,23 +382,63 @@ class _Members:
         Args:
             first: only the usual choice of each.
         """
-        judge = judge_for(self.ruleset, self.judged)
-        given = {
-            name: (v,)
-            for name, v in self.query.context.items()
-            if name in judge.ruleset.book.schemas[self.judged].fields
-        }
-        direct = self.judged != self.family.schema
-        sets = {name: (value,) for name, value in self.common_sets.items() if name not in self.fields} if direct else {}
-        tried = {**given, **sets, **{name: options[name] for name in self.fields}}
-        for facts in legal_configurations(judge, tried, many=True):
+        for facts in legal_configurations(judge_for(self.ruleset, self.judged), self.tried(options), many=True):
             values = tuple([facts[name] for name in self.fields])
             if self.choice(values) is None:
-                if self.query.contract != HARDWARE and self.atom(values, 0):
+                if self.alone(values):
                     yield values, 0
             else:
                 for i in range(1 if first else len(self.choices(values))):
                     yield values, i
+
+    def tried(self, options: Mapping[str, Sequence[Scalar]]) -> dict[str, Sequence[Scalar]]:
+        """The values to try for each fact of what is judged."""
+        schema = self.book.schemas[self.judged]
+        given = {name: (value,) for name, value in self.query.context.items() if name in schema.fields}
+        direct = self.judged != self.family.schema
+        sets = {name: (value,) for name, value in self.common_sets.items() if name not in self.fields} if direct else {}
+        return {**given, **sets, **{name: options[name] for name in self.fields}}
+
+    def alone(self, values: _Values) -> bool:
+        """Whether a configuration that no instruction can say counts, as that of an atom."""
+        return self.query.contract != HARDWARE and bool(self.atom(values, 0))
+
+    def columns(self) -> dict[str, Any]:
+        """The facts of all legal configurations as columns of numpy's, in the order of ``all``.
+
+        Where only some instructions of the family say a fact, it is empty for the others.
+        """
+        import numpy as np  # noqa: PLC0415  who asks for columns has it
+
+        columns, rows = legal_columns(judge_for(self.ruleset, self.judged), self.tried(self.options()))
+        if not rows:
+            return {}
+        kept = [columns[name] for name in self.fields]
+
+        def values(row: int) -> _Values:
+            return tuple([column.values[column.codes[row]] for column in kept])
+
+        first, which = distinct([kept[i] for i in self.relevant], rows)
+        ways = [self.choices(values(row)) for row in first.tolist()]
+        counts = np.array([len(one) for one in ways], dtype=np.int64)
+        added = counts[which]
+        if self.query.contract != HARDWARE:
+            for row in np.flatnonzero(added == 0).tolist():
+                added[row] = self.alone(values(row))
+        found = {
+            name: np.array(column.values)[np.repeat(column.codes, added)]
+            for name, column in zip(self.fields, kept, strict=True)
+        }
+        names = dict.fromkeys(name for one in ways for choice in one for name in choice.computed)
+        if names:
+            own = np.cumsum(added) - added
+            number = np.arange(int(added.sum())) - np.repeat(own, added)
+            begins = np.cumsum(counts) - counts
+            at = np.where(np.repeat(counts[which], added) > 0, np.repeat(begins[which], added) + number, -1)
+            for name in names:
+                told = [choice.computed.get(name, "") for one in ways for choice in one]
+                found[name] = np.array([*told, ""])[at]
+        return found
 
     @cached_property
     def common_sets(self) -> dict[str, Scalar]:

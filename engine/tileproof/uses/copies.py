@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from tileproof.base.records import dataclass
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import CoordIterator, Descriptor, Pointer, Tensor, element_bits, read_type

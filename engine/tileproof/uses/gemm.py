@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from tileproof.base.records import dataclass
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import Memory, memory, resolve, static_size
 from tileproof.dialects.operations import Operations
 from tileproof.layout.basics import has_scaled_basis, is_static_layout

@@ -9,7 +9,7 @@ from functools import lru_cache
 from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.base.verdict import Refuted, Verdict
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.dialects.infer.call import Unknown as NotKnown
 from tileproof.dialects.infer.partition import mma_operand
 from tileproof.dialects.operands import resolve

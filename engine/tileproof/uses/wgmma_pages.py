@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tileproof.base.patterns import regex
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.mlir.ir import Operation
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Scalar

@@ -31,7 +31,7 @@ def explained(
     faults: Sequence[ProtocolFault],
     change: Change,
     others: Sequence[Change],
-    line: Callable[[Operation], int],
+    line: Callable[[Operation], object],
 ) -> ProtocolFault:
     """One finding for all that a change repairs, at the operation to change."""
     book = scene.machine.book

@@ -45,7 +45,7 @@ class Search:
     rerun: Rerun
     whole: Rerun
     program: Program
-    line: Callable[[Operation], int]
+    line: Callable[[Operation], object]
     explain: bool
     runs: int
     steps: int

@@ -1,0 +1,31 @@
+"""What a check of PTX without a protocol loads: most of the time of a small file is imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+TEXT = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n"
+CODE = """
+import sys
+from tileproof.cli import main
+try:
+    main(["check", "--no-cache", sys.argv[1]])
+except SystemExit as ended:
+    assert ended.code == 0
+print(*(one for one in sys.modules if one.partition(".")[0] in ("tileproof", "lark", "z3", "numpy")))
+"""
+NOT_NEEDED = (
+    *("lark", "z3", "numpy", "tileproof.layout", "tileproof.mlir.scanner", "tileproof.syntax.layouts"),
+    *("tileproof.dialects.facts", "tileproof.dialects.values", "tileproof.checking.mlir", "tileproof.protocol.machine"),
+)
+
+
+def test_a_small_file_of_ptx_loads_nothing_of_the_ir_and_no_machine(tmp_path: Path):
+    path = tmp_path / "k.ptx"
+    path.write_text(TEXT, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "tileproof.checking.ptx" in loaded
+    assert [one for one in loaded if one.startswith(NOT_NEEDED)] == []
