@@ -22,7 +22,7 @@ from tileproof.rulebase.expression import Scalar
 _ROW = 8  # units of 16 bytes in a row of the widest swizzle
 _LOW = (1 << 14) - 1  # the bits of a start address in a descriptor
 _DEEPEST = 16  # instructions that a descriptor is followed back through
-_FIELDS = (("swizzle", "other"), ("sbo", "other_sbo"))
+_FIELDS = ("swizzle", "sbo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +54,25 @@ def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts
             for other, held in before:
                 if other.base == start.base and abs(other.added - start.added) < _ROW:
                     found = _differing(one.role, fields, held)
-                    if found and (key := tuple(found.items())) not in said:
+                    key = (one.role, fields.get("swizzle"), held.get("swizzle"), found[1])
+                    if found[0] and key not in said:
                         said.add(key)
-                        yield Facts("matrix_tile", found, {}, {}, place(graph, number, one.operand))
+                        spelled = {"strides": found[1]} if found[1] else {}
+                        yield Facts("matrix_tile", found[0], spelled, {}, place(graph, number, one.operand))
                     break
             else:
                 before.append((start, fields))
 
 
-def _differing(role: str, fields: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """The fields that two descriptors of a tile both have, under their names in the schema; none where all agree."""
-    both = [(old, new) for old, new in _FIELDS if old in fields and old in other]
-    if all(fields[old] == other[old] for old, _ in both):
-        return {}
-    return {"operand": f".{role}", **{old: fields[old] for old, _ in both}, **{new: other[old] for old, new in both}}
+def _differing(role: str, fields: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> tuple[dict[str, Scalar], str]:
+    """What two descriptors of a tile disagree about, and the strides where they do; nothing where they agree."""
+    values: dict[str, Scalar] = {}
+    strides = ""
+    if "swizzle" in fields and "swizzle" in other and fields["swizzle"] != other["swizzle"]:
+        values |= {"swizzle": fields["swizzle"], "other": other["swizzle"]}
+    elif "sbo" in fields and "sbo" in other and fields["sbo"] != other["sbo"]:
+        values["strides"], strides = ".no", f"with an SBO of {fields['sbo']} and of {other['sbo']}"
+    return ({"operand": f".{role}", **values} if values else {}), strides
 
 
 def _accumulator(values: Values, number: int, texts: list[str]) -> tuple[object, ...]:
@@ -88,7 +93,7 @@ def _fields(ruleset: Ruleset, one: MatrixDescriptor) -> dict[str, Scalar]:
         fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError:
         return {}  # which is said of the descriptor itself
-    return {name: fields[name] for name, _ in _FIELDS if name in fields}
+    return {name: fields[name] for name in _FIELDS if name in fields}
 
 
 def _start(graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None:
