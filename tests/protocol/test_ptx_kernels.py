@@ -1137,3 +1137,182 @@ def test_an_instruction_that_makes_no_sense_leaves_its_result_unknown(line: str)
     text = RING.replace("  ld.shared.b32 %r26, [%r25];", f"  {line}\n  add.s32 %r5, %r5, %r26;")
     assert line in text
     assert "PR190" in {one.code for one in tileproof.check(text).diagnostics}
+
+
+# Whether the consumer arrives a second time, and how many arrivals are counted, is said by a number that is no integer.
+SCALED = (
+    RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 scale)")
+    .replace(
+        "  mov.b64 %rd1, map;\n",
+        "  LOAD\n  setp.eq.f32 %p8, %r17, 0f00000000;\n  selp.b32 %r18, 32, 64, %p8;\n  mov.b64 %rd1, map;\n",
+    )
+    .replace("[%r3+16], 32;", "[%r3+16], %r18;")
+    .replace("[%r3+24], 32;", "[%r3+24], %r18;")
+    .replace("  add.s32 %r27", "  @!%p8 mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n  add.s32 %r27")
+)
+SCALES = {
+    "parameter": "ld.param.b32 %r17, [scale];",
+    "memory": "ld.param.u64 %rd3, [scale];\n  cvta.to.global.u64 %rd3, %rd3;\n  ld.global.b32 %r17, [%rd3];",
+}
+
+
+@pytest.mark.parametrize("load", SCALES)
+def test_roles_agree_on_a_number_that_each_compares(load: str):
+    text = SCALED.replace("LOAD", SCALES[load])
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    assert found(text.replace("selp.b32 %r18, 32, 64", "selp.b32 %r18, 64, 32")) == {"PR126"}
+    assert found(text.replace("@!%p8 mbarrier", "@%p8 mbarrier")) == {"PR125"}
+
+
+def test_a_hazard_stands_where_what_is_loaded_leaves_nothing_out():
+    text = SCALED.replace("LOAD", SCALES["memory"])
+    arrives = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+    second = "  @!%p8 mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+    early = (
+        text.replace(second, "").replace(arrives, "").replace("  ld.shared.b32", f"{arrives}{second}  ld.shared.b32")
+    )
+    assert early.count(arrives) == early.count(second) == 1
+    assert found(early) == {"PR112"}
+
+
+# The lower half of a warp arrives, at an address that only these lanes have.
+GUARDED = (
+    RING.replace(".reqntid 64, 1, 1", ".reqntid 64, 1, 1\n.reqnctapercluster 1, 1, 1")
+    .replace("], 32;", "], 16;")
+    .replace(
+        "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n",
+        """  {
+  .reg .pred half; .reg .b32 at, lane, remote;
+  and.b32 lane, %r1, 31;
+  setp.lt.u32 half, lane, 16;
+  add.s32 at, %r21, 16;
+  @half mapa.shared::cluster.u32 remote, at, 0;
+  @half mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];
+  }
+""",
+    )
+)
+
+
+def test_an_address_that_is_computed_under_a_guard_is_that_of_an_arrival_under_it():
+    (kernel,) = tileproof.check(GUARDED).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(GUARDED)) == (kernel.steps, (), set())
+    assert found(GUARDED.replace("lane, 16;", "lane, 15;")) == {"PR125"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("@half mbarrier", "mbarrier"),
+        ("  @half mbarrier", "  setp.lt.u32 half, lane, 20;\n  @half mbarrier"),
+        ("@half mbarrier", "@!half mbarrier"),
+    ],
+    ids=["no guard", "another predicate", "the contrary"],
+)
+def test_an_address_that_is_computed_under_another_guard_is_not_known(old: str, new: str):
+    (kernel,) = tileproof.check(GUARDED.replace(old, new)).files[0].kernels
+    assert "barrier_address" in {reason.case for reason in kernel.reasons}
+
+
+# All threads go on as long as the hardware has more work for them.
+ANSWERED = (
+    HEAD.replace("sm_90a", "sm_100a")
+    + """.visible .entry answered()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2+64], 1;
+  mbarrier.init.shared::cta.b64 [%r2+72], 64;
+  fence.mbarrier_init.release.cluster;
+READY:
+  bar.sync 0;
+MORE:
+  xor.b32 %r4, %r3, 1;
+  @%p1 bra ASKED;
+  {
+  .reg .pred done;
+  AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 done, [%r2+72], %r4;
+  @done bra OVER;
+  bra AGAIN;
+  OVER:
+  }
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+64], 16;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r2], [%r2+64];
+ASKED:
+  {
+  .reg .pred done;
+  AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 done, [%r2+64], %r3;
+  @done bra OVER;
+  bra AGAIN;
+  OVER:
+  }
+  {
+  .reg .pred more; .reg .b128 answer;
+  ld.shared.b128 answer, [%r2];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 more, answer;
+  selp.u32 %r5, 1, 0, more;
+  }
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+72];
+  mov.b32 %r3, %r4;
+  setp.eq.b32 %p2, %r5, 1;
+  @%p2 bra MORE;
+  ret;
+}
+"""
+)
+
+
+def test_threads_that_read_one_answer_go_the_same_way():
+    (kernel,) = tileproof.check(ANSWERED).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(ANSWERED)) == (kernel.steps, (), set())
+    assert found(ANSWERED.replace("[%r2+72], 64;", "[%r2+72], 65;")) == {"PR125"}
+    assert found(ANSWERED.replace("  mbarrier.arrive.shared::cta.b64 _, [%r2+72];\n", "")) == {"PR126"}
+
+
+MATRICES = RING.replace("shl.b32 %r24, %r1, 2", "shl.b32 %r24, %r1, 4").replace(
+    "ld.shared.b32 %r26, [%r25];", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r26}, [%r25];"
+)
+
+
+def test_matrices_are_read_before_their_memory_is_released():
+    (kernel,) = tileproof.check(MATRICES).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(MATRICES)) == (kernel.steps, (), set())
+    arrives = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+    assert found(MATRICES.replace(arrives, "").replace("  ldmatrix", f"{arrives}  ldmatrix")) == {"PR112"}
+
+
+def test_only_the_lanes_that_give_the_address_of_a_row_read_it():
+    """The ninth lane names the other stage: with one matrix it gives no address, with two it does."""
+    moved = "  setp.eq.s32 %p8, %r1, 8;\n  selp.b32 %r24, 4096, %r24, %p8;\n  add.s32 %r25, %r23, %r24;\n"
+    one = MATRICES.replace("  add.s32 %r25, %r23, %r24;\n", moved)
+    assert moved in one
+    assert found(one) == set()
+    assert "PR111" in found(one.replace("m8n8.x1.shared.b16 {%r26}", "m8n8.x2.shared.b16 {%r26, %r29}"))
+
+
+def test_a_copy_whose_bytes_nobody_expects_is_found():
+    announced = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 4096;\n"
+    copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
+    text = RING.replace(f"  {announced}", "").replace(copy, f"{copy}  mbarrier.arrive.shared::cta.b64 _, [%r11];\n")
+    assert "PR138" in found(text)
+    late = RING.replace(f"  {announced}", "").replace(copy, f"{copy}  {announced}")
+    assert found(late) == set()
+
+
+def test_the_bytes_that_a_kernel_gets_are_such_as_copies_can_deliver():
+    text = RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 bytes)")
+    text = text.replace("[%r11], 4096;", "[%r11], %r17;").replace(
+        "  mov.b64 %rd1", "  ld.param.u32 %r17, [bytes];\n  mov.b64 %rd1"
+    )
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    assert found(text.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}

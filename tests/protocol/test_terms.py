@@ -18,9 +18,12 @@ COMPARISONS = {
     **{"eq": operator.eq, "ne": operator.ne},
     **{"slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge},
     **{"ult": operator.lt, "ule": operator.le, "ugt": operator.gt, "uge": operator.ge},
+    **{"feq": operator.eq, "fne": operator.ne, "flt": operator.lt, "fle": operator.le},
+    **{"fgt": operator.gt, "fge": operator.ge},
 }
 OPPOSITES = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
-SWAPPED = [("slt", "sgt"), ("sle", "sge"), ("ult", "ugt"), ("ule", "uge")]
+OPPOSITES += [("feq", "fne"), ("flt", "fge"), ("fgt", "fle")]
+SWAPPED = [("slt", "sgt"), ("sle", "sge"), ("ult", "ugt"), ("ule", "uge"), ("flt", "fgt"), ("fle", "fge")]
 
 
 def compared(name: str, a: Value, b: Value) -> Value:
@@ -48,7 +51,7 @@ def test_a_comparison_the_other_way_round_is_the_same(name, other):
 
 
 def test_comparisons_that_differ_have_terms_that_differ():
-    terms = [term(compared(name, A, B)) for name in ("eq", "slt", "sgt", "ult", "ugt")]
+    terms = [term(compared(name, A, B)) for name in ("eq", "slt", "sgt", "ult", "ugt", "feq", "flt", "fgt")]
     terms += [term(compared("eq", A, number)) for number in (0, 1, 2)]
     both = [*terms, *(~one for one in terms)]
     assert len(set(both)) == len(both)

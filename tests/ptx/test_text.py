@@ -144,6 +144,17 @@ def test_constants(text: str, kind: str, value: int | None):
     assert part.value == value
 
 
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        *(("0f3F800000", 0x3F800000), ("0Fbf800000", 0xBF800000 - (1 << 32))),
+        *(("0d3FF0000000000000", 0x3FF << 52), ("1.5", None), ("0x0f", None), ("r0", None)),
+    ],
+)
+def test_bits_of_a_constant(text: str, bits: int | None):
+    assert cut(f"x.y {text};").operands[0].parts[0].bits == bits
+
+
 @pytest.mark.skipif(not corpus_files("corpus/*/*.ptx"), reason="no ../shared beside this checkout")
 def test_they_agree_on_every_instruction_of_the_corpus():
     seen = set()

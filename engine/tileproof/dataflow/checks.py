@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
@@ -10,6 +11,7 @@ from tileproof.dataflow.findings import Reporter
 from tileproof.dataflow.groups import check_async_copies, check_bulk_stores, check_tensor_cores
 from tileproof.dataflow.operands import operand_facts
 from tileproof.dataflow.tensor_memory import check_allocations
+from tileproof.dataflow.tiles import tile_facts
 from tileproof.dataflow.wgmma import check_wgmma
 from tileproof.dialects.configuration import Facts
 from tileproof.ptx.graph import Graphs
@@ -52,6 +54,6 @@ def check_threads(
             found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
             found.update(dict.fromkeys(check_allocations(report, graph, values)))
         if judge is not None and has("tcgen05.mma", "wgmma.mma"):
-            for facts in operand_facts(ruleset, graph, values):
+            for facts in chain(operand_facts(ruleset, graph, values), tile_facts(ruleset, graph, values)):
                 found.update(dict.fromkeys(judge(facts)))
     yield from found

@@ -28,7 +28,7 @@ _NO_EXTENTS = Extents(0, 0)
 _SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
 _STORE = "llvm.store"
 _VECTOR = "xyzw"
-INTEGER = regex(r"\.[usb](8|16|32|64)$")
+INTEGER = regex(r"\.[usb](8|16|32|64|128)$")
 
 
 def operation_like(like: Operation, text: str, operands: Sequence[str] = (), result: str = "") -> Operation:
@@ -206,8 +206,9 @@ class Writer:
         if part.registers:
             return [slot for member in part.members for slot in self.part(member)]
         name = part.names[0] if part.names else ""
-        if part.value is not None:
-            return [self.constant(part.value)]
+        value = part.value if part.value is not None else part.bits
+        if value is not None:
+            return [self.constant(value)]
         key = self.key(name)
         if key not in self.slots and f"{key}.x" in self.slots:
             return [self.slots[f"{key}.{one}"] for one in _VECTOR if f"{key}.{one}" in self.slots]

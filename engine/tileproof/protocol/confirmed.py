@@ -8,7 +8,6 @@ from dataclasses import replace
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
-from tileproof.protocol.ptx_kernels import LOADS
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
@@ -23,7 +22,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
     not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
     other error is open. Where roles go by integers that each loads for itself, two accesses without an order may be
-    those of roles that never differ so; the threads of a warpgroup meet at its wgmma.
+    those of roles that never differ so, unless all that such integers decide was executed; the threads of a warpgroup
+    meet at its wgmma.
 
     Args:
         known: the codes that the checks of single threads reported: such a finding is not open.
@@ -49,7 +49,6 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
     others = any(codes.get(code) == ".thread" and code not in known for code in serious)
     alone = all(codes.get(fault.code) == ".ending" for fault in outcome.faults)
-    loads = outcome.decided and outcome.kernel.attribute(LOADS) is not None
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:
@@ -67,7 +66,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
             case ".counted":
                 return not (doubts or missing or fault.code in known)
             case ".whole":
-                unsure = doubts or missing or others or (loads and fault.code in HAZARDS)
+                unsure = doubts or missing or others or (outcome.loaded and fault.code in HAZARDS)
                 return not (unsure or within_warpgroup(book, fault))
         return False
 

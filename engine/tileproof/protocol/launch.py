@@ -108,7 +108,9 @@ class Trial:
     right: bool
 
 
-def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Trial], budget: int) -> Launch:
+def narrowed(
+    book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Trial], budget: int, pairs: bool = False
+) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
@@ -117,6 +119,7 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
     Args:
         tried: a run in one way, to its end or to the first error.
         budget: the instructions of all runs in rare clusters.
+        pairs: whether CTAs work in pairs, so that their number is even.
     """
     block = launched.shapes[0].block
     clusters = [one for one in launched.shapes if one.block == block]
@@ -124,13 +127,13 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
         return launched
     done = {one: tried(one, False) for one in clusters}
     if all(one.errors for one in done.values()):
-        for rare in _rare(book, clusters):
+        for rare in _rare(book, clusters, pairs):
             done[rare] = tried(rare, True)
             budget -= done[rare].work
             if budget < 0 or not done[rare].errors:
                 break  # the rest is not tried: what is right is assumed
         else:
-            chosen = min(clusters, key=lambda one: (-done[one].steps, done[one].errors))
+            chosen = min(done, key=lambda one: (-done[one].steps, done[one].errors))
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
@@ -143,14 +146,14 @@ def narrowed(book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Tr
     return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
 
 
-def _rare(book: Rulebook, usual: Sequence[Shape]) -> Iterator[Shape]:
+def _rare(book: Rulebook, usual: Sequence[Shape], pairs: bool) -> Iterator[Shape]:
     """The launches in all other clusters of x and y: those of powers of two first, and of them the small ones."""
     most = hardware.limit(book, "cluster_ctas")
     both = ((x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
     clusters = sorted(((x * y).bit_count() > 1, x * y, x, y) for x, y in both)
     known = {one.cluster for one in usual}
     for _, _, x, y in clusters:
-        if (x, y, 1) not in known:
+        if (x, y, 1) not in known and not (pairs and x * y % 2):
             yield replace(usual[0], cluster=(x, y, 1))
 
 

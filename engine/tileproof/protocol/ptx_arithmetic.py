@@ -9,6 +9,7 @@ in another role of the kernel decide alike.
 from __future__ import annotations
 
 import operator
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -36,6 +37,17 @@ _COMPARISONS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "hi": ("ugt", operator.gt),
     "hs": ("uge", operator.ge),
 }
+# Of floating-point numbers: what each says, and its contrary, which holds as well where one of them is no number.
+_FLOATS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "eq": ("feq", operator.eq),
+    "neu": ("fne", operator.ne),
+    "lt": ("flt", operator.lt),
+    "geu": ("fge", lambda a, b: not a < b),
+    "gt": ("fgt", operator.gt),
+    "leu": ("fle", lambda a, b: not a > b),
+}
+_FORMATS = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
+_ANSWERED = "clusterlaunchcontrol.query_cancel.is_canceled"
 _WARP = 32
 
 Lifted: TypeAlias = Callable[..., Value]
@@ -115,11 +127,15 @@ def _funnel(opcode: str) -> Callable[[int, int, int], int]:
 def computation(book: Rulebook, opcode: str) -> Computation | None:
     """What an opcode computes; None where nothing is known of its result."""
     name, *pieces = opcode.split(".")
+    if opcode.startswith(_ANSWERED):
+        return _answered(opcode)
     makes = _MAKERS.get(name)
     if makes is None or not pieces:
         return None
     types = [found for piece in pieces if (found := _TYPE.match(piece)) is not None]
     predicate = pieces[-1] == "pred"
+    if name == "setp" and pieces[-1] in _FORMATS:
+        return _compare_floats(opcode, pieces)
     if not predicate and (not types or _TYPE.match(pieces[-1]) is None):
         return None
     if {"sat", "cc", "relu"} & set(pieces):
@@ -443,6 +459,23 @@ def _compare(one: _Opcode) -> Computation | None:
     return Computation(one.text, 3, lambda a, b, c: (_with_known(joined, decisive, compared(a, b), c),))
 
 
+def _compare_floats(opcode: str, pieces: Sequence[str]) -> Computation | None:
+    """A comparison of numbers that a kernel gets, as of a scale factor with zero: by it roles leave steps out."""
+    found = _FLOATS.get(pieces[0])
+    if found is None or len(pieces) != 2:
+        return None
+    name, compare = found
+    whole, number = _FORMATS[pieces[1]]
+    bits = 8 * struct.calcsize(whole)
+
+    def read(value: int) -> float:
+        held: float = struct.unpack(number, struct.pack(whole, _unsigned(value, bits)))[0]
+        return held
+
+    lifted = lift(lambda a, b: int(compare(read(a), read(b))), name)
+    return Computation(opcode, 2, lambda a, b: (lifted(a, b),))
+
+
 def _convert(one: _Opcode) -> Computation | None:
     types = [found for piece in one.pieces if (found := _TYPE.match(piece)) is not None]
     if len(types) != 2 or any(piece[0] in "fe" for piece in one.pieces):
@@ -515,6 +548,12 @@ def _insert(one: _Opcode) -> Computation:
         return (lifted(a, b, at, width),)
 
     return Computation(one.text, 4, function)
+
+
+def _answered(opcode: str) -> Computation | None:
+    """Whether an answer of the hardware gives a CTA the work of another one: all who read it find the same."""
+    lifted = lift(lambda a, b: int(a != b), "ne")
+    return Computation(opcode, 1, lambda a: (lifted(a, 0),))
 
 
 def _words(one: _Opcode, count: int, function: Callable[..., int | None]) -> Computation | None:

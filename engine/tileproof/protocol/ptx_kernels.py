@@ -239,6 +239,7 @@ class _Kernel:
         writer.kernel = self
         for line in lines:
             writer.one = line.one
+            writer.whole = not line.partly
             guard = writer.guarding(line.one)
             writer.statement(line.one, guard, False)
         writer.close()
@@ -435,6 +436,11 @@ class _Writer(Writer):
 
     kernel: _Kernel
     one: Statement
+    whole: bool = True
+
+    def assign(self, name: str, slot: int, guard: int) -> None:
+        """``whole``: nobody reads the register where the guard does not hold."""
+        super().assign(name, slot, 0 if self.whole else guard)
 
     def key(self, name: str) -> str:
         return self.kernel.keys.of(self.one.scope, name)

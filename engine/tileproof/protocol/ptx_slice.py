@@ -28,7 +28,7 @@ class Line:
     """An instruction with the registers that it reads and writes, by their keys.
 
     Attributes:
-        partly: whether it may leave what it writes as it is: it is guarded.
+        partly: whether it may leave what it writes as it is, for someone who reads it: it is guarded.
         jumps: the blocks that it may go to, in the order of its table.
     """
 
@@ -204,6 +204,8 @@ class _Slicer:
                 calls.append(line.one)
             elif line.step and not _only_reads(line.one):
                 roots.append(line)
+        whole = self.covered(list(lines.values()), numbers)
+        lines = {number: replace(line, partly=line.partly and number not in whole) for number, line in lines.items()}
         kept: set[int] = set()
         needed: set[str] = set()
         branches: set[int] = set()
@@ -228,6 +230,39 @@ class _Slicer:
                     branches.add(branch)
                     todo.append(self.deciders[branch])
         return self.reduced((kept & lines.keys()) | own, lines, needed, branches, ends, calls)
+
+    def covered(self, lines: Sequence[Line], blocks: Mapping[int, int]) -> set[int]:
+        """The guarded instructions whose results are read only under the same guard, in the same block behind them.
+
+        Args:
+            lines: in the order of the text.
+            blocks: of each instruction.
+        """
+        guarded = {name for line in lines if line.partly for name in line.writes}
+        if not guarded:
+            return set()
+        latest: dict[str, Line] = {}  # the last instruction of the block that writes a register
+        open_: set[str] = set()
+        here = -1
+        for line in lines:
+            if blocks[line.one.number] != here:
+                here = blocks[line.one.number]
+                latest = {}
+            for name in guarded.intersection(line.reads):
+                last = latest.get(name)
+                if last is None or (last.partly and not self.holds_for(last.one, line.one, latest)):
+                    open_.add(name)
+            latest.update(dict.fromkeys(line.writes, line))
+        open_.update(name for line in self.deciders.values() for name in line.reads)
+        return {line.one.number for line in lines if line.partly and line.writes and open_.isdisjoint(line.writes)}
+
+    def holds_for(self, one: Statement, later: Statement, latest: Mapping[str, Line]) -> bool:
+        """Whether the guard of an instruction held where that of a later one of the block does."""
+        key = self.keys.of(one.scope, one.guard)
+        if not later.guard or self.keys.of(later.scope, later.guard) != key or later.negated is not one.negated:
+            return False
+        changed = latest.get(key)
+        return changed is None or changed.one.number < one.number
 
     def reduced(
         self,

@@ -171,6 +171,7 @@ class Barrier:
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
         boxes: what each of them copies, and to where.
         unsized: the last phase that a copy of unknown size completed.
+        unannounced: a copy of unknown size that surely is of the current phase, for which no bytes are expected yet.
         sources: what ever arrived at it, by ``id`` of the operations.
         seen: how many phases were complete when a thread last waited for one.
         overrun: whether it completed two phases or more between two waits, so that a parity came again.
@@ -195,6 +196,7 @@ class Barrier:
     unsized_copies: int = 0
     boxes: list[Box] = field(default_factory=list)
     unsized: int = -1
+    unannounced: Operation | None = None
     sources: set[int] = field(default_factory=set)
     seen: int = 0
     overrun: bool = False
@@ -208,6 +210,7 @@ class Barrier:
             self.gathered = Clock()
             self.expected = self.copied = self.unsized_copies = 0
             self.boxes = []
+            self.unannounced = None
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ with more turns shows whether it waits for the same phase at the same place. Wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.deciding import deciding, literal
+from tileproof.protocol.deciding import by_loads, deciding, literal
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
 from tileproof.protocol.explore import (
     Decisions,
@@ -75,7 +75,8 @@ class Outcome:
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
-        decided: whether something supposed or unknown decided a branch or a loop of some run.
+        loaded: whether integers that the kernel loads decide how often it goes round a loop of the protocol, or whether
+            it executes steps that the run with the findings did not.
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
     """
@@ -87,7 +88,7 @@ class Outcome:
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
-    decided: bool = True
+    loaded: bool = True
     exact: bool = False
 
 
@@ -169,6 +170,10 @@ class Run:
     def hangs(self) -> bool:
         """Whether threads wait for ever."""
         return any(fault.code in DEADLOCKS for fault in self.faults)
+
+    def stuck(self) -> frozenset[str]:
+        """The kinds of its deadlocks."""
+        return frozenset(one.code for one in self.faults if one.code in DEADLOCKS)
 
     def left_loop(self) -> bool:
         """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
@@ -453,7 +458,7 @@ class Study:
             executed,
             bound,
             frozenset(guessed),
-            decided=bool(self.reached.leading),
+            loaded=bool(faults) and self.by_loads(long),
             exact=exact,
         )
 
@@ -580,6 +585,24 @@ class Study:
                     break
         return _foremost(ended) or first
 
+    def by_loads(self, judged: Run) -> bool:
+        """Whether loaded integers decide of loops, or of steps that a run did not execute: each role loads its own."""
+        from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
+
+        if self.kernel.attribute(LOADS) is None:
+            return False
+        code, went = self.compiled.code, judged.machine.coverage.went
+
+        def open_at(place: int) -> bool:
+            one, ways = code[place], went.get(place, ())
+            if one.kind != "branch":
+                return _loops(code, place)
+            sides = ((True, place + 1, one.other), (False, one.other, one.target))
+            untaken = [step for way, low, high in sides if way not in ways for step in code[low:high]]
+            return any(step.effect is not None and not step.effect.pure for step in untaken)
+
+        return by_loads(code, filter(open_at, sorted(self.reached.leading.keys() | self.reached.turned)))
+
     def missing(self) -> bool:
         """Whether a step was not executed yet."""
         return any(id(one) not in self.reached.executed for one in steps_of(self.compiled))
@@ -658,7 +681,7 @@ class Study:
             return False
         alone = self.one_number() and first.certain
         passed = frozenset[int]() if alone else first.passed_loops()
-        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, first.awaited()
+        wanted, awaited = first.stuck(), first.awaited()
         turns = self.shape.extent  # fewer than a ring has stages may show nothing
         for size in (turns, 2 * turns + 1, _ELEMENTS * turns):
             one = self.run(Extents(size, size, counted=False), turns, size + 1)
@@ -666,7 +689,7 @@ class Study:
             if alone and one.certain and one.hangs:
                 continue
             awaited &= one.awaited()
-            if not awaited or wanted != {found.code for found in one.faults if found.code in DEADLOCKS}:
+            if not awaited or wanted != one.stuck():
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return not passed
 
@@ -682,16 +705,23 @@ class Study:
 
         Then roles that do not agree on how often a loop runs are not the cause, and short loops show nothing.
         """
-        wanted, awaited = {one.code for one in first.faults if one.code in DEADLOCKS}, None
-        passed = first.passed_loops()
-        for size in (_ELEMENTS * self.shape.extent, 2 * _ELEMENTS * self.shape.extent):
-            one = self.run(Extents(size, size, counted=False), self.shape.extent, size)
-            same = one.awaited()
-            awaited = same if awaited is None else awaited & same
-            passed &= one.passed_loops()
-            if not awaited or one.left_loop() or wanted != {x.code for x in one.faults if x.code in DEADLOCKS}:
-                return False
-        return not passed
+        wanted = first.stuck()
+        turns, tiles = self.shape.extent, first.machine.tiles
+        elements = [(Extents(n, n, counted=False), turns, n) for n in (_ELEMENTS * turns, 2 * _ELEMENTS * turns)]
+        counts = [(Extents(n, n), n, tiles) for n in (2 * turns, 4 * turns)]
+
+        def same(runs: Iterable[Run]) -> bool:
+            awaited, passed = first.awaited(), first.passed_loops()
+            for one in runs:
+                awaited &= one.awaited()
+                passed &= one.passed_loops()
+                if not awaited or one.left_loop() or wanted != one.stuck():
+                    return False
+            return not passed
+
+        if same(self.run(*size) for size in elements):
+            return True
+        return not first.left_loop() and same(self.run(*size) for size in counts)
 
     def hangs_when_long(self, first: Run) -> bool:
         """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.

@@ -132,6 +132,7 @@ def _combined(name: str, operands: Sequence[Value]) -> int | None:
 _EQUAL = crc32(b"eq")
 # A comparison: what it is or negates, whether it negates it, and whether with the operands the other way round.
 _SIGNED, _UNSIGNED = crc32(b"slt"), crc32(b"ult")
+_EQUAL_FLOATS, _FLOATS = crc32(b"feq"), crc32(b"flt")
 _COMPARISONS = {
     "eq": (_EQUAL, False, False),
     "ne": (_EQUAL, True, False),
@@ -143,6 +144,12 @@ _COMPARISONS = {
     "uge": (_UNSIGNED, True, False),
     "ugt": (_UNSIGNED, False, True),
     "ule": (_UNSIGNED, True, True),
+    "feq": (_EQUAL_FLOATS, False, False),
+    "fne": (_EQUAL_FLOATS, True, False),
+    "flt": (_FLOATS, False, False),
+    "fge": (_FLOATS, True, False),
+    "fgt": (_FLOATS, False, True),
+    "fle": (_FLOATS, True, True),
 }
 _TRUTHS: dict[str, Callable[[Sequence[Value]], int | None]] = {
     **{name: partial(_compared, name) for name in _COMPARISONS},

@@ -229,7 +229,8 @@ def _function_launched(
 
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)
-    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, budget)
+    pairs = any("cta_group::2" in one for one in opcodes)
+    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged]) -> bool:
         """Whether a finding stands in each usual block, and a run in each rare one finds something."""

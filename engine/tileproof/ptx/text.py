@@ -49,6 +49,7 @@ class Part:
         offset: what is added to a register or a symbol; outside brackets 1 for a sum that adds 0.
         start, end: offsets from the beginning of the operand.
         values: of a tuple, the ``value`` of each member.
+        bits: of a floating-point constant that is written in its bits, those as a signed integer.
     """
 
     names: tuple[str, ...]
@@ -59,6 +60,7 @@ class Part:
     start: int
     end: int
     values: tuple[int | None, ...] = ()
+    bits: int | None = None
 
     @property
     def members(self) -> tuple[Part, ...]:
@@ -211,7 +213,9 @@ def _part(text: str, start: int) -> Part | None:
     end = start + len(text)
     if text[0] != "{":
         scalar = _scalar(text)
-        return Part((scalar[0],), 0, *scalar[1:], start, end) if scalar is not None else None
+        if scalar is None:
+            return None
+        return Part((scalar[0],), 0, *scalar[1:], start, end, bits=_bits(text) if scalar[0][0] == "." else None)
     if not text[1:-1].strip():
         return Part((), 0, None, 0, negated=False, start=start, end=end)
     names, values = [], []
@@ -222,6 +226,14 @@ def _part(text: str, start: int) -> Part | None:
         names.append(scalar[0])
         values.append(scalar[1])
     return Part(tuple(names), len(names), None, 0, False, start, end, tuple(values))
+
+
+def _bits(text: str) -> int | None:
+    """The bits of a constant such as 0f3F800000."""
+    if text[:2] not in ("0f", "0F", "0d", "0D"):
+        return None
+    half = 1 << 4 * len(text[2:]) - 1
+    return (int(text[2:], 16) ^ half) - half
 
 
 @lru_cache(maxsize=4096)

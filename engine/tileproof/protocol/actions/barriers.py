@@ -14,7 +14,7 @@ from tileproof.protocol.memory import Access
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Barrier
 from tileproof.protocol.steps import words
-from tileproof.protocol.values import Address, Lanes
+from tileproof.protocol.values import Address, Lanes, Supposed
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, ThreadSet
 
@@ -201,7 +201,16 @@ def arrive(
         count = barrier.pending
     barrier.gathered.join(clock)
     barrier.pending -= count
+    if barrier.unannounced is not None and barrier.pending == 0 and barrier.bytes == 0:
+        _unexpected(machine, barrier, barrier.unannounced, key)
     barrier.settle()
+
+
+def _unexpected(machine: Machine, barrier: Barrier, copy: Operation, key: BarrierKey) -> None:
+    """Report a phase that is complete without the bytes of a copy, however many these are."""
+    barrier.unannounced = None
+    if not machine.taint.covers(key):
+        machine.report("PR138", "none", copy, barrier=barrier.name)
 
 
 def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: int) -> None:
@@ -261,12 +270,15 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
+    if isinstance(count, Supposed):
+        count += -count % machine.copied  # no kernel is given bytes that no copy can deliver
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
             barrier.bytes += count * threads
             barrier.expected += count * threads
             barrier.expecting = instruction.operation
+            barrier.unannounced = None
             barrier.announced = barrier.phase
             machine.came("expect", key, count * threads, instruction.operation, thread_set)
         else:

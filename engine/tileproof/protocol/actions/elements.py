@@ -152,9 +152,23 @@ def _of_lanes(parts: tuple[int | None, ...], warp: int, lanes: int) -> tuple[int
     return tuple([one if t % warp < lanes else None for t, one in enumerate(parts)])
 
 
+_OPCODE = regex(r" ldmatrix\.sync\S*")
+_ROWS, _COUNT = regex(r"\.m(8|16)n"), regex(r"\.x([124])\b")
+
+
+@lru_cache(maxsize=64)
+def _of_opcode(opcode: str, rows: int) -> int | None:
+    """How many matrices of so many rows an instruction of PTX moves: a lane gives the address of a row."""
+    long, count = _ROWS.search(opcode), _COUNT.search(opcode)
+    return int(count[1]) * int(long[1]) // rows if long is not None and count is not None else None
+
+
 @action("matrix_load")
 def _matrix_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
+    opcode = _OPCODE.search(operation.pieces[0])
+    if opcode is not None:  # an instruction of PTX
+        return _matrix(machine, thread_set, instruction, _of_opcode(opcode[0], limit(machine, "matrix_rows")), False)
     usual = operation.attribute("shape") is None and "shape" not in operation.pieces[0]
     return _matrix(machine, thread_set, instruction, number(operation, "num") if usual else None, False)
 
