@@ -843,11 +843,12 @@ class Study:
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
+        rough = self.ptx and not long.calm  # no run goes better
         known = {_named(fault) for fault in faults}
 
         def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
             one = self.run(*sizes, forced, agreed)
-            return Sought(forced, one.machine, one.calm or (self.ptx and _even(one)))
+            return Sought(forced, one.machine, one.calm or (rough and _even(one)))
 
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
