@@ -10,6 +10,8 @@ import pytest
 
 import tileproof
 from conftest import EXAMPLES, corpus_files
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.ptx_kernels import _loaded
 
 HEAD = """.version 8.7
 .target sm_90a
@@ -1089,3 +1091,58 @@ def test_a_length_that_stands_at_the_beginning_of_what_is_loaded_is_long_in_some
     result = tileproof.check(FIRST)
     (kernel,) = result.files[0].kernels
     assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+# A list of tiles, and of each of them how long it is: with many tiles as long as the sequences no run ends.
+LISTED = (
+    SEQUENCE.replace("(.param .u64 starts)", "(.param .u64 starts, .param .u64 list)")
+    .replace("%r<20>", "%r<24>")
+    .replace(
+        "  ld.global.nc.b64 %rd3",
+        """  ld.param.u64 %rd5, [list];
+  cvta.to.global.u64 %rd6, %rd5;
+  ld.global.nc.b32 %r20, [%rd6];
+  ld.global.nc.b32 %r21, [%rd6+4];
+  setp.ge.s32 %p1, %r20, %r21;
+  @%p1 bra END;
+TILE:
+  ld.global.nc.b64 %rd3""",
+    )
+    .replace("  @%p1 bra END;\n  mov.b32 %r9, 0;", "  @%p1 bra NEXT;\n  mov.b32 %r9, 0;")
+    .replace("%r9, 3;", "%r9, 6;")
+    .replace(
+        "END:\n",
+        """NEXT:
+  add.s32 %r20, %r20, 1;
+  setp.ne.s32 %p5, %r20, %r21;
+  @%p5 bra TILE;
+END:
+""",
+    )
+)
+
+
+def test_integers_of_one_word_may_be_nearer_to_each_other_than_longer_ones():
+    (near,) = _loaded(8, 8, 1, Extents(2, 2, apart=60, near=2))()
+    assert near == 2 + 2 * 60
+    assert _loaded(4, 4, 1, Extents(2, 2, apart=60, near=2))() == (4,)
+    assert _loaded(4, 4, 1, Extents(2, 2, apart=60))() == (62,)
+
+
+def test_few_tiles_with_much_in_each_are_followed():
+    result = tileproof.check(LISTED)
+    (kernel,) = result.files[0].kernels
+    assert (kernel.executed, kernel.reasons, result.diagnostics) == (kernel.steps, (), ())
+
+
+def test_a_ring_that_hangs_in_all_long_loops_of_several_integers_is_found():
+    two = RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 most)").replace(
+        "ld.param.u32 %r4, [tiles];",
+        """ld.param.u32 %r4, [tiles];
+  ld.param.u32 %r29, [most];
+  min.u32 %r4, %r4, %r29;
+  shr.u32 %r4, %r4, 3;
+  add.s32 %r4, %r4, 1;""",
+    )
+    assert found(two) == set()
+    assert found(two.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
