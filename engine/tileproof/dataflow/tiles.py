@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tileproof.base.records import dataclass
 from tileproof.dataflow.operands import MatrixDescriptor, matrix_descriptors, place
-from tileproof.dialects.facts import Facts
+from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import known_fields
 from tileproof.ptx.graph import Graph

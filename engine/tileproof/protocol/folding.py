@@ -67,6 +67,7 @@ class Extents:
             way they compute it. Else it counts elements, and is divided as the kernel divides it.
         given: integers that are otherwise, by their terms.
         apart: of two integers in global memory a word apart, by how much the later one is larger; 0: by the first one.
+        near: the same of integers of one word, where it is otherwise: a list of tiles is shorter than what is in one.
     """
 
     tensor: int
@@ -74,6 +75,7 @@ class Extents:
     counted: bool = True
     given: tuple[tuple[int, int], ...] = ()
     apart: int = 0
+    near: int = 0
 
     def number(self, term: int, usual: int) -> int:
         """The integer of a term; ``usual`` where nothing else is said of it."""

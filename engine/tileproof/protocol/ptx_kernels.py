@@ -38,6 +38,7 @@ from tileproof.rulebase.book import Rulebook
 
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
+_WORD = 4  # bytes
 LOADS = "ptx.loads"
 _LAUNCH = {"reqntid": "nvvm.reqntid", "reqnctapercluster": "nvvm.cluster_dim"}
 
@@ -510,14 +511,15 @@ class _Writer(Writer):
         name = crc32(part.names[0].encode()) if part.names else crc32(b"")
         for i, register in enumerate(to):
             slot = self.new()
-            make = partial(_loaded, max(part.offset + i * size, 0) // 4, hash((name, part.offset + i * size)))
+            make = partial(_loaded, max(part.offset + i * size, 0), size, hash((name, part.offset + i * size)))
             self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
             self.assign(register, slot, guard)
 
 
-def _loaded(at: int, term: int, extents: Extents) -> Function:
-    """An integer in global memory, so many words behind the first."""
-    value: Value = Supposed(extents.tensor + at * (extents.apart or extents.tensor), term)
+def _loaded(at: int, size: int, term: int, extents: Extents) -> Function:
+    """An integer of so many bytes in global memory, so many bytes behind the first."""
+    apart = (extents.near if size == _WORD else 0) or extents.apart or extents.tensor
+    value: Value = Supposed(extents.tensor + at // _WORD * apart, term)
     return lambda: (value,)
 
 

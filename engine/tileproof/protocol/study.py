@@ -41,7 +41,15 @@ from tileproof.protocol.explore import (
     unreachable,
     wanted_ways,
 )
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
+from tileproof.protocol.faults import (
+    DEADLOCKS,
+    HAZARDS,
+    OVERLAP,
+    PROXY,
+    UNFINISHED,
+    UNINITIALISED,
+    ProtocolFault,
+)
 from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -79,6 +87,7 @@ class Outcome:
             it executes steps that the run with the findings did not.
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
+        anyway: the findings, by code and place, that runs with other loaded integers have as well.
     """
 
     kernel: Operation
@@ -90,6 +99,7 @@ class Outcome:
     guessed: frozenset[int] = frozenset()
     loaded: bool = True
     exact: bool = False
+    anyway: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +163,6 @@ class Run:
         """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
         serious = any(fault.code in HAZARDS or fault.code in DEADLOCKS for fault in self.faults)
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
-
-    def like(self, other: Run) -> bool:
-        """Whether it is calm but for hazards of kinds that another run has as well."""
-        ended = self.machine.coverage.complete and not self.machine.taint.released and not self.hangs
-        return self.calm or (ended and {one.code for one in self.faults} <= {one.code for one in other.faults})
 
     @property
     def certain(self) -> bool:
@@ -432,11 +437,11 @@ class Study:
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
-        if self.ptx and long.like(long):
-            self.wide_runs(long, faults)
+        together = self.ptx and (long.calm or _even(long))
+        wide = self.wide_runs(long, faults) if together else []
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
-        never = unreachable(self.compiled.code, self.reached) if self.ptx and long.like(long) else ()
+        never = unreachable(self.compiled.code, self.reached) if together else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
             self.doubt("too_many_steps", self.kernel)
@@ -460,7 +465,43 @@ class Study:
             frozenset(guessed),
             loaded=bool(faults) and self.by_loads(long),
             exact=exact,
+            anyway=self.anyway((long, *wide), faults),
         )
+
+    def anyway(self, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> frozenset[tuple[str, int]]:
+        """The hazards of a kernel in PTX that do not depend on the integers that it loads.
+
+        Roles that load them for themselves may disagree on what a run supposes them to be, and then accesses meet that
+        never do. They do not disagree where all come to their end and no barrier is left in the middle of a phase; a
+        hazard that is in all such runs, of several lengths, is one of the text.
+
+        Args:
+            runs: those in which the findings are.
+        """
+        from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
+
+        hazards = frozenset(_named(one) for one in faults if one.code in HAZARDS)
+        if not (self.ptx and hazards and self.reached.leading and self.kernel.attribute(LOADS) is not None):
+            return hazards
+        every: set[tuple[str, int]] = set()
+        for run in runs:
+            found = hazards & run.places() - every
+            machine, usual = run.machine, run.machine.shape.extents
+            apart = usual.apart or self.limit("wide_turns")
+            others = (
+                replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1),
+                replace(usual, tensor=4 * usual.tensor, argument=2 * usual.argument + 1),
+                replace(usual, apart=2 * apart, near=_FEW),
+                replace(usual, apart=4 * apart, near=_FEW),
+            )
+            lengths = {machine.steps}
+            for size in others if found and run.certain and _even(run) else ():
+                one = self.run(size, machine.shape.extent, machine.tiles, budget=self.share("wide", machine))
+                if one.certain and one.machine.steps not in lengths:
+                    lengths.add(one.machine.steps)
+                    found &= one.places() if _even(one) else frozenset()
+            every |= found if len(lengths) >= _SIZES else frozenset()
+        return frozenset(every)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -577,11 +618,12 @@ class Study:
                 return other
         if self.ptx and not coverage.complete and not (any(one.calm for one in ended) and not self.missing()):
             # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
-            for extents in (Extents(_FEW, _FEW), Extents(turns, turns, counted=False)):
+            few = (Extents(_FEW, _FEW), Extents(turns, turns, counted=False), Extents(turns, _FEW, counted=False))
+            for extents in few:
                 other = self.run(extents, turns, _FEW, budget=self.share("trial", first.machine))
                 self.reached.add(other.machine)
                 ended += [other] if other.machine.coverage.complete else []
-                if ended and not self.missing():
+                if (len(ended) >= _SIZES or any(one.calm for one in ended)) and not self.missing():
                     break
         return _foremost(ended) or first
 
@@ -730,15 +772,22 @@ class Study:
         barriers, longer than those loops, that does not go round. Where one integer says how long all loops are, no
         turn and one turn are such lengths, or one short run is enough that does all that the long one does.
         """
-        tiles = first.machine.tiles
+        tiles, turns = first.machine.tiles, self.shape.extent
+        if not first.certain:
+            return False
         alone, whole = self.one_number(), first.machine.coverage.executed
-        few = [self.counted(turns, tiles) for turns in ((0, 1) if alone else (1, _FEW))]
+        few = [self.counted(length, tiles) for length in ((0, 1) if alone else (1, _FEW))]
         calm = [one for one in few if one.certain and one.calm]
         agreed = len(calm) == len(few) and few[0].machine.steps < few[1].machine.steps
-        agreed |= alone and any(one.machine.coverage.executed >= whole for one in calm)
-        if not (first.certain and agreed):
-            return False
-        more = self.counted(2 * self.shape.extent, tiles)
+        if not agreed and not (alone and any(one.machine.coverage.executed >= whole for one in calm)):
+            # What counts elements is as long with few of them as with one tile: loops of other lengths are short.
+            sizes = (Extents(length, length, counted=False) for length in (turns, 2 * turns + 1, _FEW))
+            few = [one for size in sizes if (one := self.run(size, turns, tiles)).certain and one.calm]
+            for one in few:
+                self.reached.add(one.machine)
+            if len({one.machine.steps for one in few}) < _SIZES or self.missing():
+                return False
+        more = self.counted(2 * turns, tiles)
         return more.certain and more.hangs and more.awaited() == first.awaited()
 
     def everywhere(self) -> Run | None:
@@ -800,17 +849,22 @@ class Study:
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
 
-    def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> None:
+    def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> list[Run]:
         """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
 
         A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
-        unrolled one end is that of odd numbers. What goes wrong so may be for roles that count by different integers:
-        such a run says nothing.
+        unrolled one end is that of odd numbers. Threads may wait for ever so because roles count by different integers:
+        such a run says nothing, and where all are such that is named.
+
+        Returns:
+            the runs that come to their end and have findings of their own.
         """
         code, extents, tile = self.compiled.code, long.machine.shape.extents, self.limit("tile_elements")
         guards = guards_of(code)
         budget = self.share("wide", long.machine)
         known = {_named(fault) for fault in faults}
+        found: list[Run] = []
+        stuck: ProtocolFault | None = None
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
         sizes = (  # elements of an integer that the kernel gets, or what it loads
             (tile, replace(few, apart=turns)),
@@ -819,6 +873,7 @@ class Study:
             (tile // 2, replace(few, apart=4 * turns)),
             (tile // 4, replace(few, apart=16 * turns)),
             (tile, replace(extents, apart=4 * turns)),
+            (tile, replace(few, apart=4 * turns, tensor=self.shape.extent * tile + tile)),  # the first one is a length
         )
         for elements, loads in sizes:
             wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
@@ -826,7 +881,7 @@ class Study:
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
                 size = loads
             elif not terms:
-                return
+                break
             else:
                 size = replace(
                     loads,
@@ -837,12 +892,21 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
-            if not one.like(long):
+            if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
+                size = replace(loads, apart=4 * turns, near=_FEW)
+                one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))
+            if not (one.calm or _even(one)):
+                stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
                 continue
             self.reached.add(one.machine)
-            new = [fault for fault in one.faults if one.calm and _named(fault) not in known]
+            new = [fault for fault in one.faults if _named(fault) not in known]
             known |= {_named(fault) for fault in new}
             faults += new
+            if new and not one.calm:
+                found.append(one)
+        if stuck is not None and wanted_ways(code, guards, self.reached):
+            self.doubt("loop_turns", stuck.operation, stuck)
+        return found
 
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""
@@ -863,11 +927,12 @@ class Study:
 
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
+        rough = self.ptx and not long.calm  # no run goes better
         known = {_named(fault) for fault in faults}
 
         def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
             one = self.run(*sizes, forced, agreed)
-            return Sought(forced, one.machine, one.calm)
+            return Sought(forced, one.machine, one.calm or (rough and _even(one)))
 
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
@@ -905,7 +970,7 @@ def _loops(code: Sequence[Instruction], place: int) -> bool:
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
-    """The run that shows most of those that ended: threads wait for ever in long loops, or all miss a fence."""
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all go wrong alike."""
     stuck = [one for one in ended if one.hangs and not one.left_loop()]
     if stuck and all(one.hangs or one.calm for one in ended):
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
@@ -917,8 +982,15 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
         return None
     best = max(free, key=lambda one: len(one.machine.coverage.executed))
     every = frozenset.intersection(*(one.places() for one in free))
-    found = tuple(one for one in best.faults if one.code == PROXY and _named(one) in every)
+    sure = len(free) >= _SIZES and all(one.certain for one in free)
+    found = tuple(one for one in best.faults if (sure or one.code == PROXY) and _named(one) in every)
     return Run(best.machine, found) if found else None
+
+
+def _even(run: Run) -> bool:
+    """Whether all roles of a run came to its end together, whatever hazards are in it."""
+    wrong = any(fault.code in DEADLOCKS or fault.code == UNFINISHED for fault in run.faults)
+    return run.machine.coverage.complete and not run.machine.taint.released and not wrong
 
 
 def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:

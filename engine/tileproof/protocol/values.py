@@ -134,6 +134,7 @@ class Address:
         lanes: of tensor memory, a bit for each lane of a quarter, from the first one, that is reached; 0: any.
         first_lane: of tensor memory, where the part of each thread begins; None where it is not known.
         outside: an index that is cut out of a mode which has no more than so many, and that number.
+        apart: whether it is the place of some threads alone, and others have one of their own.
     """
 
     memory: Allocation
@@ -151,6 +152,7 @@ class Address:
     lanes: int = 0
     first_lane: int | Lanes | None = 0
     outside: tuple[int, int] | None = None
+    apart: bool = False
 
     def at(
         self,
@@ -178,6 +180,7 @@ class Address:
             lanes,
             self.first_lane,
             self.outside,
+            self.apart,
         )
 
     def counted(self, unit: int, extent: int | None) -> Address:

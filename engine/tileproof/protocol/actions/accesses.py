@@ -76,6 +76,8 @@ def access(
                 there = replace(where, offset=start, parts=())
                 access(machine, thread_set, operation, there, kind, writes, mine, moment, APART, ctas)
         return
+    if where.apart and not shape:
+        shape = APART
     low, high = where.offset, where.offset + (where.extent or 1)
     lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
@@ -153,20 +155,24 @@ def _ordered(
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
-    elif shape == APART and old.touched_bytes is not None and where.offset is not None:
+    elif old.touched_bytes is not None and where.offset is not None:
         touching = old.touched_bytes.touching(where.offset, where.offset + (where.extent or 1))
         if touching is not None:
-            met = tuple(agent for agent in old.agents if agent[-1] in touching)
-            if not met:
-                return False
-            old = replace(old, agents=met)
-            alone = _of_warps(agents) and touching == {agent[-1] for agent in agents}
-    elif old.shape == APART and touched_bytes is not None:
+            if not touching:
+                return False  # it lies between the places of those threads
+            if shape == APART:
+                met = tuple(agent for agent in old.agents if agent[-1] in touching)
+                if not met:
+                    return False
+                old = replace(old, agents=met)
+                alone = _of_warps(agents) and touching == {agent[-1] for agent in agents}
+    elif touched_bytes is not None:
         touching = touched_bytes.touching(old.low, old.high)
         if touching is not None:
             if not touching:
                 return False
-            alone = _of_warps(old.agents) and touching == {agent[-1] for agent in old.agents}
+            if old.shape == APART:
+                alone = _of_warps(old.agents) and touching == {agent[-1] for agent in old.agents}
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
             return _raced(machine, thread_set, old, shared, writes, operation, where)

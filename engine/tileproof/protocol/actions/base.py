@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.evaluate import hardware
@@ -50,7 +51,10 @@ def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Addr
     if not isinstance(value, Address) or not value.parts:
         return value if isinstance(value, Address) else None
     start = _common(value.parts, thread_set.threads)
-    return value if start is None else value.at(start, value.unit, value.extent, (), value.origin, value.lanes)
+    if start is None:
+        return value
+    found = value.at(start, value.unit, value.extent, (), value.origin, value.lanes)
+    return replace(found, apart=True) if _by_warp(value.parts, thread_set.warp) else found
 
 
 @lru_cache(maxsize=512)
@@ -58,6 +62,13 @@ def _common(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> int | No
     """Where the part of all these threads starts; None where it is not one place, or not known."""
     starts = {parts[thread] for thread in threads}
     return starts.pop() if len(starts) == 1 else None
+
+
+@lru_cache(maxsize=512)
+def _by_warp(parts: tuple[int | None, ...], warp: int) -> bool:
+    """Whether each warp has a place of its own, which all its threads name."""
+    starts = [set(parts[first : first + warp]) for first in range(0, len(parts), warp)]
+    return len(set(parts)) > 1 and all(len(mine) == 1 for mine in starts)
 
 
 def result(thread_set: ThreadSet, instruction: Instruction, value: Value) -> None:
