@@ -753,7 +753,9 @@ class Machine:
         if fenced:
             return False
         if alone or len(thread_set.warps) == 1:
-            if thread_set.own.get(agent, -1) >= moment and _warp(agent) in thread_set.warps:
+            if thread_set.own.get(agent, -1) >= moment and (
+                _warp(agent) in thread_set.warps or self.in_warpgroup(thread_set, agent)
+            ):
                 return True
             if (
                 isinstance(agent, tuple)
@@ -763,6 +765,16 @@ class Machine:
             ):
                 return True
         return False
+
+    def in_warpgroup(self, thread_set: ThreadSet, agent: Agent) -> bool:
+        """Whether a wgmma is one of the warpgroup of all these threads: it completes for them as a whole."""
+        size, warp = hardware.limit(self.book, "group_warps"), _warp(agent)
+        return (
+            isinstance(agent, tuple)
+            and agent[0] == "wgmma"
+            and isinstance(warp, int)
+            and all(one // size == warp // size for one in thread_set.warps)
+        )
 
     def arriving(self, thread_set: ThreadSet) -> Clock:
         """The clock that a thread set releases at an arrival: all that it knows and did.
