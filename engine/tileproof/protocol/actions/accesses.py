@@ -153,7 +153,7 @@ def _ordered(
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
-    elif shape == APART and old.touched_bytes is not None and where.offset is not None:
+    elif (shape == APART or where.extent) and old.touched_bytes is not None and where.offset is not None:
         touching = old.touched_bytes.touching(where.offset, where.offset + (where.extent or 1))
         if touching is not None:
             met = tuple(agent for agent in old.agents if agent[-1] in touching)

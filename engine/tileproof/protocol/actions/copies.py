@@ -159,9 +159,20 @@ def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     for place in range(len(instruction.inputs)):
         where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
+            if where.extent is None:
+                where = _up_to_next(thread_set, where, operand(thread_set, instruction, place))
             bulk_read(machine, thread_set, instruction.operation, where)
             break
     return thread_set.place + 1
+
+
+def _up_to_next(thread_set: ThreadSet, where: Address, each: Value) -> Address:
+    """A part of which nothing says how long it is: it ends where that of another warp begins, of the same lane."""
+    if not isinstance(each, Address) or where.offset is None:
+        return where
+    alike = each.parts[thread_set.threads[0] % thread_set.warp :: thread_set.warp]
+    after = [one for one in alike if one is not None and one > where.offset]
+    return replace(where, extent=min(after) - where.offset) if after else where
 
 
 @action("raw_copy")
