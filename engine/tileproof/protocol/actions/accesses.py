@@ -149,11 +149,12 @@ def _ordered(
     if old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared, alone = None, False
+    sent = kind == ".tma" and not writes and where.extent  # what a copy fills may be more than is known of it
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
-    elif (shape == APART or where.extent) and old.touched_bytes is not None and where.offset is not None:
+    elif (shape == APART or sent) and old.touched_bytes is not None and where.offset is not None:
         touching = old.touched_bytes.touching(where.offset, where.offset + (where.extent or 1))
         if touching is not None:
             met = tuple(agent for agent in old.agents if agent[-1] in touching)
@@ -191,7 +192,7 @@ def _ordered(
     own_lanes = _lanes(book, old.kind) == _lanes(book, kind) == ".own"
     if own_lanes and not set(old.agents) <= set(agents):
         group = limit(book, "group_warps")
-        mine = {warp % group for warp in thread_set.warps}
+        mine = {one[-1] % group for one in agents if isinstance(one[-1], int)}
         met = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
         if len(met) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
             if met:

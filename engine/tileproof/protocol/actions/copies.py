@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
@@ -160,19 +161,19 @@ def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
             if where.extent is None:
-                where = _up_to_next(thread_set, where, operand(thread_set, instruction, place))
+                where = _apart(thread_set, where, operand(thread_set, instruction, place))
             bulk_read(machine, thread_set, instruction.operation, where)
             break
     return thread_set.place + 1
 
 
-def _up_to_next(thread_set: ThreadSet, where: Address, each: Value) -> Address:
+def _apart(thread_set: ThreadSet, where: Address, each: Value) -> Address:
     """A part of which nothing says how long it is: it ends where that of another warp begins, of the same lane."""
-    if not isinstance(each, Address) or where.offset is None:
+    if not isinstance(each, Address) or not each.parts:
         return where
     alike = each.parts[thread_set.threads[0] % thread_set.warp :: thread_set.warp]
-    after = [one for one in alike if one is not None and one > where.offset]
-    return replace(where, extent=min(after) - where.offset) if after else where
+    starts = sorted({one for one in alike if one is not None})
+    return replace(where, extent=min(b - a for a, b in pairwise(starts))) if len(starts) > 1 else where
 
 
 @action("raw_copy")
@@ -408,6 +409,9 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             home = machine.leader(cta) if barrier.leader else cta
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
+            elif isinstance(barrier.cta, int) and by_pair(words(operation)):
+                # Of each pair that receives, the CTA with the parity of the one whose barrier the copy names.
+                home = machine.leader(cta) + barrier.cta - machine.leader(barrier.cta)
             key = (home, barrier.memory.serial, barrier.offset)
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
