@@ -183,6 +183,9 @@ def _matrix(ruleset: Ruleset, one: MatrixDescriptor) -> _Judged:
     try:
         fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError as error:
+        if f".{error.unset}" in ruleset.book.enums["unset_field"].members:
+            unset: dict[str, Scalar] = {"operand": operand, "versioned": ".no"}
+            return _Judged(one.number, one.operand, "assembled_descriptor", unset, {"versioned": str(error)})
         values: dict[str, Scalar] = {"operand": operand, "meaningful": ".no"}
         return _Judged(one.number, one.operand, "assembled_descriptor", values, {"meaningful": str(error)})
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}

@@ -27,11 +27,13 @@ class PackError(ValueError):
 
     Attributes:
         hint: the values that are allowed, where the fault is a value.
+        unset: the field that holds no value, where that is all that is wrong of it.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", unset: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        self.unset = unset
 
 
 def pack(ruleset: Ruleset, name: str, facts: Mapping[str, Scalar]) -> int:
@@ -90,7 +92,8 @@ def unpack(ruleset: Ruleset, name: str, packed: int, known: Mapping[str, Scalar]
                 continue
             said = f"{field.otherwise}: " if field.otherwise else ""
             hint = f"use {choices(ruleset, field, facts)}"
-            raise PackError(f"{said}{code} in {field} is not a valid '{field.name}' of {name}", hint) from None
+            message = f"{said}{code} in {field} is not a valid '{field.name}' of {name}"
+            raise PackError(message, hint, "" if code else field.name) from None
     stray = packed & ~_mask(word)
     if stray:
         message = f"bit {stray.bit_length() - 1} of {name} is set, but is in no field"

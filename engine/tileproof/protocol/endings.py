@@ -81,6 +81,8 @@ def incomplete_phases(machine: Machine) -> None:
     for key, barrier in sorted(machine.barriers.items()):
         came = barrier.count - barrier.pending
         if came and barrier.arriving is not None and not machine.taint.covers(key):
+            if barrier.pending and barrier.phase:
+                continue  # its count is right: who took part in the phases before is not asked for another one
             init = (("init", barrier.operation),)
             name, count, last = barrier_name(machine, key), barrier.count, barrier.arriving
             if barrier.pending:

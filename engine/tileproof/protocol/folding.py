@@ -454,10 +454,14 @@ def with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
 
 
 def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
-    """The lane of tensor memory at which the part of each thread begins, a distance from an address of lane 0."""
-    if base.first_lane != 0:
-        return None
+    """The lane of tensor memory at which the part of each thread begins, a distance from an address."""
     lanes = tuple(None if one is None else base.memory.steps(one)[0] for one in distance.each)
+    if isinstance(base.first_lane, Lanes):
+        lanes = tuple(
+            None if a is None or b is None else a + b for a, b in zip(lanes, base.first_lane.each, strict=True)
+        )
+    elif base.first_lane != 0:
+        return None
     return Lanes(lanes) if any(lanes) else 0
 
 

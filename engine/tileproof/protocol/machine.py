@@ -758,6 +758,8 @@ class Machine:
         if alone or len(thread_set.warps) == 1:
             if thread_set.own.get(agent, -1) >= moment and _warp(agent) in thread_set.warps:
                 return True
+            if self.wgmma_complete and self.of_warpgroup(thread_set, agent) >= moment:
+                return True
             if (
                 isinstance(agent, tuple)
                 and len(agent) == 2
@@ -766,6 +768,17 @@ class Machine:
             ):
                 return True
         return False
+
+    def of_warpgroup(self, thread_set: ThreadSet, agent: Agent) -> int:
+        """Up to when the wgmma of a warp are complete for threads of its warpgroup: it waits for all warps of them."""
+        size, warp = hardware.limit(self.book, "group_warps"), _warp(agent)
+        if agent[0] != "wgmma" or agent[1] != thread_set.cta or not isinstance(warp, int):
+            return -1
+        if any(one // size != warp // size for one in thread_set.warps):
+            return -1
+        count = min(self.wgmma_complete.get((thread_set.cta, one), 0) for one in thread_set.warps)
+        groups = self.wgmma_groups.get((thread_set.cta, warp), ())
+        return groups[count - 1] if 0 < count <= len(groups) else -1
 
     def arriving(self, thread_set: ThreadSet) -> Clock:
         """The clock that a thread set releases at an arrival: all that it knows and did.

@@ -264,10 +264,12 @@ class Exits:
 
     Attributes:
         known: what the threads of a CTA know that have ended.
+        threads: those threads: barriers of threads and of the cluster do not wait for them.
         reached: the last accesses of other CTAs to its memory, by CTA and then by barrier, or by the agents.
     """
 
     known: dict[int, Clock] = field(default_factory=dict)
+    threads: dict[int, set[int]] = field(default_factory=dict)
     reached: dict[int, dict[BarrierKey | tuple[Agent, ...], Remote]] = field(default_factory=dict)
 
 

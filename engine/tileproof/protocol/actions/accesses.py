@@ -151,6 +151,7 @@ def _ordered(
     if old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared, alone = None, False
+    sent = kind == ".tma" and not writes and where.extent  # what a copy fills may be more than is known of it
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
@@ -160,7 +161,7 @@ def _ordered(
         if touching is not None:
             if not touching:
                 return False  # it lies between the places of those threads
-            if shape == APART:
+            if shape == APART or sent:
                 met = tuple(agent for agent in old.agents if agent[-1] in touching)
                 if not met:
                     return False
@@ -197,7 +198,7 @@ def _ordered(
     own_lanes = _lanes(book, old.kind) == _lanes(book, kind) == ".own"
     if own_lanes and not set(old.agents) <= set(agents):
         group = limit(book, "group_warps")
-        mine = {warp % group for warp in thread_set.warps}
+        mine = {one[-1] % group for one in agents if isinstance(one[-1], int)}
         met = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
         if len(met) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
             if met:

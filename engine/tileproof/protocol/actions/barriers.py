@@ -185,7 +185,9 @@ def arrive(
         return
     operation = instruction.operation
     if key[0] != thread_set.cta:
-        if not barrier.published and not machine.taint.covers(key):
+        # Arrivals by threads need no proxy fence: a release of cluster scope orders the initialisation before them.
+        released = machine.releases.cluster_scope.get(key[0], -1) > barrier.initialised.moment
+        if not barrier.published and not released and not machine.taint.covers(key):
             unpublished(machine, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
             machine.releases.cluster_scope[thread_set.cta] = machine.now

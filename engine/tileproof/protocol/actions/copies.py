@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
@@ -151,8 +152,6 @@ def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, sou
     queue = thread_set.queue("bulk")
     queue.add(operation, moment, thread_set.threads)
     agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
-    if source is not None and source.extent is None:
-        source = _sized_by_writes(machine, thread_set, source)
     access(machine, thread_set, operation, source, ".tma", False, agents, moment)
 
 
@@ -171,9 +170,22 @@ def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     for place in range(len(instruction.inputs)):
         where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
+            if where.extent is None:
+                shown = _sized_by_writes(machine, thread_set, where)
+                each = operand(thread_set, instruction, place)
+                where = _apart(thread_set, where, each) if shown.extent is None else shown
             bulk_read(machine, thread_set, instruction.operation, where)
             break
     return thread_set.place + 1
+
+
+def _apart(thread_set: ThreadSet, where: Address, each: Value) -> Address:
+    """A part of which nothing says how long it is: it ends where that of another warp begins, of the same lane."""
+    if not isinstance(each, Address) or not each.parts:
+        return where
+    alike = each.parts[thread_set.threads[0] % thread_set.warp :: thread_set.warp]
+    starts = sorted({one for one in alike if one is not None})
+    return replace(where, extent=min(b - a for a, b in pairwise(starts))) if len(starts) > 1 else where
 
 
 @action("raw_copy")
@@ -412,6 +424,9 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             home = machine.leader(cta) if barrier.leader else cta
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
+            elif isinstance(barrier.cta, int) and by_pair(words(operation)):
+                # Of each pair that receives, the CTA with the parity of the one whose barrier the copy names.
+                home = machine.leader(cta) + barrier.cta - machine.leader(barrier.cta)
             key = (home, barrier.memory.serial, barrier.offset)
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)

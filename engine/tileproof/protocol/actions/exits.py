@@ -45,6 +45,7 @@ def accessed(
 
 def ended(machine: Machine, thread_set: ThreadSet) -> None:
     """Threads have come to the end of the kernel."""
+    machine.exits.threads.setdefault(thread_set.cta, set()).update(thread_set.threads)
     machine.exits.known.setdefault(thread_set.cta, Clock()).join(thread_set.clock)
 
 

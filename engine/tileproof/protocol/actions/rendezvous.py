@@ -19,8 +19,8 @@ ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int) -> int:
-    """Wait at a barrier until as many threads as it expects have arrived."""
+def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int = 0) -> int:
+    """Wait at a barrier until as many threads as it expects have arrived, or have ended."""
     if thread_set.passed == name:
         thread_set.passed = None
         return thread_set.place + 1
@@ -28,8 +28,8 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
     if thread_set not in there:
         _uses(machine, thread_set, thread_set.place, name, wanted)
         there.append(thread_set)
-    if _threads(there) < wanted and not excused(thread_set):
-        thread_set.blocked = OnBarrier(name, wanted)
+    if _threads(there) + ended < wanted and not excused(thread_set):
+        thread_set.blocked = OnBarrier(name, wanted - ended)
         return WAITS
     _surplus_threads(machine, thread_set, name, there, wanted)
     machine.synchronise(there)
@@ -79,12 +79,24 @@ def _follows(thread_set: ThreadSet, warps: set[int], moment: int) -> bool:
 
 @action("cta_barrier")
 def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    ident, wanted = _named(machine, thread_set, instruction)
+    ident, wanted, counted = _named(machine, thread_set, instruction)
     result(thread_set, instruction, None)  # of a reduction
-    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted)
+    ended = 0 if counted else _ended(machine, thread_set.cta)
+    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted, ended)
 
 
-def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int | None, int]:
+def _ended(machine: Machine, cta: int) -> int:
+    """The threads of the warps of a CTA that have ended: a barrier without a count does not wait for them."""
+    gone, warp = machine.exits.threads.get(cta, set()), machine.shape.warp
+    return sum(warp for first in range(0, machine.shape.threads, warp) if gone.issuperset(_lanes(machine, first)))
+
+
+def _lanes(machine: Machine, first: int) -> range:
+    return range(first, min(first + machine.shape.warp, machine.shape.threads))
+
+
+def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int | None, int, bool]:
+    """The number of a barrier, how many threads it counts, and whether the text says how many."""
     warp = machine.shape.warp
     every = -(-machine.shape.threads // warp) * warp
     operation = instruction.operation
@@ -108,12 +120,12 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     count = limit(machine, "named_barriers")
     if ident is not None and not 0 <= ident < count:
         machine.report("PR132", "here", operation, id=ident, last=count - 1)
-    return ident, wanted
+    return ident, wanted, has_count
 
 
 @action("cta_arrive")
 def _cta_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    ident, wanted = _named(machine, thread_set, instruction)
+    ident, wanted, _ = _named(machine, thread_set, instruction)
     name = (thread_set.cta, ident)
     there = machine.named.waiting.setdefault(name, [])
     _uses(machine, thread_set, thread_set.place, name, wanted)
@@ -135,7 +147,7 @@ def threads_missing(machine: Machine, thread_set: ThreadSet) -> None:
     operation = machine.program.code[thread_set.place].operation
     wait = thread_set.blocked
     if not isinstance(wait, OnBarrier):
-        expected = machine.shape.threads * machine.shape.ctas
+        expected = _in_cluster(machine)
         machine.report("PR130", "cluster", operation, expected=expected, reach=machine.cluster.threads)
         return
     reach = _threads(machine.named.waiting.get(wait.name, ()))
@@ -168,11 +180,30 @@ def _cluster_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instru
         unwaited(machine, thread_set.arrived)
     thread_set.arrived = instruction.operation
     thread_set.values[0] = held.phase
-    if held.threads >= machine.shape.threads * machine.shape.ctas:
+    _complete(machine)
+    return thread_set.place + 1
+
+
+def _in_cluster(machine: Machine) -> int:
+    """The threads that a barrier of the cluster waits for: those that have not ended."""
+    return machine.shape.threads * machine.shape.ctas - sum(len(gone) for gone in machine.exits.threads.values())
+
+
+def _complete(machine: Machine) -> None:
+    """Complete the phase of the cluster's barrier where all have arrived, or have ended."""
+    held = machine.cluster
+    if held.threads and held.threads >= _in_cluster(machine):
         held.phase += 1
         held.done.join(held.gathered)
         held.gathered, held.threads = Clock(), 0
-    return thread_set.place + 1
+
+
+def leaves(machine: Machine, thread_set: ThreadSet) -> None:
+    """Threads have ended: the barrier of the cluster waits for the others."""
+    held = machine.cluster
+    if thread_set.arrived is not None and thread_set.values[0] == held.phase:
+        held.threads -= len(thread_set.threads)
+    _complete(machine)
 
 
 def unwaited(machine: Machine, arrival: Operation) -> None:

@@ -229,12 +229,13 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
 
 def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
     moment = machine.tick()
-    agents = tuple(("ld", thread_set.cta, warp) for warp in thread_set.warps)
     if source is not None and source.memory.space == "tmem":
         live(machine, thread_set, operation, source)
         _own_quarter(machine, thread_set, operation, source)
         needs(machine, thread_set, operation, source, "load", (thread_set.cta,))
-    access(machine, thread_set, operation, source, ".load", False, agents, moment)
+    for there, warps in _by_lane(thread_set, source):
+        agents = tuple(("ld", thread_set.cta, warp) for warp in warps)
+        access(machine, thread_set, operation, there, ".load", False, agents, moment)
     thread_set.queue("tmem_load").open.moment = moment
     if "load" in machine.module.unfenced:
         _over(thread_set, "ld", "tmem_load")
@@ -249,19 +250,27 @@ def tmem_store(
         live(machine, thread_set, operation, target)
         _own_quarter(machine, thread_set, operation, target)
     wrote(machine, thread_set, target, ".store", (thread_set.cta,))
-    access(
-        machine,
-        thread_set,
-        operation,
-        target,
-        ".store",
-        True,
-        tuple(("st", thread_set.cta, w) for w in thread_set.warps),
-        moment,
-    )
+    for there, warps in _by_lane(thread_set, target):
+        agents = tuple(("st", thread_set.cta, warp) for warp in warps)
+        access(machine, thread_set, operation, there, ".store", True, agents, moment)
 
 
-_SHAPE = regex(r"[._](\d+)x\d+b\b")  # of tcgen05.ld and st: lanes by bits
+def _by_lane(thread_set: ThreadSet, where: Address | None) -> list[tuple[Address | None, tuple[int, ...]]]:
+    """What warps reach that begin at different lanes of their quarters, and which warps begin at each."""
+    first, warps = None if where is None else where.first_lane, thread_set.warps
+    if where is None or where.lane is not None or not where.lanes or not isinstance(first, Lanes):
+        return [(where, warps)]
+    lanes = [first.each[warp * thread_set.warp] for warp in warps]
+    if None in lanes:
+        return [(where, warps)]
+    within = {warp: lane % where.memory.quarter for warp, lane in zip(warps, lanes, strict=True) if lane is not None}
+    return [
+        (replace(where, lane=lane), tuple(warp for warp in warps if within[warp] == lane))
+        for lane in sorted(set(within.values()))
+    ]
+
+
+_SHAPE = regex(r"[._](\d+)x\d+b(?:x2)?\b")  # of tcgen05.ld and st: lanes by bits
 
 
 def _in_lanes(where: Address | None, instruction: Instruction) -> Address | None:

@@ -1,0 +1,303 @@
+"""What kernels in PTX rely on: right as it is written, wrong where one thing of it is missing."""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+
+HEAD = """.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+"""
+
+# The second warp ends before the barriers, which wait for the threads that are left.
+ENDED = (
+    HEAD
+    + """.visible .entry ended()
+.reqntid 64, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<3>; .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p2, %r1, 0;
+  @!%p2 mbarrier.init.shared::cta.b64 [%r2], 64;
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  setp.ge.u32 %p1, %r1, 32;
+  @%p1 bra END;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  bar.sync 0; // of those that are left
+END:
+  ret;
+}
+"""
+)
+
+# A warpgroup waits for its wgmma, and one of its threads fills the memory again.
+REFILLED = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry refilled(.param .align 64 .b8 map[128], .param .u32 tiles)
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<5>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  ld.param.u32 %r4, [tiles];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  shr.u32 %r5, %r2, 4;
+  and.b32 %r6, %r5, 16383;
+  cvt.u64.u32 %rd3, %r6;
+  or.b64 %rd4, %rd3, 0x4000004000010000;
+NEXT:
+  @%p1 bra FILLED;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+8192], 4096;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2, {%r3, %r3}], [%r2+8192];
+FILLED:
+  and.b32 %r7, %r3, 1;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+8192], %r7;
+  @!%p2 bra AGAIN;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd4, %rd4, 1, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p3, %r3, %r4;
+  @%p3 bra NEXT;
+  wgmma.wait_group.sync.aligned 0;
+  ret;
+}
+"""
+)
+
+# Two warpgroups write a half of a tile each, and one thread of each stores it.
+HALVES = (
+    HEAD
+    + """.visible .entry halves(.param .align 64 .b8 map[128])
+.reqntid 256, 1, 1
+{
+  .reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 7;
+  shl.b32 %r4, %r3, 11;
+  add.s32 %r5, %r2, %r4;
+  and.b32 %r6, %r1, 127;
+  shl.b32 %r7, %r6, 4;
+  add.s32 %r8, %r5, %r7;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  st.shared.v4.b32 [%r8], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  add.s32 %r9, %r3, 1;
+  bar.sync %r9, 128;
+  setp.ne.s32 %p1, %r6, 0;
+  @%p1 bra END;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r4, %r4}], [%r5];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+END:
+  ret;
+}
+"""
+)
+
+# One CTA of a pair has a barrier, and counts there what a copy brings to both.
+COUNTED_BY_ONE = (
+    HEAD
+    + """.visible .entry counted_by_one(.param .align 64 .b8 map[128])
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<5>; .reg .b16 %rs<2>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  mov.u32 %r1, %tid.x;
+  or.b32 %r4, %r1, %r3;
+  setp.ne.s32 %p1, %r4, 0;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  @%p1 bra END;
+  mov.b32 %r5, 0;
+  mapa.shared::cluster.u32 %r6, %r2, %r5;
+  mov.b16 %rs1, 3;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+8192], 4096;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2.multicast::cluster [%r2], [%rd2, {%r5, %r5}], [%r6+8192], %rs1;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+8192], 0;
+  @!%p2 bra AGAIN;
+END:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
+# Consumers arrive for all phases, also for the one that the producer no longer waits for.
+ONE_MORE = (
+    HEAD
+    + """.visible .entry one_more()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<4>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 33;
+INITIALISED:
+  bar.sync 0;
+  setp.lt.u32 %p2, %r1, 32;
+  @%p2 bra CONSUMER;
+  setp.ne.s32 %p3, %r1, 32;
+  @%p3 bra END;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2], 0;
+  @!%p4 bra AGAIN;
+  bra.uni END;
+CONSUMER:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+BEFORE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2], 0;
+  @!%p4 bra BEFORE;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+END:
+  ret;
+}
+"""
+)
+
+# A thread arrives at the barrier of the other CTA; nothing but the barrier of the cluster follows the initialisation.
+REMOTE = (
+    HEAD
+    + """.visible .entry remote()
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  xor.b32 %r4, %r3, 1;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+INITIALISED:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mapa.shared::cluster.u32 %r5, %r2, %r4;
+  @%p1 bra AGAIN;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];
+AGAIN:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra AGAIN;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
+# The warps of two warpgroups write 16 lanes each of the quarters that they share, the first one apart from the others.
+SIXTEEN = (
+    HEAD
+    + """.visible .entry sixteen()
+.reqntid 256, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<30>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;
+  setp.ne.s32 %p1, %r4, 0;
+  @%p1 bra ALLOCATED;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2], 32;
+  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+ALLOCATED:
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+  ld.shared.b32 %r5, [%r2];
+  shl.b32 %r6, %r4, 21;
+  and.b32 %r7, %r6, 6291456;
+  add.s32 %r8, %r5, %r7;
+  and.b32 %r9, %r4, 4;
+  shl.b32 %r10, %r9, 18;
+  add.s32 %r11, %r8, %r10;
+  @%p1 bra OTHERS;
+  tcgen05.st.sync.aligned.16x32bx2.x1.b32 [%r11], 16, {%r1};
+  tcgen05.wait::st.sync.aligned;
+  bra.uni WRITTEN;
+OTHERS:
+  tcgen05.st.sync.aligned.16x32bx2.x1.b32 [%r11], 16, {%r1};
+  tcgen05.wait::st.sync.aligned;
+WRITTEN:
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  @%p1 bra END;
+  tcgen05.fence::after_thread_sync;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 32;
+END:
+  ret;
+}
+"""
+)
+
+# The text, what is replaced in it and by what, and what is found then.
+MISTAKES = {
+    "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
+    "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
+    "halves without a barrier": (HALVES, "  bar.sync %r9, 128;\n", "", {"PR111"}),
+    "the barrier of the other CTA": (COUNTED_BY_ONE, "mov.b32 %r5, 0;", "mov.b32 %r5, 1;", {"PR120", "PR124"}),
+    "a phase that is never complete": (ONE_MORE, "[%r2], 33;", "[%r2], 34;", {"PR125"}),
+    "a barrier of the cluster that does not release": (
+        REMOTE,
+        "barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n  mapa",
+        "barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n  mapa",
+        {"PR123"},
+    ),
+    "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, SIXTEEN],
+    ids=["ended", "refilled", "halves", "counted by one", "one more", "remote", "sixteen"],
+)
+def test_what_kernels_do_is_right(text: str):
+    report = tileproof.check(text)
+    assert [one.message for one in report.diagnostics] == []
+    (kernel,) = report.files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_one_mistake_in_it_is_found(name: str):
+    text, right, wrong, expected = MISTAKES[name]
+    assert text.count(right) == 1
+    assert {
+        one.code for one in tileproof.check(text.replace(right, wrong)).diagnostics if one.severity.value == "error"
+    } == expected
