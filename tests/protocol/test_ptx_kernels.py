@@ -905,7 +905,7 @@ BESIDE = ("  fence.proxy.async", "  st.shared.b32 [%r4+2048], %r1;\n  fence.prox
     [
         ([], set()),
         ([("  bar.sync 2, 128;\n", "")], {"PR111", "PR112"}),
-        ([("  bar.sync 1, 128;\n", "")], {"PR111"}),
+        ([("  bar.sync 1, 128;\n", "")], {"PR111", "PR112"}),
         ([BESIDE], set()),
         ([BESIDE, ("LEFT:", "LEFT:\n  st.shared.b32 [%r4+2048], %r1;")], set()),
     ],

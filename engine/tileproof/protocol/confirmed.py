@@ -22,8 +22,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
     not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
     other error is open. Where roles go by integers that each loads for itself, two accesses without an order may be
-    those of roles that never differ so, unless all that such integers decide was executed or runs with other integers
-    have them too; the threads of a warpgroup meet at its wgmma.
+    those of roles that never differ so, unless runs with other integers have them too; the threads of a warpgroup meet
+    at its wgmma.
 
     Args:
         known: the codes that the checks of single threads reported: such a finding is not open.
@@ -67,7 +67,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
                 return not (doubts or missing or fault.code in known)
             case ".whole":
                 named = fault.code, fault.operation.span.start
-                open_ = outcome.loaded and fault.code in HAZARDS and named not in outcome.anyway
+                open_ = fault.code in HAZARDS and named not in outcome.anyway
                 return not (doubts or missing or others or open_ or within_warpgroup(book, fault))
         return False
 

@@ -49,33 +49,6 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     return frozenset(found), loaded
 
 
-def by_loads(code: Sequence[Instruction], places: Iterable[int]) -> bool:
-    """Whether an integer that the kernel loads decides one of these branches and loops, also one that threads keep in
-    shared memory for others."""
-    places = list(places)
-    if deciding(code, places)[1]:
-        return True
-    reads = _behind_reads(code, places)
-    stores = [at for at, one in enumerate(code) if one.effect is not None and one.effect.name in _STORES]
-    return reads and deciding(code, stores)[1]
-
-
-def _behind_reads(code: Sequence[Instruction], places: Sequence[int]) -> bool:
-    """Whether a condition is computed from what is found in shared memory."""
-    writers = _writers(code)
-    todo = [slot for place in places for slot in _read(code[place])]
-    seen = set(todo)
-    while todo:
-        slot = todo.pop()
-        for _, one in writers.get(slot, ()):
-            if one.effect is not None and one.effect.name in _READS:
-                return True
-            new = [other for other in _before(one, slot) if one.effect is None and other not in seen]
-            seen.update(new)
-            todo += new
-    return False
-
-
 def fixed(
     code: Sequence[Instruction], place: int, open_: Set[int], cells: Mapping[int, Cell] = MappingProxyType({})
 ) -> bool:

@@ -148,12 +148,12 @@ class Stores:
     """Bulk stores of unknown size (``stored_tiles``).
 
     Attributes:
-        starts: the first byte of what they read, with the CTA and the serial number of the allocation.
+        starts: the first bytes of what they read, by CTA and serial number of the allocation.
         sizes: how many bytes they read as an earlier run shows, by serial number and first byte.
     """
 
     sizes: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    starts: set[tuple[int, int, int]] = field(default_factory=set)
+    starts: dict[tuple[int, int], set[int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -2,13 +2,14 @@
 
 The box of the map is not in the text. But a tile is written before it is stored, nothing else reads it, and what one
 store does not read of it another one does. So a store reads from its address on what threads wrote without a gap by
-the same instruction, up to where the next store begins. It is asked when a run has ended: then all is written, and the
-addresses of all stores are known.
+the same instruction, but no more than lies between two stores: the tiles of a ring, or of warps, are of one size, and a
+run may leave stores out. It is asked when a run has ended: then all is written, and the addresses of stores are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
@@ -17,12 +18,13 @@ from tileproof.protocol.memory import Access
 def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
     """The bytes that stores read, by the serial number of the allocation and the first byte."""
     found: dict[tuple[int, int], int] = {}
-    for cta, serial, start in sorted(machine.stores.starts):
+    for (cta, serial), starts in machine.stores.starts.items():
         log = machine.accesses.get((cta, serial))
-        later = [one for home, memory, one in machine.stores.starts if (home, memory) == (cta, serial) and one > start]
-        end = min(_written(log.accesses if log else (), start), *later, 1 << 40)
-        if end > start:
-            found[serial, start] = min(end - start, found.get((serial, start), 1 << 40))
+        most = min((after - start for start, after in pairwise(sorted(starts))), default=1 << 40)
+        for start in starts:
+            size = min(_written(log.accesses if log else (), start) - start, most, found.get((serial, start), most))
+            if size > 0:
+                found[serial, start] = size
     return found
 
 

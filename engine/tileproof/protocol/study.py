@@ -28,7 +28,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.deciding import by_loads, deciding, literal
+from tileproof.protocol.deciding import deciding, literal
 from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
 from tileproof.protocol.explore import (
     Decisions,
@@ -83,8 +83,6 @@ class Outcome:
         trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
             all numbers of them.
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
-        loaded: whether integers that the kernel loads decide how often it goes round a loop of the protocol, or whether
-            it executes steps that the run with the findings did not.
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
         anyway: the findings, by code and place, that runs with other loaded integers have as well.
@@ -97,7 +95,6 @@ class Outcome:
     executed: frozenset[int] = frozenset()
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
-    loaded: bool = True
     exact: bool = False
     anyway: frozenset[tuple[str, int]] = frozenset()
 
@@ -463,7 +460,6 @@ class Study:
             executed,
             bound,
             frozenset(guessed),
-            loaded=bool(faults) and self.by_loads(long),
             exact=exact,
             anyway=self.anyway((long, *wide), faults),
         )
@@ -626,24 +622,6 @@ class Study:
                 if (len(ended) >= _SIZES or any(one.calm for one in ended)) and not self.missing():
                     break
         return _foremost(ended) or first
-
-    def by_loads(self, judged: Run) -> bool:
-        """Whether loaded integers decide of loops, or of steps that a run did not execute: each role loads its own."""
-        from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
-
-        if self.kernel.attribute(LOADS) is None:
-            return False
-        code, went = self.compiled.code, judged.machine.coverage.went
-
-        def open_at(place: int) -> bool:
-            one, ways = code[place], went.get(place, ())
-            if one.kind != "branch":
-                return _loops(code, place)
-            sides = ((True, place + 1, one.other), (False, one.other, one.target))
-            untaken = [step for way, low, high in sides if way not in ways for step in code[low:high]]
-            return any(step.effect is not None and not step.effect.pure for step in untaken)
-
-        return by_loads(code, filter(open_at, sorted(self.reached.leading.keys() | self.reached.turned)))
 
     def missing(self) -> bool:
         """Whether a step was not executed yet."""

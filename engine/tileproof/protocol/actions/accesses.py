@@ -151,7 +151,7 @@ def _ordered(
     if old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared, alone = None, False
-    sent = kind == ".tma" and not writes and where.extent  # what a copy fills may be more than is known of it
+    sent = kind == ".tma" and not writes  # of what a copy fills more may be touched than is known
     if touched_bytes is not None and old.touched_bytes is not None:
         shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:

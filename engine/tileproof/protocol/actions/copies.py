@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
@@ -158,11 +157,11 @@ def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, sou
 def _sized_by_writes(machine: Machine, thread_set: ThreadSet, source: Address) -> Address:
     """What a store of unknown size reads, as far as an earlier run shows it."""
     serial = source.memory.serial
-    starts = source.parts if source.offset is None else (source.offset,)
-    machine.stores.starts |= {(thread_set.cta, serial, start) for start in starts if start is not None}
-    return (
-        source if source.offset is None else replace(source, extent=machine.stores.sizes.get((serial, source.offset)))
-    )
+    parts = source.parts if source.offset is None else (source.offset,)
+    starts = {start for start in parts if start is not None}
+    machine.stores.starts.setdefault((thread_set.cta, serial), set()).update(starts)
+    known = {machine.stores.sizes.get((serial, start)) for start in starts}
+    return replace(source, extent=known.pop()) if len(known) == 1 else source
 
 
 @action("bulk_store")
@@ -171,21 +170,10 @@ def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         where = address(thread_set, instruction, place)
         if where is not None and where.memory.space == "smem":
             if where.extent is None:
-                shown = _sized_by_writes(machine, thread_set, where)
-                each = operand(thread_set, instruction, place)
-                where = _apart(thread_set, where, each) if shown.extent is None else shown
+                where = _sized_by_writes(machine, thread_set, where)
             bulk_read(machine, thread_set, instruction.operation, where)
             break
     return thread_set.place + 1
-
-
-def _apart(thread_set: ThreadSet, where: Address, each: Value) -> Address:
-    """A part of which nothing says how long it is: it ends where that of another warp begins, of the same lane."""
-    if not isinstance(each, Address) or not each.parts:
-        return where
-    alike = each.parts[thread_set.threads[0] % thread_set.warp :: thread_set.warp]
-    starts = sorted({one for one in alike if one is not None})
-    return replace(where, extent=min(b - a for a, b in pairwise(starts))) if len(starts) > 1 else where
 
 
 @action("raw_copy")
