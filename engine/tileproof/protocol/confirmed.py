@@ -66,8 +66,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
             case ".counted":
                 return not (doubts or missing or fault.code in known)
             case ".whole":
-                named = fault.code, fault.operation.span.start
-                open_ = fault.code in HAZARDS and named not in outcome.anyway
+                open_ = fault.code in HAZARDS and fault not in outcome.anyway
                 return not (doubts or missing or others or open_ or within_warpgroup(book, fault))
         return False
 

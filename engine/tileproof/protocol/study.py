@@ -85,7 +85,7 @@ class Outcome:
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
-        anyway: the findings, by code and place, that runs with other loaded integers have as well.
+        anyway: the hazards that runs with other loaded integers have as well.
     """
 
     kernel: Operation
@@ -96,7 +96,7 @@ class Outcome:
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
     exact: bool = False
-    anyway: frozenset[tuple[str, int]] = frozenset()
+    anyway: tuple[ProtocolFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +464,7 @@ class Study:
             anyway=self.anyway((long, *wide), faults),
         )
 
-    def anyway(self, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> frozenset[tuple[str, int]]:
+    def anyway(self, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
         """The hazards of a kernel in PTX that do not depend on the integers that it loads.
 
         Roles that load them for themselves may disagree on what a run supposes them to be, and then accesses meet that
@@ -478,7 +478,7 @@ class Study:
 
         hazards = frozenset(_named(one) for one in faults if one.code in HAZARDS)
         if not (self.ptx and hazards and self.reached.leading and self.kernel.attribute(LOADS) is not None):
-            return hazards
+            return tuple(one for one in faults if one.code in HAZARDS)
         every: set[tuple[str, int]] = set()
         for run in runs:
             found = hazards & run.places() - every
@@ -497,7 +497,7 @@ class Study:
                     lengths.add(one.machine.steps)
                     found &= one.places() if _even(one) else frozenset()
             every |= found if len(lengths) >= _SIZES else frozenset()
-        return frozenset(every)
+        return tuple(one for one in faults if _named(one) in every)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
