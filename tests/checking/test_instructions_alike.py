@@ -42,12 +42,15 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1500, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize(
+    ("count", "pool", "share"),
+    [(150, 2, slice(0, None, 5)), pytest.param(1500, 30, slice(None), marks=pytest.mark.sweep)],
+)
 @pytest.mark.parametrize("target", WHERE)
-def test_answers_are_those_that_each_has_alone(target: str, count: int):
+def test_answers_are_those_that_each_has_alone(target: str, count: int, pool: int, share: slice):
     forget()
     rng = random.Random(target)
-    for sample in samples(BOOK, 2, count, [(target, (9, 5))]):
+    for sample in samples(BOOK, 2, count, [(target, (9, 5))], pool, share):
         for _ in range(2):
             text = re.sub(r"(?<![\w%.])([rfdlhpq])\d+\b", lambda one: f"{one[1]}{rng.randrange(40)}", sample.text)
             assert legal(RULES, text, WHERE[target]) == alone(text, target), text

@@ -97,7 +97,7 @@ def moved(text: str) -> str:
     return f"// moved\n\n\n{text[:first]}\n  // and on\n{text[first:]}"
 
 
-@pytest.mark.parametrize("explain", [False, True], ids=["plain", "explained"])
+@pytest.mark.parametrize("explain", [False, pytest.param(True, marks=pytest.mark.sweep)], ids=["plain", "explained"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_is_kept_is_what_a_study_finds(book: Rulebook, studied: list[str], name: str, explain: bool):
     text, options = TEXTS[name], Options("ptx", explain_path=explain)
@@ -214,6 +214,7 @@ def test_the_cache_keeps_kernels_for_other_processes(
     assert studied == ["alpha", "omegas"] * 3
 
 
+@pytest.mark.sweep
 @corpus("ptx/*.ptx")
 def test_real_kernels_have_the_same_report(book: Rulebook, path: Path):
     text = path.read_text(encoding="utf-8")

@@ -871,6 +871,7 @@ TILES = (
   mov.b64 %rd1, map;
   cvta.param.u64 %rd2, %rd1;
   ld.param.u32 %r5, [tiles];
+  shr.u32 %r5, %r5, 7;
   mov.b32 %r6, 0;
   shr.u32 %r8, %r1, 5;
   shfl.sync.idx.b32 %r9, %r8, 0, 31, -1;
