@@ -797,13 +797,17 @@ class Machine:
         return clock
 
     def learn_of_warpgroups(self, thread_set: ThreadSet, clock: Clock) -> None:
-        """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here."""
+        """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here.
+
+        What those warps read before, such as the metadata of a sparse operand, they have read when it is complete.
+        """
         size, cta, mine = hardware.limit(self.book, "group_warps"), thread_set.cta, thread_set.warps
         for warp in mine:
             count = self.wgmma_complete.get((cta, warp), 0)
             for other in range(warp // size * size, warp // size * size + size):
                 if count and other not in mine and len(groups := self.wgmma_groups.get((cta, other), ())) >= count:
                     clock.learn(("wgmma", cta, other), groups[count - 1])
+                    clock.learn((cta, other), groups[count - 1])
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
         """A barrier of threads: each acquires the clocks of all."""
