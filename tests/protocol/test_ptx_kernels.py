@@ -375,10 +375,17 @@ def test_one_thread_of_a_warpgroup_says_that_its_wgmma_are_complete(left: int, c
     assert found(ONE_ARRIVAL.replace(wait.format(0), wait.format(left))) == codes
 
 
-@pytest.mark.parametrize(("behind", "codes"), [(False, set()), (True, {"PR112"})])
-def test_it_says_as_well_that_the_warpgroup_has_read_what_the_wgmma_needs(behind: bool, codes: set[str]):
-    """As the metadata of a sparse operand: what threads read behind the wait for the wgmma is another matter."""
-    read = "  shl.b32 %r29, %r1, 2;\n  add.s32 %r29, %r23, %r29;\n  ld.shared.b32 %r26, [%r29];\n"
+@pytest.mark.parametrize(
+    ("behind", "access", "codes"),
+    [
+        (False, "ld.shared.b32 %r26, [%r29]", set()),
+        (True, "ld.shared.b32 %r26, [%r29]", {"PR112"}),
+        (False, "st.shared.b32 [%r29], %r1", {"PR111", "PR112"}),
+    ],
+)
+def test_it_says_as_well_that_the_warpgroup_has_read_what_the_wgmma_needs(behind: bool, access: str, codes: set[str]):
+    """As the metadata of a sparse operand: what threads write, or read behind the wait, is another matter."""
+    read = f"  shl.b32 %r29, %r1, 2;\n  add.s32 %r29, %r23, %r29;\n  {access};\n"
     place = "  setp.eq.u32 %p8" if behind else "  wgmma.fence.sync.aligned;\n  wgmma.mma_async"
     assert ONE_ARRIVAL.count(place) == 1
     assert found(ONE_ARRIVAL.replace(place, read + place)) == codes

@@ -11,7 +11,7 @@ from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
-from tileproof.memory.instruction_words import known_fields, plain_shape, scaled_shape
+from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
 from tileproof.ptx.abstract import Integer
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.text import Operand, cut
@@ -99,7 +99,7 @@ def operand_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Fa
             continue
         found = _tcgen05(ruleset, graph, values, number) if opcode.startswith("tcgen05") else iter(())
         matrices = (_matrix(ruleset, one) for one in matrix_descriptors(ruleset, graph, values, number))
-        for one in chain(found, matrices):
+        for one in chain(found, *matrices):
             key = (one.schema, one.operand, *one.values.items(), *one.spelled.items())
             if key not in seen:
                 seen.add(key)
@@ -177,18 +177,19 @@ def _scale_vector(ruleset: Ruleset, opcode: str) -> int | None:
     return None
 
 
-def _matrix(ruleset: Ruleset, one: MatrixDescriptor) -> _Judged:
+def _matrix(ruleset: Ruleset, one: MatrixDescriptor) -> Iterator[_Judged]:
     """A matrix descriptor: that its fields have a meaning, and that they agree."""
     operand = f".{one.role}"
     try:
-        fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
+        fields, unset = judged_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError as error:
-        if f".{error.unset}" in ruleset.book.enums["unset_field"].members:
-            unset: dict[str, Scalar] = {"operand": operand, "versioned": ".no"}
-            return _Judged(one.number, one.operand, "assembled_descriptor", unset, {"versioned": str(error)})
         values: dict[str, Scalar] = {"operand": operand, "meaningful": ".no"}
-        return _Judged(one.number, one.operand, "assembled_descriptor", values, {"meaningful": str(error)})
+        yield _Judged(one.number, one.operand, "assembled_descriptor", values, {"meaningful": str(error)})
+        return
+    if unset:
+        values = {"operand": operand, "versioned": ".no"}
+        yield _Judged(one.number, one.operand, "assembled_descriptor", values, {"versioned": unset})
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}
     if one.major is not None:
         held["major"] = one.major
-    return _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})
+    yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

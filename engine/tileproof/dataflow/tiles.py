@@ -7,20 +7,19 @@ row of memory, at one address and what is added to it: fields that differ betwee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.dataflow.operands import MatrixDescriptor, matrix_descriptors, place
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
-from tileproof.memory.instruction_words import known_fields
+from tileproof.memory.instruction_words import judged_fields
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.text import Part
 from tileproof.ptx.values import Definition, Values
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
-_ROW = 8  # units of 16 bytes in a row of the widest swizzle
-_LOW = (1 << 14) - 1  # the bits of a start address in a descriptor
 _DEEPEST = 16  # instructions that a descriptor is followed back through
 _FIELDS = ("swizzle", "sbo")
 
@@ -37,6 +36,7 @@ def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts
     """Two descriptors each that disagree about a tile; no thread waits between the MMAs."""
     seen: dict[tuple[object, ...], list[tuple[_Start, dict[str, Scalar]]]] = {}
     said: set[tuple[object, ...]] = set()
+    row = _row(ruleset)
     for number in range(graph.function.first, graph.function.last):
         opcode = graph.module.instructions[number].opcode
         if opcode.startswith(("mbarrier.try_wait", "mbarrier.test_wait", "bar.", "barrier.")):
@@ -46,13 +46,13 @@ def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts
         operands = values.operands(number)
         texts = [graph.module.operands(graph.module.instructions[number]).partition(",")[0]] if operands else []
         for one in matrix_descriptors(ruleset, graph, values, number):
-            start = _start(graph, values, one)
+            start = _start(ruleset, graph, values, one)
             if start is None:
                 continue
             before = seen.setdefault((opcode, one.role, one.major, *_accumulator(values, number, texts)), [])
             fields = _fields(ruleset, one)
             for other, held in before:
-                if other.base == start.base and abs(other.added - start.added) < _ROW:
+                if other.base == start.base and abs(other.added - start.added) < row:
                     found = _differing(one.role, fields, held)
                     key = (one.role, fields.get("swizzle"), held.get("swizzle"), found[1])
                     if found[0] and key not in said:
@@ -90,14 +90,30 @@ def _names(parts: tuple[Part, ...]) -> tuple[object, ...]:
 def _fields(ruleset: Ruleset, one: MatrixDescriptor) -> dict[str, Scalar]:
     """The known fields of a descriptor that are those of its whole tile."""
     try:
-        fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
+        fields, _ = judged_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError:
         return {}  # which is said of the descriptor itself
     return {name: fields[name] for name in _FIELDS if name in fields}
 
 
-def _start(graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None:
+@lru_cache(maxsize=8)
+def _row(ruleset: Ruleset) -> int:
+    """The bytes in a row of the widest swizzle, in the units that a descriptor counts addresses in: its atoms."""
+    table = ruleset.table("smem_swizzle")
+    columns = [table.column(name) for name in ("base", "row")]
+    cells = ([row[column] for column in columns if column is not None] for row in table.rows.values())
+    return max(row >> base for base, row in cells if isinstance(base, int) and isinstance(row, int))
+
+
+@lru_cache(maxsize=8)
+def _address(ruleset: Ruleset, word: str) -> int:
+    """The bits of a descriptor that hold its start address."""
+    return next(one.mask for one in bitfields.word_for(ruleset, word, {}).fields if one.name == "start")
+
+
+def _start(ruleset: Ruleset, graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None:
     """Where the start of a descriptor comes from."""
+    address = _address(ruleset, one.word)
     number, part = one.number, values.operands(one.number)[one.operand].parts[0]
     added = 0
     for _ in range(_DEEPEST):
@@ -120,9 +136,9 @@ def _start(graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None
         if name not in ("add", "or") or len(operands) != 3:
             return base
         constant = operands[2].parts[0].value
-        if constant is None or (name == "or" and constant & _LOW):
+        if constant is None or (name == "or" and constant & address):
             return base
-        part, added = first, added + (constant & _LOW)
+        part, added = first, added + (constant & address)
     return None
 
 

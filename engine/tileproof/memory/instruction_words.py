@@ -85,6 +85,24 @@ def known_fields(ruleset: Ruleset, name: str, ones: int, unknown: int) -> dict[s
     return {name: value for name, value in found.items() if name in certain}
 
 
+def judged_fields(ruleset: Ruleset, name: str, ones: int, unknown: int) -> tuple[dict[str, Scalar], str]:
+    """The same of a word whose fixed fields may be 0 where kernels leave them so (``unset_field``).
+
+    Returns:
+        The fields as though it had them, and what is wrong of it without; empty where nothing is.
+
+    Raises:
+        PackError: as ``known_fields``, for another reason.
+    """
+    try:
+        return known_fields(ruleset, name, ones, unknown), ""
+    except bitfields.PackError as error:
+        if f".{error.unset}" not in ruleset.book.enums["unset_field"].members:
+            raise
+        word = bitfields.word_for(ruleset, name, {})
+        return known_fields(ruleset, name, ones | _any_code(ruleset, word, error.unset), unknown), str(error)
+
+
 def _any_code(ruleset: Ruleset, word: Word, name: str) -> int:
     """Some code of a field, at its place, for an unknown one."""
     one = next(f for f in word.fields if f.name == name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.state import Delivery
-from tileproof.protocol.warps import OnMbarrier, OnRegisters
+from tileproof.protocol.state import Barrier, Delivery
+from tileproof.protocol.warps import BarrierKey, OnMbarrier, OnRegisters
 
 
 def deadlocks(machine: Machine) -> None:
@@ -66,29 +67,35 @@ def leaked(machine: Machine) -> None:
             machine.report("PR157", "here", operation, columns=columns)
 
 
-def incomplete_phases(machine: Machine) -> None:
-    """Report phases of mbarriers with some of their arrivals; no thread waits for them, or it would deadlock.
+def unfinished(machine: Machine) -> Iterator[tuple[BarrierKey, Barrier]]:
+    """The mbarriers with some of the arrivals of a phase; no thread waits for them, or it would deadlock.
 
-    Not where only data decide trip counts: there roles may have run different numbers of iterations.
+    None where only data decide trip counts: there roles may have run different numbers of iterations.
     """
-    if (
-        machine.coverage.unknown
-        or machine.coverage.skipped
-        or machine.coverage.passed_by
-        or any(thread_set.blocked for thread_set in machine.thread_sets)
-    ):
+    coverage = machine.coverage
+    if coverage.unknown or coverage.skipped or coverage.passed_by or any(one.blocked for one in machine.thread_sets):
         return
     for key, barrier in sorted(machine.barriers.items()):
-        came = barrier.count - barrier.pending
-        if came and barrier.arriving is not None and not machine.taint.covers(key):
-            if barrier.pending and barrier.phase:
-                continue  # its count is right: who took part in the phases before is not asked for another one
-            init = (("init", barrier.operation),)
-            name, count, last = barrier_name(machine, key), barrier.count, barrier.arriving
-            if barrier.pending:
-                machine.report("PR128", "here", last, at=init, barrier=name, count=count, arrivals=came)
-            else:
-                machine.report("PR128", "bytes", last, at=init, barrier=name, bytes=barrier.bytes)
+        if barrier.count != barrier.pending and barrier.arriving is not None and not machine.taint.covers(key):
+            yield key, barrier
+
+
+def incomplete_phases(machine: Machine) -> None:
+    """Report phases of mbarriers that lack arrivals or bytes.
+
+    Not one that lacks arrivals after others of the barrier that were complete: its count is right, and who takes part
+    in them is not asked for another one.
+    """
+    for key, barrier in unfinished(machine):
+        if barrier.pending and barrier.phase:
+            continue
+        init = (("init", barrier.operation),)
+        name, count, last = barrier_name(machine, key), barrier.count, barrier.arriving
+        assert last is not None
+        if barrier.pending:
+            machine.report("PR128", "here", last, at=init, barrier=name, count=count, arrivals=count - barrier.pending)
+        else:
+            machine.report("PR128", "bytes", last, at=init, barrier=name, bytes=barrier.bytes)
 
 
 def wrong_bytes(machine: Machine) -> None:

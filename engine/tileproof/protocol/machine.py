@@ -15,7 +15,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
-from tileproof.protocol.memory import AccessLog
+from tileproof.protocol.memory import Access, AccessLog
 from tileproof.protocol.program import Instruction, Program, is_count
 from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.state import (
@@ -769,6 +769,14 @@ class Machine:
                 return True
         return False
 
+    def ordered(self, thread_set: ThreadSet, old: Access, agent: Agent, alone: bool = False) -> bool:
+        """Whether what an agent did in an access is ordered before what a thread set does now."""
+        if self.knows(thread_set, agent, old.moment, alone=alone):
+            return True
+        if old.writes or old.kind != ".generic":
+            return False
+        return thread_set.clock.known.get(("read", *agent), -1) >= old.moment
+
     def of_warpgroup(self, thread_set: ThreadSet, agent: Agent) -> int:
         """Up to when the wgmma of a warp are complete for threads of its warpgroup: it waits for all warps of them."""
         size, warp = hardware.limit(self.book, "group_warps"), _warp(agent)
@@ -799,7 +807,8 @@ class Machine:
     def learn_of_warpgroups(self, thread_set: ThreadSet, clock: Clock) -> None:
         """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here.
 
-        What those warps read before, such as the metadata of a sparse operand, they have read when it is complete.
+        What those warps read before, such as the metadata of a sparse operand, they have read when it is complete; of
+        what they wrote it says nothing.
         """
         size, cta, mine = hardware.limit(self.book, "group_warps"), thread_set.cta, thread_set.warps
         for warp in mine:
@@ -807,7 +816,7 @@ class Machine:
             for other in range(warp // size * size, warp // size * size + size):
                 if count and other not in mine and len(groups := self.wgmma_groups.get((cta, other), ())) >= count:
                     clock.learn(("wgmma", cta, other), groups[count - 1])
-                    clock.learn((cta, other), groups[count - 1])
+                    clock.learn(("read", cta, other), groups[count - 1])
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
         """A barrier of threads: each acquires the clocks of all."""

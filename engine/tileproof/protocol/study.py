@@ -29,7 +29,7 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.deciding import deciding, literal
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
+from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, unfinished, wrong_bytes
 from tileproof.protocol.explore import (
     Decisions,
     Exploration,
@@ -46,7 +46,6 @@ from tileproof.protocol.faults import (
     HAZARDS,
     OVERLAP,
     PROXY,
-    UNFINISHED,
     UNINITIALISED,
     ProtocolFault,
 )
@@ -967,7 +966,7 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
 
 def _even(run: Run) -> bool:
     """Whether all roles of a run came to its end together, whatever hazards are in it."""
-    wrong = any(fault.code in DEADLOCKS or fault.code == UNFINISHED for fault in run.faults)
+    wrong = any(fault.code in DEADLOCKS for fault in run.faults) or any(unfinished(run.machine))
     return run.machine.coverage.complete and not run.machine.taint.released and not wrong
 
 

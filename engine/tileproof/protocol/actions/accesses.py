@@ -177,7 +177,7 @@ def _ordered(
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
             return _raced(machine, thread_set, old, shared, writes, operation, where)
-        return all(machine.knows(thread_set, agent, old.moment) for agent in old.agents)
+        return all(machine.ordered(thread_set, old, agent) for agent in old.agents)
     if old.kind == ".tma" and not old.writes and old.agents and old.agents[0][0] == "bar":
         return False  # a copy to another CTA: whether the peer says that its bytes have come goes through many barriers
     if old.agents == agents and (old.kind, kind) in _pipelined(machine.book):
@@ -211,7 +211,7 @@ def _ordered(
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
-        known = all(machine.knows(thread_set, agent, old.moment, alone=alone) for agent in old.agents)
+        known = all(machine.ordered(thread_set, old, agent, alone) for agent in old.agents)
     else:
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents)
@@ -307,7 +307,7 @@ def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping
         shared: for each warp of the old access the warps of this one that touch bytes of it.
     """
     return all(
-        machine.knows(thread_set, agent, old.moment, alone=shared[warp] <= {warp})
+        machine.ordered(thread_set, old, agent, shared[warp] <= {warp})
         for agent in old.agents
         if isinstance(warp := agent[-1], int) and warp in shared
     )
@@ -328,7 +328,7 @@ def _raced(
         others = shared.get(warp, set()) if isinstance(warp, int) else set()
         if home == thread_set.cta:
             others = others - {warp}
-        if others and not machine.knows(thread_set, agent, old.moment):
+        if others and not machine.ordered(thread_set, old, agent):
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
