@@ -67,7 +67,7 @@ def _often(path: Path, number: int, every: int) -> pytest.MarkDecorator | tuple[
     large = path.stat().st_size > SMALL
     if path.suffix != ".ptx":
         return () if not large else pytest.mark.long if number % every else pytest.mark.sweep
-    return pytest.mark.long if number % 3 else pytest.mark.sweep if large or number % 2 else ()
+    return pytest.mark.long if number % every else pytest.mark.sweep if large or number % 2 else ()
 
 
 def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str):

@@ -97,8 +97,21 @@ def moved(text: str) -> str:
     return f"// moved\n\n\n{text[:first]}\n  // and on\n{text[first:]}"
 
 
-@pytest.mark.parametrize("explain", [False, pytest.param(True, marks=pytest.mark.sweep)], ids=["plain", "explained"])
-@pytest.mark.parametrize("name", TEXTS)
+def often(number: int, explain: bool) -> pytest.MarkDecorator | tuple[()]:
+    """The plain run takes every fourth text, the sweep the others and that one with its paths."""
+    return (
+        (pytest.mark.long if number % 4 else pytest.mark.sweep) if explain else pytest.mark.sweep if number % 4 else ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "explain"),
+    [
+        pytest.param(name, explain, marks=often(i, explain), id=f"{name}-explained" if explain else name)
+        for i, name in enumerate(TEXTS)
+        for explain in (False, True)
+    ],
+)
 def test_what_is_kept_is_what_a_study_finds(book: Rulebook, studied: list[str], name: str, explain: bool):
     text, options = TEXTS[name], Options("ptx", explain_path=explain)
     expected, there = fresh(book, text, options), fresh(book, moved(text), options)
@@ -215,7 +228,7 @@ def test_the_cache_keeps_kernels_for_other_processes(
 
 
 @pytest.mark.sweep
-@corpus("ptx/*.ptx")
+@corpus("ptx/*.ptx", every=12)
 def test_real_kernels_have_the_same_report(book: Rulebook, path: Path):
     text = path.read_text(encoding="utf-8")
     expected = fresh(book, moved(text))

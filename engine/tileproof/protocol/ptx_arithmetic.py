@@ -550,7 +550,7 @@ def _insert(one: _Opcode) -> Computation:
     return Computation(one.text, 4, function)
 
 
-def _answered(opcode: str) -> Computation | None:
+def _answered(opcode: str) -> Computation:
     """Whether an answer of the hardware gives a CTA the work of another one: all who read it find the same."""
     lifted = lift(lambda a, b: int(a != b), "ne")
     return Computation(opcode, 1, lambda a: (lifted(a, 0),))
