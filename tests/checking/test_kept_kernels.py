@@ -99,9 +99,9 @@ def moved(text: str) -> str:
 
 def often(number: int, explain: bool) -> pytest.MarkDecorator | tuple[()]:
     """The plain run takes every fourth text, the sweep the others and that one with its paths."""
-    return (
-        (pytest.mark.long if number % 4 else pytest.mark.sweep) if explain else pytest.mark.sweep if number % 4 else ()
-    )
+    if number % 4:
+        return pytest.mark.long if explain else pytest.mark.sweep
+    return pytest.mark.sweep if explain else ()
 
 
 @pytest.mark.parametrize(

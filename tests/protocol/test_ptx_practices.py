@@ -220,6 +220,41 @@ AGAIN:
 """
 )
 
+# Each CTA sends to the other one of its pair, whose address differs in one bit. The text does not say the cluster.
+CROSSED = (
+    HEAD
+    + """.visible .entry crossed(.param .u64 to)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  @%p1 bra AGAIN;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 8;
+  xor.b32 %r3, %r2, 16777216;
+  add.s32 %r4, %r2, 64;
+  xor.b32 %r5, %r4, 16777216;
+  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%r5], %rd1, [%r3];
+AGAIN:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra AGAIN;
+  ld.shared.b64 %rd2, [%r2+64];
+  st.global.b64 [%rd1], %rd2;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
 # The warps of two warpgroups write 16 lanes each of the quarters that they share, the first one apart from the others.
 SIXTEEN = (
     HEAD
@@ -278,14 +313,16 @@ MISTAKES = {
         "barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n  mapa",
         {"PR123"},
     ),
+    "more bytes than the other CTA sends": (CROSSED, "[%r2], 8;", "[%r2], 16;", {"PR124"}),
+    "sent to the CTA itself, completed at the other one": (CROSSED, "[%r5], %rd1", "[%r4], %rd1", {"PR111"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
 
 @pytest.mark.parametrize(
     "text",
-    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, SIXTEEN],
-    ids=["ended", "refilled", "halves", "counted by one", "one more", "remote", "sixteen"],
+    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, CROSSED, SIXTEEN],
+    ids=["ended", "refilled", "halves", "counted by one", "one more", "remote", "crossed", "sixteen"],
 )
 def test_what_kernels_do_is_right(text: str):
     report = tileproof.check(text)

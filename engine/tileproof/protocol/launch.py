@@ -100,12 +100,14 @@ class Trial:
         steps: the steps of the protocol that it executed.
         errors: how many stand.
         right: whether nothing goes wrong.
+        beyond: whether threads named a CTA that the cluster does not have.
     """
 
     work: int
     steps: int
     errors: int
     right: bool
+    beyond: bool = False
 
 
 def narrowed(
@@ -126,6 +128,8 @@ def narrowed(
     if launched.cluster_known or len(clusters) == 1:
         return launched
     done = {one: tried(one, False) for one in clusters}
+    done = {one: trial for one, trial in done.items() if not trial.beyond} or done
+    clusters = list(done)
     if all(one.errors for one in done.values()):
         for rare in _rare(book, clusters, pairs):
             done[rare] = tried(rare, True)

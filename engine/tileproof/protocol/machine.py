@@ -100,6 +100,7 @@ class Machine:
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
+        beyond: whether threads named a CTA that the cluster does not have.
     """
 
     program: Program
@@ -154,6 +155,7 @@ class Machine:
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
+    beyond: bool = False
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -326,6 +328,13 @@ class Machine:
     def leader(self, cta: int) -> int:
         """The leader of the pair that a CTA belongs to."""
         return cta - cta % hardware.limit(self.book, "pair_ctas")
+
+    def home(self, cta: int, address: Address) -> int:
+        """The CTA that an address lies in, of the pair that a CTA belongs to."""
+        first = self.leader(cta)
+        found = first if address.leader else first + (first + 1 - cta) if address.peer else cta
+        self.beyond |= found >= self.shape.ctas
+        return found
 
     def common(self, thread_set: ThreadSet, value: Lanes, instruction: Instruction) -> int | Lanes | None:
         """The integer that all threads of a thread set have; a thread set whose roles use different places is split."""
@@ -835,10 +844,11 @@ class Machine:
             for thread in thread_set.threads:
                 cta = address.cta.each[thread]
                 if cta is not None:
+                    cta = self.home(cta, address)
                     found[cta] = found.get(cta, 0) + 1
             return found
         cta = thread_set.cta if address.cta is None else address.cta
-        return {self.leader(cta) if address.leader else cta: len(thread_set.threads)}
+        return {self.home(cta, address): len(thread_set.threads)}
 
 
 @lru_cache(maxsize=512)

@@ -305,7 +305,7 @@ def _disjoin(one: _Opcode) -> Computation:
 
 def _exclude(one: _Opcode) -> Computation:
     lifted = lift(operator.xor, "xori")
-    unit = descriptor_unit(one.book)
+    unit, pair = descriptor_unit(one.book), 1 << limit(one.book, "pair_bit")
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
@@ -313,6 +313,8 @@ def _exclude(one: _Opcode) -> Computation:
             return (lifted(a, b),)
         if base.memory.space != "smem" or is_descriptor(base, unit) or is_shifted(base):
             return (None,)
+        if isinstance(bits, int) and bits & pair and not base.leader:
+            base, bits = replace(base, peer=not base.peer), bits & ~pair
         return (_swizzled(base, bits),)
 
     return Computation("arith.xori", 2, function)

@@ -126,7 +126,8 @@ class Address:
         extent: how far what is accessed there reaches, in the units of the offset.
         vague: whether the part of a warpgroup is somewhere after it.
         sharers: the threads of a tiled copy that partition it: it is the first one's part.
-        leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in.
+        leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in; ``peer``: in the other
+            one than the thread.
         parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
         loose: whether it is cut from a larger part at a coordinate that was not followed.
@@ -143,6 +144,7 @@ class Address:
     cta: int | Lanes | None = None
     extent: int | None = None
     leader: bool = False
+    peer: bool = False
     vague: bool = False
     sharers: int = 0
     parts: tuple[int | None, ...] = ()
@@ -171,6 +173,7 @@ class Address:
             self.cta,
             extent,
             self.leader,
+            self.peer,
             self.vague,
             self.sharers,
             parts,

@@ -225,7 +225,8 @@ def _function_launched(
         run = one.cut_short(ends) if short else one.begin()
         wrong = [fault for fault in run.faults if _of_launch(book, fault.code)]
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
-        return Trial(run.machine.steps, len(run.machine.coverage.executed), errors, run.calm and not wrong)
+        executed, beyond = len(run.machine.coverage.executed), run.machine.beyond
+        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond)
 
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)

@@ -45,7 +45,7 @@ def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, whe
         home = thread_set.cta if where.cta is None else cta
         if offset is None or home is None:
             raise Unfollowed(instruction.operation, "barrier_address")
-        found[thread] = (machine.leader(home) if where.leader else home, where.memory.serial, offset)
+        found[thread] = (machine.home(home, where), where.memory.serial, offset)
     return found
 
 

@@ -409,7 +409,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         for cta in receivers:
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
-            home = machine.leader(cta) if barrier.leader else cta
+            home = machine.home(cta, barrier)
             if isinstance(barrier.cta, int) and len(receivers) == 1:
                 home = barrier.cta
             elif isinstance(barrier.cta, int) and by_pair(words(operation)):
