@@ -7,7 +7,8 @@ the swizzle: two accesses that swizzle alike compare so, others where their swiz
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
@@ -25,9 +26,9 @@ _MOST_BYTES = 1 << 18  # of a part whose bytes are listed one by one
 _BYTE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AccessSet:
-    """What the warps of a thread set touch.
+    """What the warps of a thread set touch; one that is asked for again is the same object, which answers are kept by.
 
     Attributes:
         start: the byte of the allocation that the lowest bit of the sets stands for.
@@ -39,35 +40,16 @@ class AccessSet:
     start: int
     warps: dict[int, int]
     swizzle: Swizzle | None
-    whole: int = field(default=0, compare=False)
+    whole: int = 0
 
     @property
     def end(self) -> int:
         """The byte after the last one."""
         return self.start + max(one.bit_length() for one in self.warps.values())
 
-    def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
+    def clashes(self, other: AccessSet) -> Mapping[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
-        if self.swizzle == other.swizzle:
-            apart = other.start - self.start
-            if self.whole and other.whole:
-                both = self.whole & other.whole << apart if apart >= 0 else self.whole << -apart & other.whole
-                if not both:
-                    return {}
-            mine, theirs = self.warps, other.warps
-            if apart > 0:
-                theirs = {warp: one << apart for warp, one in theirs.items()}
-            elif apart:
-                mine = {warp: one << -apart for warp, one in mine.items()}
-        elif all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
-            mine, theirs = self.placed(), other.placed()
-        else:
-            return None
-        return {
-            warp: met
-            for warp, bits in mine.items()
-            if (met := {their for their, others in theirs.items() if bits & others})
-        }
+        return _clashes(self, other)
 
     def touching(self, low: int, high: int) -> set[int] | None:
         """The warps that touch any of these bytes of the allocation; None where they are swizzled."""
@@ -82,6 +64,30 @@ class AccessSet:
     def placed(self) -> dict[int, int]:
         """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
+
+
+@lru_cache(maxsize=4096)  # each turn of a loop compares the same places again
+def _clashes(one: AccessSet, other: AccessSet) -> Mapping[int, set[int]] | None:
+    if one.swizzle == other.swizzle:
+        apart = other.start - one.start
+        if one.whole and other.whole:
+            both = one.whole & other.whole << apart if apart >= 0 else one.whole << -apart & other.whole
+            if not both:
+                return {}
+        mine, theirs = one.warps, other.warps
+        if apart > 0:
+            theirs = {warp: bits << apart for warp, bits in theirs.items()}
+        elif apart:
+            mine = {warp: bits << -apart for warp, bits in mine.items()}
+    elif all(swizzle is None or swizzle.base >= _LEAST_BASE for swizzle in (one.swizzle, other.swizzle)):
+        mine, theirs = one.placed(), other.placed()
+    else:
+        return None
+    return {
+        warp: met
+        for warp, bits in mine.items()
+        if (met := {their for their, others in theirs.items() if bits & others})
+    }
 
 
 _LEAST_BASE = 3  # 8 bytes stay together: a byte of a set
@@ -106,6 +112,7 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
     return int.from_bytes(after, "little")
 
 
+@lru_cache(maxsize=4096)
 def access_set(
     shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int, origin: str = ""
 ) -> AccessSet | None:
@@ -166,7 +173,6 @@ def element_of(shape: str) -> str:
     return str(replace(kind.iterator, swizzle=byte_swizzle(kind)))
 
 
-@lru_cache(maxsize=4096)
 def _warps(
     part: int, parts: tuple[int | None, ...], threads: tuple[int, ...], lanes: int
 ) -> tuple[int, dict[int, int], int] | None:
