@@ -66,7 +66,7 @@ class AccessSet:
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
 
 
-@lru_cache(maxsize=4096)  # each turn of a loop compares the same places again
+@lru_cache(maxsize=1 << 14)  # each turn of a loop compares the same places again
 def _clashes(one: AccessSet, other: AccessSet) -> Mapping[int, set[int]] | None:
     if one.swizzle == other.swizzle:
         apart = other.start - one.start
