@@ -78,7 +78,7 @@ def test_threads_whose_part_is_outside_the_tensor_drop_out_alone():
     assert set(parts[32:]) == {None}
     one = access_set(part_of(copy, "D", tensor), parts, tuple(range(64)), 32)
     assert one is not None
-    assert (one.start, one.warps, one.swizzle, one.whole) == (0, {0: (1 << 128) - 1}, None, (1 << 128) - 1)
+    assert (one.start, one.warps, one.swizzle) == (0, {0: (1 << 128) - 1}, None)
     assert access_set(part_of(copy, "D", tensor), parts, tuple(range(32, 64)), 32) is None
 
 

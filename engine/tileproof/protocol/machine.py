@@ -79,6 +79,7 @@ class Machine:
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
         computed: what each place last computed of what, and the results: most turns of a loop compute the same.
+        makers: the computation of each slot, once that was asked (``origins``).
         said: the findings in short, so that one of each turn of a loop is put in words once.
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
@@ -136,6 +137,7 @@ class Machine:
     agreed: Mapping[int, bool] = field(default_factory=dict)
     excusing: bool = False
     taint: Taint = field(default_factory=Taint)
+    makers: dict[int, Instruction] | None = None
     said: set[tuple[str, ...]] = field(default_factory=set)
     history: list[TraceStep] | None = None
     events: list[Event] | None = None
