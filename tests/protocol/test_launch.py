@@ -236,3 +236,19 @@ def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int
     launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=1500)
     assert (launched.shapes[0].cluster == right) is found
     assert not launched.known
+
+
+@pytest.mark.parametrize(("budget", "every"), [(5000, True), (4000, False)])
+def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: bool):
+    """Those of powers of two are, for the kernel may be right in one."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+    asked: list[Shape] = []
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        asked.append(shape)
+        return Trial(10 * shape.ctas, 3, 1, False)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget)
+    assert launched.wrong_anyhow is every
+    assert (4, 4, 1) in {shape.cluster for shape in asked}
+    assert ((3, 5, 1) in {shape.cluster for shape in asked}) is every

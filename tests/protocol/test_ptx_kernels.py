@@ -10,8 +10,10 @@ import pytest
 
 import tileproof
 from conftest import EXAMPLES, corpus_files
+from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.ptx_kernels import _loaded
+from tileproof.rulebase.book import Rulebook
 
 HEAD = """.version 8.7
 .target sm_90a
@@ -354,6 +356,19 @@ def test_what_is_wrong_with_every_block_is_wrong(text: str, reason: str):
     errors = [one.code for one in report.diagnostics if one.severity.value == "error"]
     assert bool(errors) == (reason == "any_block")
     assert reason in {one.case for one in report.files[0].kernels[0].reasons}
+
+
+def test_where_blocks_take_too_long_the_first_is_assumed(monkeypatch: pytest.MonkeyPatch):
+    """No other is tried then, and nothing is wrong in any."""
+
+    def shorter(book: Rulebook, name: str, thorough: bool = False, ptx: bool = False) -> int:
+        return 0 if name == "block_steps" else limit(book, name, thorough, ptx)
+
+    monkeypatch.setattr("tileproof.protocol.verify.limit", shorter)
+    for threads in ("201", "417"):  # texts of its own: what is known of a kernel is kept
+        report = tileproof.check(ANY_BLOCK.replace("416", threads))
+        assert [one.code for one in report.diagnostics] == ["PR190"]
+        assert "assumed_block" in {one.case for one in report.files[0].kernels[0].reasons}
 
 
 ONE_ARRIVAL = (

@@ -185,6 +185,33 @@ def test_a_difference_between_the_two_readings_is_found(monkeypatch: pytest.Monk
     assert any("its two readings differ at {N = 17}" in fault.message for fault in outcome.faults)
 
 
+def test_a_difference_at_one_point_of_many_facts_is_found(monkeypatch: pytest.MonkeyPatch):
+    """A rule that reads them all: the point that the function has in the wrong set is the only one that is told."""
+    body = "when type == .s8 require N % 2 == M % 3 or side == .right"
+    names: list[str] = []
+    point: list[tuple[int, ...]] = []
+
+    def wrong(ruleset, rule, inner):
+        sweep = sweep_of(ruleset, rule, inner)
+
+        def moved(facts, configurations, points):
+            sets = sweep(facts, configurations, points)
+            if not point and sets[1]:
+                names.extend(inner)
+                point.append(sets[1].pop(len(sets[1]) // 2))
+                sets[2].append(point[0])
+            return sets
+
+        return moved
+
+    monkeypatch.setattr("tileproof.audit.rules.sweep_of", wrong)
+    outcome = check_book(book_of(RULE.format(body=body)), 10)
+    said = next(fault.message for fault in outcome.faults if "its two readings differ at" in fault.message)
+    chosen = dict(zip(names, point[0], strict=True))
+    assert f"N = {chosen['N']}" in said
+    assert f"M = {chosen['M']}" in said
+
+
 def test_what_z3_cannot_tell_in_time_is_unknown_not_proved():
     outcome = check_book(book_of(RULE.format(body="require N * N * M * M * N != 7 * M + 11 * N")), 0.000001)
     assert outcome.unknown

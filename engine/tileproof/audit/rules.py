@@ -30,7 +30,7 @@ from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.evaluate.python import Check, Judge, Points, function, sweep_of
-from tileproof.evaluate.solver import Answer, Question, Solved, differ
+from tileproof.evaluate.solver import Answer, Question, Together, differ
 from tileproof.evaluate.z3 import Encoder, Formula, Reading, points
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import CONTRACTS, HARDWARE, Rule
@@ -146,10 +146,11 @@ def _expressions(rule: Rule) -> list[Expression]:
 
 
 @lru_cache(maxsize=32)
-def _schema(ruleset: Ruleset, schema: str) -> tuple[Judge, Encoder, dict[str, Reading]]:
-    """The rules of a schema in both readings, which the checks of all of them share."""
+def _schema(ruleset: Ruleset, schema: str, seconds: float) -> tuple[Judge, Encoder, dict[str, Reading], Together]:
+    """The rules of a schema in both readings, and what asks about several of them: the checks of all share them."""
     judge, encoder = Judge(ruleset, schema), Encoder(ruleset, schema)
-    return judge, encoder, {check.rule.code: encoder.reading(check.rule) for check in judge.checks}
+    readings = {check.rule.code: encoder.reading(check.rule) for check in judge.checks}
+    return judge, encoder, readings, Together(encoder, seconds)
 
 
 def check_whole(book: Rulebook, seconds: float) -> Audit:
@@ -186,10 +187,10 @@ class _RuleCheck:
         self.contract = ruleset.contract
         self.rule = rule
         self.outcome = outcome
-        self.judge, self.encoder, self.readings = _schema(ruleset, rule.schema)
+        self.judge, self.encoder, self.readings, self.together = _schema(ruleset, rule.schema, seconds)
         self.check = Check(ruleset, rule)
         self.reading = self.readings[rule.code]
-        self.question = Question(self.encoder, seconds)
+        self.seconds = seconds
         self.most = most
 
     def fault(self, message: str) -> None:
@@ -207,8 +208,8 @@ class _RuleCheck:
         self.documented()
         self.examples()
         if alone:
-            self.can(self.reading.holds, "can never hold")
-            self.can(self.reading.violated, "can never be violated")
+            self.can(f"holds {self.rule.code}", self.reading.holds, "can never hold")
+            self.can(f"violated {self.rule.code}", self.reading.violated, "can never be violated")
         self.needed()
         if alone:
             self.agree()
@@ -232,16 +233,20 @@ class _RuleCheck:
             if self.rule not in self.judge.violated({**instance, **example.facts}):
                 self.fault(f"the failing example {_shown(example.facts)} is not reported")
 
-    def ask(self, *constraints: Formula, named: dict[str, Formula] | None = None) -> Solved:
-        self.outcome.questions += 1
-        return self.question.ask(*constraints, named=named)
-
-    def can(self, formula: Formula, otherwise: str) -> None:
-        answer = self.ask(formula).answer
+    def can(self, name: str, formula: Formula, otherwise: str) -> None:
+        answer = self.possible({name: formula})
         if answer is Answer.UNSATISFIABLE:
             self.fault(otherwise)
         elif answer is Answer.UNKNOWN:
             self.unknown(f"Z3 did not decide in time whether it {otherwise}")
+
+    def possible(self, formulas: Mapping[str, Formula]) -> Answer:
+        """Whether formulas, by names of their own, can hold together."""
+        self.outcome.questions += 1
+        found = self.together.can(formulas)
+        if found is Answer.UNKNOWN:  # alone it may be decided
+            found = Question(self.encoder, self.seconds).ask(*formulas.values()).answer
+        return found
 
     def needed(self) -> None:
         """That the other errors of the contract do not imply this one."""
@@ -254,10 +259,12 @@ class _RuleCheck:
         }
         if not others:
             return
-        solved = self.ask(self.reading.violated, named=others)
-        if solved.answer is Answer.UNSATISFIABLE:
-            self.fault(f"is implied by {', '.join(solved.core)}")
-        elif solved.answer is Answer.UNKNOWN:
+        kept = {f"kept {code}": formula for code, formula in others.items()}
+        answer = self.possible({f"violated {self.rule.code}": self.reading.violated, **kept})
+        if answer is Answer.UNSATISFIABLE:
+            solved = Question(self.encoder, self.seconds).ask(self.reading.violated, named=others)
+            self.fault(f"is implied by {', '.join(solved.core or others)}")
+        elif answer is Answer.UNKNOWN:
             self.unknown("Z3 did not decide in time whether the other rules imply it")
 
     def agree(self) -> None:
@@ -275,34 +282,41 @@ class _RuleCheck:
             inner.insert(0, names.pop())
         varied = {name: domains[name] for name in inner}
         sweep = sweep_of(self.ruleset, self.rule, inner)
+        question = Question(self.encoder, self.seconds, self.rule.facts, linear=True)
         for chosen in product(*(domains[name] for name in names)):
-            found = self.compare(dict(zip(names, chosen, strict=True)), varied, sweep)
+            found = self.compare(question, dict(zip(names, chosen, strict=True)), varied, sweep)
             if found is not None:
                 self.fault(f"its two readings differ at {_shown(found)}")
                 return
 
     def compare(
-        self, facts: dict[str, Scalar], domains: Mapping[str, Sequence[Scalar]], sweep: Callable[..., Sequence[Points]]
+        self,
+        question: Question,
+        facts: dict[str, Scalar],
+        domains: Mapping[str, Sequence[Scalar]],
+        sweep: Callable[..., Sequence[Points]],
     ) -> dict[str, Scalar] | None:
         """Where the readings differ on the values of some facts, the others fixed; None where nowhere.
 
         Args:
             sweep: the Python reading, ``sweep_of`` these facts.
         """
-        inner = tuple(domains)
-        numbers = [[self.encoder.number(value) for value in values] for values in domains.values()]
-        sets = sweep(facts, product(*domains.values()), product(*numbers))
+        numbers = {name: [self.encoder.number(value) for value in values] for name, values in domains.items()}
+        counts = {name: len(values) for name, values in domains.items()}
+        sets = sweep(facts, product(*domains.values()), product(*numbers.values()))
         formulas = (self.reading.holds, self.reading.violated, self.reading.silent)
-        parts = [name for name, values in domains.items() if len(values) < len(self.domain(name))]
         chosen = [
-            points(self.encoder, (name,), [(self.encoder.number(value),) for value in domains[name]]) for name in parts
+            points(self.encoder, {name: whole}, [(number,) for number in numbers[name]])
+            for name, count in counts.items()
+            if count < (whole := len(self.domain(name)))
         ]
         assigned = [self.encoder.assigned(facts), *chosen]
         # The three sets and the three formulas each divide the domain: two equalities give the third, the largest one.
         for members, formula in sorted(zip(sets, formulas, strict=True), key=lambda pair: len(pair[0]))[:2]:
-            solved = self.ask(*assigned, differ(formula, points(self.encoder, inner, members)))
+            self.outcome.questions += 1
+            solved = question.ask(*assigned, differ(formula, points(self.encoder, counts, members)))
             if solved.answer is Answer.SATISFIABLE:
-                return {**facts, **{name: solved.model[name] for name in inner}}
+                return {**facts, **{name: solved.model[name] for name in domains}}
             if solved.answer is Answer.UNKNOWN:
                 self.unknown(f"Z3 could not compare the two readings in time at {_shown(facts)}")
         return None
@@ -322,16 +336,19 @@ class _RuleCheck:
         parts = [part for text in _expressions(self.rule) for part in walk(text)]
         named = {one.value for one in parts if isinstance(one, Number)}
         symbols = {one.name for one in parts if isinstance(one, Symbol)}
-        marked = {*symbols, *(number + step for number in named for step in (-1, 0, 1))}
+        marked: set[Scalar] = {*symbols, *(number + step for number in named for step in (-1, 0, 1))}
         chance = Random(self.rule.code)
         while (size := prod(map(len, found.values()))) > most:
             longest = max(found, key=lambda name: len(found[name]))
             values = found[longest]
             count = min(max(len(values) * most // size, _FEW), len(values) // 2)
-            kept = {values[0], values[-1], *(one for one in marked if one in values), *_runs(values, count, chance)}
+            ends = {values[0], values[-1]}
+            kept: set[Scalar] = {*ends, *marked.intersection(values), *_runs(values, count, chance)}
             if len(kept) == len(values):
                 return found
-            found[longest] = tuple(value for value in values if value in kept)
+            numbers = [value for value in kept if isinstance(value, int)]
+            in_order = sorted(numbers) if len(numbers) == len(kept) else [value for value in values if value in kept]
+            found[longest] = tuple(in_order)
         return found
 
 

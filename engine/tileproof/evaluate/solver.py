@@ -5,7 +5,8 @@ A budget is given in seconds and counted in Z3's own steps, so that an answer do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 
 import z3
 
@@ -18,6 +19,7 @@ __all__ = [
     "Answer",
     "Question",
     "Solved",
+    "Together",
     "collision",
     "differ",
     "minimal",
@@ -52,30 +54,75 @@ class Solved:
 
 
 class Question:
-    """A set of constraints put to Z3 with a time budget."""
+    """A set of constraints put to Z3 with a time budget.
 
-    def __init__(self, encoder: Encoder, seconds: float) -> None:
+    Args:
+        facts: those that the constraints are about; None for all of the schema. Only these are in a configuration.
+        linear: whether the solver of linear integers is asked first: soon done where nothing is multiplied.
+    """
+
+    def __init__(
+        self, encoder: Encoder, seconds: float, facts: Collection[str] | None = None, linear: bool = False
+    ) -> None:
         self.encoder = encoder
-        self.solver = z3.Solver()
-        _limit(self.solver, seconds)
-        self.solver.add(*encoder.domains)
+        self.facts = tuple(encoder.variables) if facts is None else tuple(sorted(facts))
+        self.seconds = seconds
+        self.linear = self.made(z3.SolverFor("QF_LIA")) if linear else None
+
+    @cached_property
+    def general(self) -> z3.Solver:
+        """The solver of everything."""
+        return self.made(z3.Solver())
+
+    def made(self, solver: z3.Solver) -> z3.Solver:
+        """A solver that knows the budget and the domains."""
+        _limit(solver, self.seconds)
+        solver.add(*map(self.encoder.domain, self.facts))
+        return solver
 
     def ask(self, *constraints: Formula, named: Mapping[str, Formula] | None = None) -> Solved:
         """Whether the constraints can hold together; of the named ones, an unsatisfiable core."""
-        self.solver.push()
+        if self.linear is not None:
+            solved = self._asked(self.linear, constraints, named or {})
+            if solved.answer is not Answer.UNKNOWN:
+                return solved
+        return self._asked(self.general, constraints, named or {})
+
+    def _asked(self, solver: z3.Solver, constraints: Sequence[Formula], named: Mapping[str, Formula]) -> Solved:
+        solver.push()
         try:
-            self.solver.add(*constraints)
-            for name, constraint in (named or {}).items():
-                self.solver.assert_and_track(constraint, name)
-            result = self.solver.check()
+            solver.add(*constraints)
+            for name, constraint in named.items():
+                solver.assert_and_track(constraint, name)
+            result = solver.check()
             if result == z3.sat:
-                return Solved(Answer.SATISFIABLE, configuration(self.encoder, self.solver.model()))
+                return Solved(Answer.SATISFIABLE, configuration(self.encoder, solver.model(), self.facts))
             if result == z3.unsat:
-                core = tuple(sorted(str(name) for name in self.solver.unsat_core())) if named else ()
+                core = tuple(sorted(str(name) for name in solver.unsat_core())) if named else ()
                 return Solved(Answer.UNSATISFIABLE, {}, core)
             return Solved(Answer.UNKNOWN, {})
         finally:
-            self.solver.pop()
+            solver.pop()
+
+
+class Together:
+    """Formulas about one schema that are asked about in many combinations: Z3 is given each of them once."""
+
+    def __init__(self, encoder: Encoder, seconds: float) -> None:
+        self.solver = z3.SolverFor("QF_LIA")
+        _limit(self.solver, seconds)
+        self.solver.add(*map(encoder.domain, encoder.variables))
+        self.literals: dict[str, Formula] = {}
+
+    def can(self, formulas: Mapping[str, Formula]) -> Answer:
+        """Whether formulas can hold together, each under a name that is always its own."""
+        for name in formulas.keys() - self.literals.keys():
+            self.literals[name] = z3.Bool(name)
+            self.solver.add(z3.Implies(self.literals[name], formulas[name]))
+        result = self.solver.check(*(self.literals[name] for name in formulas))
+        if result == z3.unknown:
+            return Answer.UNKNOWN
+        return Answer.SATISFIABLE if result == z3.sat else Answer.UNSATISFIABLE
 
 
 def differ(left: Formula, right: Formula) -> Formula:

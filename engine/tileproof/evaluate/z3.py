@@ -97,6 +97,7 @@ class Encoder:
         self.ruleset = ruleset
         self.schema = ruleset.book.schemas[schema]
         self.variables = {name: z3.Int(name) for name in self.schema.fields}
+        self._domains: dict[str, Formula] = {}
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -110,18 +111,15 @@ class Encoder:
 
     def domain(self, name: str) -> Formula:
         """That a fact has a value of its domain."""
-        variable = self.variables[name]
-        match self.schema.fields[name]:
-            case Bounded(first, last):
-                return _in_range(variable, range(first, last + 1))
-            case _:
-                values = self.ruleset.book.domain(self.schema.name, name)
-                return _any([_is(variable, self.number(value)) for value in values])
-
-    @cached_property
-    def domains(self) -> list[Formula]:
-        """That all facts have values of their domains."""
-        return [self.domain(name) for name in self.variables]
+        if name not in self._domains:
+            variable = self.variables[name]
+            match self.schema.fields[name]:
+                case Bounded(first, last):
+                    self._domains[name] = _in_range(variable, range(first, last + 1))
+                case _:
+                    values = self.ruleset.book.domain(self.schema.name, name)
+                    self._domains[name] = _any([_is(variable, self.number(value)) for value in values])
+        return self._domains[name]
 
     def assigned(self, facts: Mapping[str, Scalar]) -> Formula:
         """That facts have these values."""
@@ -244,29 +242,77 @@ def _in_range(value: z3.ArithRef, values: range) -> Formula:
     return _all(inside)
 
 
-def points(encoder: Encoder, names: tuple[str, ...], values: Iterable[tuple[int, ...]]) -> Formula:
-    """That the facts ``names``, as numbers, are one of these points; even runs along the last fact become ranges."""
-    runs: list[tuple[tuple[int, ...], range]] = []
-    for value in sorted(values):
-        head, last = value[:-1], value[-1]
-        if runs and runs[-1][0] == head:
-            run = runs[-1][1]
-            step = run.step if len(run) > 1 else last - run.start
-            if last == run[-1] + step:
-                runs[-1] = (head, range(run.start, last + 1, step))
+def points(encoder: Encoder, counts: Mapping[str, int], values: Iterable[tuple[int, ...]]) -> Formula:
+    """That facts, as numbers, are one of these points.
+
+    Points that differ in few facts are told apart by those alone: from the last fact on, the values are put together
+    behind which the same may follow, and a fact of which every value has the same behind it is left out.
+
+    Args:
+        counts: how many values each fact may have here at all, the facts in the order of the coordinates.
+    """
+    after: list[Formula | None] = [None]  # what may follow, by number; None: anything
+    level = [(value[:-1], value[-1], 0) for value in values]
+    for name, count in reversed(tuple(counts.items())):
+        behind: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for head, number, rest in level:
+            behind.setdefault(head, []).append((number, rest))
+        known: dict[tuple[tuple[int, int], ...], int] = {}
+        level = []
+        for head, pairs in behind.items():
+            alike = tuple(sorted(set(pairs)))
+            if alike not in known:
+                known[alike] = len(after)
+                after.append(_following(encoder.variables[name], count, alike, after))
+            level.append((head[:-1], head[-1] if head else 0, known[alike]))
+    if not level:
+        return z3.BoolVal(False)
+    whole = after[-1]
+    return _TRUE if whole is None else whole
+
+
+def _following(
+    variable: z3.ArithRef, count: int, pairs: Sequence[tuple[int, int]], after: Sequence[Formula | None]
+) -> Formula | None:
+    """That a fact has one of some values, and what follows is what may follow there; None where it is anything.
+
+    Args:
+        count: of the values that the fact may have.
+        pairs: the values, in order, each with the number of what may follow.
+    """
+    numbers: dict[int, list[int]] = {}
+    for number, rest in pairs:
+        numbers.setdefault(rest, []).append(number)
+    parts = []
+    for rest, held in numbers.items():
+        among = [] if len(held) == count else [_among(variable, held)]
+        following = after[rest]
+        among += [] if following is None else [following]
+        if not among:
+            return None
+        parts.append(_all(among))
+    return _any(parts)
+
+
+def _among(variable: z3.ArithRef, numbers: Sequence[int]) -> Formula:
+    """That a fact has one of these values, which are in order; even runs become ranges."""
+    runs: list[range] = []
+    for number in numbers:
+        if runs:
+            run = runs[-1]
+            step = run.step if len(run) > 1 else number - run.start
+            if number == run[-1] + step:
+                runs[-1] = range(run.start, number + 1, step)
                 continue
-        runs.append((head, range(last, last + 1)))
-    variables = [encoder.variables[name] for name in names]
-    here = lru_cache(maxsize=None)(lambda i, number: _is(variables[i], number))
-    last_in = lru_cache(maxsize=None)(lambda run: _in_range(variables[-1], run))
-    return _any([_all([*[here(i, at) for i, at in enumerate(head)], last_in(run)]) for head, run in runs])
+        runs.append(range(number, number + 1))
+    return _any([_in_range(variable, run) for run in runs])
 
 
-def configuration(encoder: Encoder, model: z3.ModelRef) -> dict[str, Scalar]:
-    """A model in the terms of the schema."""
+def configuration(encoder: Encoder, model: z3.ModelRef, facts: Iterable[str]) -> dict[str, Scalar]:
+    """The facts of a model in the terms of the schema."""
     found: dict[str, Scalar] = {}
-    for name, variable in encoder.variables.items():
-        number = model.eval(variable, model_completion=True).as_long()
+    for name in facts:
+        number = model.eval(encoder.variables[name], model_completion=True).as_long()
         if isinstance(encoder.schema.fields[name], Bounded):
             found[name] = number
         else:

@@ -7,8 +7,10 @@ the swizzle: two accesses that swizzle alike compare so, others where their swiz
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, reduce
+from operator import or_
 
 from tileproof.base.records import dataclass
 from tileproof.dialects.infer.call import Unknown
@@ -25,49 +27,51 @@ _MOST_BYTES = 1 << 18  # of a part whose bytes are listed one by one
 _BYTE = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """The bytes that warps touch, from the lowest of them on, as sets.
+
+    Those of equal parts are one object, by which answers are kept: each turn of a loop compares the same parts again.
+
+    Attributes:
+        warps: the bytes of each warp.
+        whole: those of all warps.
+    """
+
+    warps: Mapping[int, int]
+    whole: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AccessSet:
     """What the warps of a thread set touch.
 
     Attributes:
         start: the byte of the allocation that the lowest bit of the sets stands for.
-        warps: the bytes of each warp, as sets.
         swizzle: how the addresses are swizzled, on bytes.
-        whole: the bytes of all warps; 0 where that was not computed.
     """
 
     start: int
-    warps: dict[int, int]
+    touched: Touched
     swizzle: Swizzle | None
-    whole: int = field(default=0, compare=False)
+
+    @property
+    def warps(self) -> Mapping[int, int]:
+        """The bytes of each warp, as sets."""
+        return self.touched.warps
 
     @property
     def end(self) -> int:
         """The byte after the last one."""
-        return self.start + max(one.bit_length() for one in self.warps.values())
+        return self.start + self.touched.whole.bit_length()
 
-    def clashes(self, other: AccessSet) -> dict[int, set[int]] | None:
+    def clashes(self, other: AccessSet) -> Mapping[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
         if self.swizzle == other.swizzle:
-            apart = other.start - self.start
-            if self.whole and other.whole:
-                both = self.whole & other.whole << apart if apart >= 0 else self.whole << -apart & other.whole
-                if not both:
-                    return {}
-            mine, theirs = self.warps, other.warps
-            if apart > 0:
-                theirs = {warp: one << apart for warp, one in theirs.items()}
-            elif apart:
-                mine = {warp: one << -apart for warp, one in mine.items()}
-        elif all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
-            mine, theirs = self.placed(), other.placed()
-        else:
-            return None
-        return {
-            warp: met
-            for warp, bits in mine.items()
-            if (met := {their for their, others in theirs.items() if bits & others})
-        }
+            return _meeting(self.touched, other.touched, other.start - self.start)
+        if all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
+            return _met(self.placed(), other.placed())
+        return None
 
     def touching(self, low: int, high: int) -> set[int] | None:
         """The warps that touch any of these bytes of the allocation; None where they are swizzled."""
@@ -82,6 +86,28 @@ class AccessSet:
     def placed(self) -> dict[int, int]:
         """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
+
+
+@lru_cache(maxsize=1 << 14)
+def _meeting(one: Touched, other: Touched, apart: int) -> Mapping[int, set[int]]:
+    """The warps of either that have a byte in common, where the other lies so many bytes behind."""
+    both = one.whole & other.whole << apart if apart >= 0 else one.whole << -apart & other.whole
+    if not both:
+        return {}
+    mine, theirs = one.warps, other.warps
+    if apart > 0:
+        theirs = {warp: bits << apart for warp, bits in theirs.items()}
+    elif apart:
+        mine = {warp: bits << -apart for warp, bits in mine.items()}
+    return _met(mine, theirs)
+
+
+def _met(mine: Mapping[int, int], theirs: Mapping[int, int]) -> Mapping[int, set[int]]:
+    return {
+        warp: met
+        for warp, bits in mine.items()
+        if (met := {their for their, others in theirs.items() if bits & others})
+    }
 
 
 _LEAST_BASE = 3  # 8 bytes stay together: a byte of a set
@@ -106,6 +132,7 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
     return int.from_bytes(after, "little")
 
 
+@lru_cache(maxsize=4096)
 def access_set(
     shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int, origin: str = ""
 ) -> AccessSet | None:
@@ -123,9 +150,33 @@ def access_set(
     held = whole if whole is not None and _elements(origin) == _elements(shape) else _part(shape)
     if held is None:
         return None
-    found = _warps(held[0], parts, threads, warp)
-    swizzle = held[1] if whole is None or held[1] is not None else whole[1]
-    return None if found is None else AccessSet(found[0], found[1], swizzle, found[2])
+    starts = {(thread // warp, start) for thread in threads if (start := _start(parts, thread)) is not None}
+    if not starts:
+        return None
+    least = min(start for _, start in starts)
+    touched = _touched(held[0], tuple(sorted((one, start - least) for one, start in starts)))
+    return AccessSet(least, touched, held[1] if whole is None or held[1] is not None else whole[1])
+
+
+def _start(parts: tuple[int | None, ...], thread: int) -> int | None:
+    """Where the part of a thread starts.
+
+    A thread without a part drops out alone: what it would have lies outside the tile, and a condition keeps it from it.
+    """
+    return parts[thread] if thread < len(parts) else None
+
+
+@lru_cache(maxsize=4096)
+def _touched(part: int, starts: tuple[tuple[int, int], ...]) -> Touched:
+    """What warps touch whose threads have a part each.
+
+    Args:
+        starts: the warp of each thread and the first byte of its part.
+    """
+    warps: dict[int, int] = {}
+    for warp, start in starts:
+        warps[warp] = warps.get(warp, 0) | part << start
+    return Touched(warps, reduce(or_, warps.values()))
 
 
 @lru_cache(maxsize=4096)
@@ -164,31 +215,6 @@ def element_of(shape: str) -> str:
     if not isinstance(kind, Tensor) or not isinstance(kind.iterator, Pointer):
         return ""
     return str(replace(kind.iterator, swizzle=byte_swizzle(kind)))
-
-
-@lru_cache(maxsize=4096)
-def _warps(
-    part: int, parts: tuple[int | None, ...], threads: tuple[int, ...], lanes: int
-) -> tuple[int, dict[int, int], int] | None:
-    """The least byte of all, and the bytes of each warp and of all from there; None where none is known.
-
-    A thread without a part drops out alone: what it would have lies outside the tile, and a condition keeps it from it.
-    """
-    starts: set[tuple[int, int]] = set()
-    for thread in threads:
-        start = parts[thread] if thread < len(parts) else None
-        if start is not None:
-            starts.add((thread // lanes, start))
-    if not starts:
-        return None
-    least = min(start for _, start in starts)
-    warps: dict[int, int] = {}
-    for warp, start in sorted(starts):
-        warps[warp] = warps.get(warp, 0) | part << (start - least)
-    whole = 0
-    for one in warps.values():
-        whole |= one
-    return least, warps, whole
 
 
 @lru_cache(maxsize=1024)

@@ -120,7 +120,8 @@ def narrowed(
 
     Args:
         tried: a run in one way, to its end or to the first error.
-        budget: the instructions of all runs in rare clusters.
+        budget: the instructions of all runs in rare clusters; it ends where what is left cannot be enough, by the least
+            that a CTA took, but not before all clusters of a power of two were tried.
         pairs: whether CTAs work in pairs, so that their number is even.
     """
     block = launched.shapes[0].block
@@ -131,10 +132,15 @@ def narrowed(
     done = {one: trial for one, trial in done.items() if not trial.beyond} or done
     clusters = list(done)
     if all(one.errors for one in done.values()):
-        for rare in _rare(book, clusters, pairs):
+        rest = list(_rare(book, clusters, pairs))
+        least = budget  # instructions that a CTA takes up to the first error
+        while rest:
+            rare = rest.pop(0)
             done[rare] = tried(rare, True)
             budget -= done[rare].work
-            if budget < 0 or not done[rare].errors:
+            least = min(least, done[rare].work // rare.ctas)
+            needed = least * sum(one.ctas for one in rest) if all(map(_unusual, rest)) else 0
+            if budget < needed or not done[rare].errors:
                 break  # the rest is not tried: what is right is assumed
         else:
             chosen = min(done, key=lambda one: (-done[one].steps, done[one].errors))
@@ -154,11 +160,16 @@ def _rare(book: Rulebook, usual: Sequence[Shape], pairs: bool) -> Iterator[Shape
     """The launches in all other clusters of x and y: those of powers of two first, and of them the small ones."""
     most = hardware.limit(book, "cluster_ctas")
     both = ((x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
-    clusters = sorted(((x * y).bit_count() > 1, x * y, x, y) for x, y in both)
     known = {one.cluster for one in usual}
-    for _, _, x, y in clusters:
-        if (x, y, 1) not in known and not (pairs and x * y % 2):
-            yield replace(usual[0], cluster=(x, y, 1))
+    found = [replace(usual[0], cluster=(x, y, 1)) for x, y in both if not (pairs and x * y % 2)]
+    yield from sorted(
+        (one for one in found if one.cluster not in known), key=lambda one: (_unusual(one), one.ctas, one.cluster)
+    )
+
+
+def _unusual(shape: Shape) -> bool:
+    """Whether the CTAs of a cluster are no power of two: hardly a kernel is made for such, and they come last."""
+    return shape.ctas.bit_count() > 1
 
 
 def rare_blocks(book: Rulebook, launched: Launch) -> Iterator[Shape]:

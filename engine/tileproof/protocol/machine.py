@@ -79,6 +79,8 @@ class Machine:
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
         computed: what each place last computed of what, and the results: most turns of a loop compute the same.
+        makers: the computation of each slot, once that was asked (``origins``).
+        said: the findings in short, so that one of each turn of a loop is put in words once.
         history: what was done, in order, where the path to a finding is wanted.
         events: what came to each mbarrier, in order, where a finding is diagnosed.
         allowed: the findings, by code and place, that do not end a run in which a repair is tried.
@@ -136,6 +138,8 @@ class Machine:
     agreed: Mapping[int, bool] = field(default_factory=dict)
     excusing: bool = False
     taint: Taint = field(default_factory=Taint)
+    makers: dict[int, Instruction] | None = None
+    said: set[tuple[str, ...]] = field(default_factory=set)
     history: list[TraceStep] | None = None
     events: list[Event] | None = None
     allowed: Set[tuple[str, int]] | None = None
@@ -705,12 +709,16 @@ class Machine:
         at: Sequence[tuple[str, Operation]] = (),
         **facts: object,
     ) -> None:
-        """Add a finding.
+        """Add a finding, if it is none that there is.
 
         Args:
             case, facts: of the finding, as rules/protocol/faults.rule declares it.
             at: other operations that it is about, by the names that the finding gives their places.
         """
+        short = (code, case, *map(str, (id(operation), *(id(one) for _, one in at), *facts.values())))
+        if short in self.said:
+            return
+        self.said.add(short)
         path: tuple[TraceStep, ...] = ()
         if self.history is not None:
             mine = None if self.running is None else (self.running.cta, self.running.warps)

@@ -8,7 +8,8 @@ run may leave stores out. It is asked when a run has ended: then all is written,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from tileproof.protocol.machine import Machine
@@ -20,25 +21,44 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
     found: dict[tuple[int, int], int] = {}
     for (cta, serial), starts in machine.stores.starts.items():
         log = machine.accesses.get((cta, serial))
+        written = _written(log.accesses if log else ())
+        longest = max((high - low for low, high, _ in written), default=0)
         most = min((after - start for start, after in pairwise(sorted(starts))), default=1 << 40)
         for start in starts:
-            size = min(_written(log.accesses if log else (), start) - start, most, found.get((serial, start), most))
+            size = min(_reached(written, longest, start, start + most) - start, most, found.get((serial, start), most))
             if size > 0:
                 found[serial, start] = size
     return found
 
 
-def _written(accesses: Iterable[Access], start: int) -> int:
-    """Where the piece ends that threads wrote from a byte on, without a gap, by the instruction that wrote the byte."""
-    written = sorted(
-        (one.low, one.high, one.operation.name) for one in accesses if one.writes and one.kind == ".generic"
-    )
-    names = {name for low, high, name in written if low <= start < high}
-    end = start
-    for low, high, name in written:
-        if name in names and low <= end < high:
+def _written(accesses: Iterable[Access]) -> list[tuple[int, int, str]]:
+    """What threads wrote, in order: the first byte, the one behind the last, and the instruction."""
+    return sorted((one.low, one.high, one.operation.name) for one in accesses if one.writes and one.kind == ".generic")
+
+
+def _reached(written: Sequence[tuple[int, int, str]], longest: int, start: int, most: int) -> int:
+    """Where the piece ends that threads wrote from a byte on, without a gap, by the instruction that wrote the byte.
+
+    Args:
+        longest: the most bytes of one write: none that begins further in front of a byte covers it.
+        most: where it does not matter any more whether the piece goes on.
+    """
+    names, end = set[str](), start
+    behind = bisect_right(written, start - longest, key=_low)
+    for _, high, name in written[behind : bisect_right(written, start, key=_low)]:
+        if start < high:
+            names.add(name)
+    for place in range(behind, len(written)):
+        low, high, name = written[place]
+        if low > end or end >= most:
+            break
+        if name in names and end < high:
             end = high
     return end
+
+
+def _low(one: tuple[int, int, str]) -> int:
+    return one[0]
 
 
 __all__ = ["stored_tiles"]

@@ -247,7 +247,7 @@ class Address:
 # The parts of the threads of a CTA are moved alike in each turn of a loop and in each run of a kernel.
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _moved(parts: tuple[int | None, ...], steps: int) -> tuple[int | None, ...]:
     return tuple([None if part is None else part + steps for part in parts])
 

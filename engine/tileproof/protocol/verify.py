@@ -247,7 +247,7 @@ def _function_launched(
                 return False
         return True
 
-    return launched, _launched(book, launched, judged, wrong_in)
+    return launched, _launched(book, launched, judged, wrong_in, thorough)
 
 
 def _of_launch(book: Rulebook, code: str) -> bool:
@@ -357,6 +357,7 @@ def _launched(
     launched: Launch,
     judged: Callable[[Shape], Judged],
     wrong_in_any_block: Callable[[Sequence[Judged]], bool] = lambda results: False,
+    thorough: bool = False,
 ) -> Judged:
     """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be.
 
@@ -380,9 +381,13 @@ def _launched(
         return whole, study
     best, assumed, rank = None, launched.shapes[0], (True, 0, 0)
     results = []
+    left = limit(book, "block_steps", thorough, launched.ptx)
     for shape in launched.shapes:
+        if launched.ptx and left < 0:
+            break  # nothing is found where a block is assumed
         result = judged(shape)
         results.append(result)
+        left -= sum(one.steps for one in result[1].ran)
         found = result[0]
         errors = sum(_of_launch(book, fault.code) for fault in found.faults)
         # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
@@ -393,7 +398,8 @@ def _launched(
             break
     assert best is not None
     outcome, study = best
-    if rank[0] and not launched.block_known and wrong_in_any_block(results):
+    every = len(results) == len(launched.shapes)
+    if rank[0] and every and not launched.block_known and wrong_in_any_block(results):
         launched = replace(launched, wrong_in_any_block=True)
     said = launched.assumptions(book, assumed)
     doubts = (Doubt(case, outcome.kernel, one.message, one.hint) for case, one in said)

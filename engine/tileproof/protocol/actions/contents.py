@@ -6,7 +6,7 @@ the stage, the parity, the tile, or whether there is another. A store of anythin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from tileproof.dialects.values import Tensor, read_type
@@ -39,20 +39,32 @@ def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int
     return found
 
 
+def _reach(thread_set: ThreadSet, where: Address, index: Value, length: int) -> tuple[int, int] | None:
+    """The first place of an element of any thread, and that behind the last one; None where one is unknown."""
+    if where.parts and where.memory.space == "smem" and type(index) is int:
+        starts = _starts(where.parts, thread_set.threads)
+        step = index * (where.unit // 8)
+        return None if starts is None else (starts[0] + step, starts[-1] + step + length)
+    at = places(thread_set, where, index)
+    return None if at is None else (min(at.values()), max(at.values()) + length)
+
+
 def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int) -> int | Lanes | None:
     """The integers that the threads find in an element.
 
     Args:
         length: of the element, in bytes of shared memory or bits of registers.
     """
-    at = places(thread_set, where, index)
-    if at is None:
+    reach = _reach(thread_set, where, index, length)
+    if reach is None:
         return None
-    _note(machine, thread_set, where, at, length)
+    _note(machine, thread_set, where, *reach)
     homes = _homes(machine, thread_set, where)
     cells = machine.mailboxes.get((homes[0], where.memory.serial)) if len(homes) == 1 else None
-    if not cells:
+    if not cells or not cells.near(reach[0], reach[1] - reach[0]):
         return None
+    at = places(thread_set, where, index)
+    assert at is not None, "the reach is known"
     each: list[int | None] = [None] * machine.shape.threads
     for thread, place in at.items():
         value, size = cells.get(place, (None, length))
@@ -94,7 +106,7 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
     if at is None:
         forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
         return
-    _note(machine, thread_set, where, at, length)
+    _note(machine, thread_set, where, min(at.values()), max(at.values()) + length)
     known = [_of(value, thread) for thread in at]
     for home in homes:
         key = (home, where.memory.serial)
@@ -112,10 +124,9 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
             _put(machine, key, where, sharing[place], place, length, value)
 
 
-def _note(machine: Machine, thread_set: ThreadSet, where: Address, at: Mapping[int, int], length: int) -> None:
+def _note(machine: Machine, thread_set: ThreadSet, where: Address, low: int, high: int) -> None:
     """Note where integers are loaded or stored in shared memory."""
     if where.memory.space == "smem":
-        low, high = min(at.values()), max(at.values()) + length
         machine.coverage.touched(thread_set.place, where.memory.name, low, high)
 
 

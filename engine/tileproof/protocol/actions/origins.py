@@ -15,7 +15,9 @@ _FLAG = "accum_c"  # the field of an atom that says whether an MMA adds to its a
 
 def _makers(machine: Machine) -> dict[int, Instruction]:
     """The computation of each slot."""
-    return {slot: one for one in machine.program.code if one.kind == "compute" for slot in one.outputs}
+    if machine.makers is None:
+        machine.makers = {slot: one for one in machine.program.code if one.kind == "compute" for slot in one.outputs}
+    return machine.makers
 
 
 def lane_source(machine: Machine, thread_set: ThreadSet) -> Operation | None:
