@@ -29,7 +29,14 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.deciding import deciding, literal
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, wrong_bytes
+from tileproof.protocol.endings import (
+    deadlocks,
+    incomplete_phases,
+    leaked,
+    register_budget,
+    understated_bytes,
+    wrong_bytes,
+)
 from tileproof.protocol.explore import (
     Decisions,
     Exploration,
@@ -46,6 +53,7 @@ from tileproof.protocol.faults import (
     HAZARDS,
     OVERLAP,
     PROXY,
+    UNDERSTATED,
     UNFINISHED,
     UNINITIALISED,
     ProtocolFault,
@@ -324,6 +332,7 @@ class Study:
             leaked(machine)
             incomplete_phases(machine)
             wrong_bytes(machine)
+            understated_bytes(machine)
             register_budget(machine)
             unwritten(machine)
             left_early(machine)
@@ -438,6 +447,7 @@ class Study:
         wide = self.wide_runs(long, faults) if together else []
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
+        self.of_other_lengths(long, faults)
         never = unreachable(self.compiled.code, self.reached) if together else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
@@ -463,6 +473,24 @@ class Study:
             exact=exact,
             anyway=self.anyway((long, *wide), faults),
         )
+
+    def of_other_lengths(self, long: Run, faults: list[ProtocolFault]) -> None:
+        """Leave out bytes that are read and not expected, unless runs with other integers find them as well.
+
+        Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself.
+        """
+        wrong = [one for one in faults if one.code == UNDERSTATED]
+        if not wrong:
+            return
+        machine, usual = long.machine, long.machine.shape.extents
+        sizes = (replace(usual, argument=usual.argument + 1), replace(usual, tensor=max(usual.tensor // 2, 1)))
+        runs = [self.run(size, machine.shape.extent, machine.tiles, budget=_FEW * machine.steps) for size in sizes]
+        ended = [one for one in runs if _even(one)]
+        alike = frozenset.intersection(*(one.places() for one in ended)) if ended else frozenset()
+        for fault in wrong:
+            if _named(fault) not in alike:
+                faults.remove(fault)
+                self.doubt("loop_turns", fault.operation, fault)
 
     def anyway(self, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
         """The hazards of a kernel in PTX that do not depend on the integers that it loads.
