@@ -74,6 +74,7 @@ _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
+_LONGER = 5  # numbers of turns that are tried for a longer run
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
@@ -408,12 +409,25 @@ class Study:
                 turns = max(turns, rounds * depth + more)
             if turns == self.shape.extent and not unsized:
                 break
-            longer = self.counted(turns, self.limit("long_tiles"))
-            if not longer.machine.coverage.complete:
+            longer = next(self.longer(first, turns), None)
+            if longer is None:
                 break
             self.reached.add(longer.machine)
+            turns = longer.machine.shape.extent
             self.shape, first, unsized = replace(self.shape, extent=turns), longer, False
         return first
+
+    def longer(self, first: Run, turns: int) -> Iterator[Run]:
+        """Runs of at least so many turns that come to their end and do all that another one does.
+
+        Of some numbers there are no tiles, by the way that a kernel computes them: such a run shows nothing.
+        """
+        for more in range(_LONGER):
+            one = self.counted(turns + more, self.limit("long_tiles"))
+            if not one.machine.coverage.complete:
+                return
+            if one.machine.coverage.executed >= first.machine.coverage.executed:
+                yield one
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""
