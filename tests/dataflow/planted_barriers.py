@@ -84,6 +84,15 @@ def _bytes(step: int, said: str) -> Callable[[Kernel], Planted]:
     return plant
 
 
+def _half(kernel: Kernel) -> Planted:
+    """Half of the bytes that the copies of a phase deliver."""
+    for number in some(_all(kernel, _EXPECT)):
+        found = _last_number(kernel, number)
+        text = _other_number(kernel, number, -(found[1] // 2), 16) if found and found[1] % 32 == 0 else None
+        if text is not None:
+            yield "expect half of the bytes", text
+
+
 def _parity(kernel: Kernel) -> Planted:
     """A wait for the other phase."""
     for number in some(_all(kernel, _TRIES)):
@@ -244,6 +253,7 @@ BARRIERS: tuple[Callable[[Kernel], Planted], ...] = (
     _bytes(16, "expect 16 bytes more"),
     _bytes(-16, "expect 16 bytes fewer"),
     _bytes(4, "expect 4 bytes more"),
+    _half,
     _parity,
     _wait,
     *(_drop((name,), name) for name in ("mbarrier.init", "mbarrier.arrive", *_EXPECT)),

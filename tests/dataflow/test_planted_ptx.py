@@ -118,6 +118,7 @@ TRUE = {
     # cp.async fills the stage that the MMA before it reads; only behind that do threads wait for the commit of the MMA.
     "tilelang__gemm_tcgen5mma_matmul__sm_100a": {"PR112"},
     # Warp 0 loads tiles, then frees tensor memory that warps 4 to 7 still read: they meet at no barrier before that.
+    # Stages of K and V are released behind tcgen05.commit, before anybody waits for it: the next tile overwrites them.
     "tilelang__mha_fwd_bshd_main__sm_100a": {"PR112", "PR114"},
     # A warpgroup stores sums behind its loop, the other reads them behind its own: they meet at no barrier there.
     "tilelang__mla_decode_ws_main_no_split__sm_90a": {"PR116"},

@@ -299,6 +299,15 @@ def test_the_long_run_goes_around_deep_rings(right: str, wrong: str):
     assert found(DEEP.replace(right, wrong))
 
 
+@pytest.mark.parametrize(("expected", "codes"), [(4096, set()), (4112, {"PR138"})])
+def test_a_longer_run_that_does_nothing_is_not_the_one_that_counts(expected: int, codes: set[str]):
+    """Sixteen tiles and more are left to another kernel: of so many a run shows nothing."""
+    count = "  shr.u32 %r4, %r4, 7;\n"
+    few = f"{count}  setp.gt.s32 %p8, %r4, 15;\n  @%p8 bra END;\n"
+    assert DEEP.count(count) == 1
+    assert found(DEEP.replace(count, few).replace("_, [%r11], 4096;", f"_, [%r11], {expected};")) == codes
+
+
 def test_the_cluster_is_the_one_that_the_kernel_goes_right_with():
     report = tileproof.check(PAIR)
     assert [one.message for one in report.diagnostics] == []

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tileproof.base.source import Source
-from tileproof.dataflow.operands import MatrixDescriptor, matrix_descriptors, place
+from tileproof.dataflow.operands import place
 from tileproof.descriptors.canonical import spelled
 from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import known_fields
 from tileproof.memory.listing import Listed
 from tileproof.ptx.graph import Graph
+from tileproof.ptx.matrices import MatrixDescriptor, matrix_descriptors
 from tileproof.ptx.module import Module
 from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Ruleset

@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from itertools import chain
 
-from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
-from tileproof.ptx.abstract import Integer
 from tileproof.ptx.graph import Graph
-from tileproof.ptx.text import Operand, cut
+from tileproof.ptx.matrices import INSTRUCTION, MatrixDescriptor, instruction_operand, kind_of, matrix_descriptors
+from tileproof.ptx.text import cut
 from tileproof.ptx.values import Values
-from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
-
-_WORD, _INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
-_WGMMA_WORD = "wgmma.descriptor"
-_KIND = regex(r"\.kind::(\w+)")
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixDescriptor:
-    """A descriptor that an instruction reads an operand by.
-
-    Attributes:
-        number: of the statement; ``operand``: its index among the operands of the instruction.
-        role: ``a`` or ``b``.
-        word: the packed word, whose declaration says what the bits mean.
-        value: what is known of the 64 bits.
-        major: ``.k`` or ``.mn``; None where that is not known.
-    """
-
-    number: int
-    operand: int
-    role: str
-    word: str
-    value: Integer
-    major: str | None
-
-
-def matrix_descriptors(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[MatrixDescriptor]:
-    """The descriptors of a statement, A before B; none where it is no wgmma or tcgen05.mma, or lacks operands."""
-    opcode = graph.module.instructions[number].opcode
-    if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
-        return
-    operands = values.operands(number)
-    majors: Callable[[str], str | None]
-    if opcode.startswith("wgmma"):
-        found = read_wgmma(ruleset.book, opcode, operands)
-        if found is None:
-            return
-        word, in_memory = _WGMMA_WORD, found.in_memory
-        majors = {"a": found.a_major, "b": found.b_major}.__getitem__
-    else:
-        kind, at = _KIND.search(opcode), _instruction_operand(operands)
-        if kind is None or at is None:
-            return
-        word, in_memory = _WORD, not operands[1].address
-        instruction = values.operand(number, at, 32)
-        majors = partial(_major, ruleset, {"kind": f".{kind[1]}"}, instruction)
-    for index, role in ((1, "a"), (2, "b")):
-        if role == "b" or in_memory:
-            value = values.operand(number, index, 64)
-            yield MatrixDescriptor(number, index, role, word, value, majors(role))
-
-
-def _instruction_operand(operands: Sequence[Operand]) -> int | None:
-    """Which operand of a tcgen05.mma is its instruction descriptor; None where there are too few."""
-    if len(operands) < 4:
-        return None
-    return 4 if operands[3].address and len(operands) > 4 else 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,33 +59,20 @@ def place(graph: Graph, number: int, operand: int) -> Span:
 def _tcgen05(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
     opcode = graph.module.instructions[number].opcode
     operands = values.operands(number)
-    kind, at = _KIND.search(opcode), _instruction_operand(operands)
+    kind, at = kind_of(opcode), instruction_operand(operands)
     if at is None or kind is None:
         return
     in_memory = not operands[1].address
     word = values.operand(number, at, 32)
-    known = {"kind": f".{kind[1]}"}
+    known = {"kind": kind}
     instruction: dict[str, Scalar] | None = None
     if word.value is not None:
         try:
-            instruction = bitfields.unpack(ruleset, _INSTRUCTION, word.value, known)
+            instruction = bitfields.unpack(ruleset, INSTRUCTION, word.value, known)
         except bitfields.PackError as error:
             yield _Judged(number, at, "assembled_instruction", {"meaningful": ".no"}, {"meaningful": str(error)})
     if instruction is not None:
         yield from _shape(ruleset, opcode, number, at, instruction, in_memory)
-
-
-def _major(ruleset: Ruleset, known: dict[str, str], word: Integer, role: str) -> str | None:
-    """The major of an operand, where its bit of the instruction descriptor is known."""
-    try:
-        declared = bitfields.word_for(ruleset, _INSTRUCTION, known)
-    except bitfields.PackError:
-        return None
-    for one in declared.fields:
-        if one.name == f"major_{role}":
-            code = word.bits(one.low, one.high)
-            return None if code is None else str(bitfields.solved(ruleset, one.value, code, {})[f"{role}.major"])
-    return ".k"
 
 
 def _shape(
@@ -157,7 +84,7 @@ def _shape(
         vector = _scale_vector(ruleset, opcode)
         yield _Judged(number, at, "umma.scaled", scaled_shape(ruleset, instruction, ctas, in_memory, vector), {})
         ids = {name: instruction[name] for name in ("kind", "sfa_id", "sfb_id")}
-        yield _Judged(number, at, _INSTRUCTION, ids, {})
+        yield _Judged(number, at, INSTRUCTION, ids, {})
         return
     shape = plain_shape(ruleset, instruction, ctas, in_memory)
     if shape is not None:

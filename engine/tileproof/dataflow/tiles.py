@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
-from tileproof.dataflow.operands import MatrixDescriptor, matrix_descriptors, place
+from tileproof.dataflow.operands import place
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields
 from tileproof.memory.instruction_words import judged_fields
 from tileproof.ptx.graph import Graph
+from tileproof.ptx.matrices import MatrixDescriptor, matrix_descriptors
 from tileproof.ptx.text import Part
 from tileproof.ptx.values import Definition, Values
 from tileproof.rulebase.book import Ruleset

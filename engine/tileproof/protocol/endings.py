@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, OnRegisters
+
+_WRITING = ("async_load", "write", "matrix_store")  # steps that write shared memory where one of their operands says
 
 
 def deadlocks(machine: Machine) -> None:
@@ -120,6 +123,29 @@ def wrong_bytes(machine: Machine) -> None:
         else:
             continue
         said.add(id(at))
+
+
+def understated_bytes(machine: Machine) -> None:
+    """Report phases that expect fewer bytes than are read of the boxes that their copies deliver.
+
+    Not where anything else may have written there: a copy or a write whose place is not known, or what was not
+    followed. Nor where anything is wrong already.
+    """
+    reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
+    if reads is None or reads.lost or taint.reasons or taint.released or machine.faults:
+        return
+    if any(known.step(one.name) in _WRITING for one in taint.unseen.values()):
+        return
+    reads.bound(machine.barriers)
+    said: set[int] = set()
+    for (key, _), phase in machine.deliveries.phases.items():
+        at, found = phase.operation, reads.of_phase(phase)
+        if phase.late or phase.supposed or found is None or found[0] <= phase.bytes or id(at) in said:
+            continue
+        said.add(id(at))
+        name, expected, read = barrier_name(machine, key), phase.bytes + phase.known, found[0] + phase.known
+        places = (("read", found[1]),)
+        machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
 
 
 def register_budget(machine: Machine) -> None:

@@ -14,6 +14,7 @@ PROXY = "PR110"  # a fence between proxies is missing: how often loops run does 
 OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait for ever for them
 HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
+UNDERSTATED = "PR139"  # fewer bytes are expected than are read: which of them that are depends on loops
 UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
 UNINITIALISED = "PR120"  # an mbarrier is used before it is initialised: how often loops run does not matter
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
@@ -71,6 +72,7 @@ __all__ = [
     "HAZARDS",
     "OVERLAP",
     "PROXY",
+    "UNDERSTATED",
     "UNFINISHED",
     "UNINITIALISED",
     "UNORDERED",

@@ -11,6 +11,7 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.budget import limit
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
@@ -25,7 +26,6 @@ from tileproof.protocol.state import (
     ClusterBarrier,
     Coverage,
     Deliveries,
-    Delivery,
     Exits,
     NamedBarriers,
     Releases,
@@ -97,6 +97,7 @@ class Machine:
         taint: what is in doubt.
         deliveries: what copies of unknown size deliver.
         stores: what stores of unknown size read.
+        reads: what is read of what copies of unknown size deliver; None where their size is known.
         together: the steps that all threads of a warp execute together.
         addressed: the steps that access memory where an operand says (``seen``).
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
@@ -122,6 +123,7 @@ class Machine:
     tensor: TensorMemory = field(default_factory=TensorMemory)
     deliveries: Deliveries = field(default_factory=Deliveries)
     stores: Stores = field(default_factory=Stores)
+    reads: BoxReads | None = None
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
@@ -165,6 +167,7 @@ class Machine:
         self.most = self.most or limit(self.book, "run_steps")
         self.roles = limit(self.book, "thread_groups")
         self.copied = hardware.limit(self.book, "bulk_bytes")
+        self.reads = BoxReads(self.copied) if self.module.read is not None else None
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.addressed = addressed(self.book)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
@@ -663,8 +666,7 @@ class Machine:
                 if not moved:
                     self.deliveries.look(self.barriers)
                 if barrier.expecting is not None:
-                    done = Delivery(barrier.bytes, barrier.copied, barrier.expecting, tuple(barrier.boxes))
-                    self.deliveries.phases[key, barrier.phase] = done
+                    self.deliveries.add(key, barrier, barrier.expecting)
                 barrier.unsized = barrier.phase
                 barrier.bytes = 0
                 barrier.settle()

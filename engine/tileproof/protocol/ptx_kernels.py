@@ -49,11 +49,13 @@ class Compiled:
 
     Attributes:
         steps: the operations that its instructions are.
+        numbers: of the statements that they are, by ``id``.
     """
 
     program: Program
     kernel: Operation
     steps: list[Operation]
+    numbers: dict[int, int]
 
 
 def compile_function(book: Rulebook, graph: Graph, own: Mapping[str, Step] = MappingProxyType({})) -> Compiled:
@@ -117,7 +119,8 @@ class _Kernel:
         program = laid_out(nodes, self.count, arguments, kernel)
         steps = list({id(one): one for one in self.operations.values()}.values())
         steps.sort(key=lambda one: one.span.start)
-        return Compiled(program, kernel, steps)
+        numbers = {id(one): number for (number, _), one in self.operations.items()}
+        return Compiled(program, kernel, steps, numbers)
 
     def kernel(self, arguments: tuple[Argument, ...], cut: Cut) -> Operation:
         """The function as an operation, with what it declares of its launch, and whether its protocol depends on

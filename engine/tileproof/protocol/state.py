@@ -38,6 +38,8 @@ class Surroundings:
             of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
         clusters: of the grid, along x.
         turned: whether compilers turn conditions round, so that the first way of a branch is none that somebody wrote.
+        read: what an MMA in PTX reads in shared memory behind the start of each operand, by the place of the operand,
+            as ``matrix_reads`` has it; with its instruction descriptor, where one is known. None in IR.
     """
 
     resolve: Callable[[str], str]
@@ -46,6 +48,7 @@ class Surroundings:
     unfenced: frozenset[str] = frozenset()
     clusters: int = 1
     turned: bool = False
+    read: Callable[[Operation, int | None], Mapping[int, int]] | None = None
 
 
 @dataclass(slots=True)
@@ -100,6 +103,7 @@ class Delivery:
         known: bytes of other copies of the phase, whose size is known.
         operation: what announces them.
         late: whether copies came that were not issued when no thread went on.
+        supposed: whether the text does not say how many bytes are expected.
     """
 
     bytes: int
@@ -107,6 +111,7 @@ class Delivery:
     operation: Operation
     boxes: tuple[Box, ...]
     late: bool = False
+    supposed: bool = False
 
 
 @dataclass(slots=True)
@@ -121,6 +126,13 @@ class Deliveries:
 
     phases: dict[tuple[BarrierKey, int], Delivery] = field(default_factory=dict)
     room: dict[object, int] = field(default_factory=dict)
+
+    def add(self, key: BarrierKey, barrier: Barrier, operation: Operation) -> None:
+        """The copies in flight deliver what a phase still expects; some of it may have been announced before."""
+        before, boxes = self.phases.get((key, barrier.phase)), tuple(barrier.boxes)
+        again = before is not None and before.boxes[:1] and before.boxes[0] is boxes[0]  # or the barrier is a new one
+        number = barrier.bytes + (before.bytes if before is not None and again else 0)
+        self.phases[key, barrier.phase] = Delivery(number, barrier.copied, operation, boxes, supposed=barrier.supposed)
 
     def look(self, barriers: Mapping[BarrierKey, Barrier]) -> None:
         """Take in the room of copies in flight: they write to different places, and to no mbarrier."""
@@ -168,6 +180,7 @@ class Barrier:
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
         announced: the phase of the last expect_tx.
+        supposed: whether bytes of the current phase are expected of which the text does not say how many.
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
         boxes: what each of them copies, and to where.
         unsized: the last phase that a copy of unknown size completed.
@@ -193,6 +206,7 @@ class Barrier:
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0
+    supposed: bool = False
     unsized_copies: int = 0
     boxes: list[Box] = field(default_factory=list)
     unsized: int = -1
@@ -211,6 +225,7 @@ class Barrier:
             self.expected = self.copied = self.unsized_copies = 0
             self.boxes = []
             self.unannounced = None
+            self.supposed = False
 
 
 @dataclass(slots=True)

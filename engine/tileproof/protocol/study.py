@@ -29,7 +29,15 @@ from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.deciding import deciding, literal
-from tileproof.protocol.endings import deadlocks, incomplete_phases, leaked, register_budget, unfinished, wrong_bytes
+from tileproof.protocol.endings import (
+    deadlocks,
+    incomplete_phases,
+    leaked,
+    register_budget,
+    understated_bytes,
+    unfinished,
+    wrong_bytes,
+)
 from tileproof.protocol.explore import (
     Decisions,
     Exploration,
@@ -46,6 +54,7 @@ from tileproof.protocol.faults import (
     HAZARDS,
     OVERLAP,
     PROXY,
+    UNDERSTATED,
     UNINITIALISED,
     ProtocolFault,
 )
@@ -65,6 +74,7 @@ _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
+_LONGER = 5  # numbers of turns that are tried for a longer run
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
@@ -323,6 +333,7 @@ class Study:
             leaked(machine)
             incomplete_phases(machine)
             wrong_bytes(machine)
+            understated_bytes(machine)
             register_budget(machine)
             unwritten(machine)
             left_early(machine)
@@ -398,12 +409,25 @@ class Study:
                 turns = max(turns, rounds * depth + more)
             if turns == self.shape.extent and not unsized:
                 break
-            longer = self.counted(turns, self.limit("long_tiles"))
-            if not longer.machine.coverage.complete:
+            longer = next(self.longer(first, turns), None)
+            if longer is None:
                 break
             self.reached.add(longer.machine)
+            turns = longer.machine.shape.extent
             self.shape, first, unsized = replace(self.shape, extent=turns), longer, False
         return first
+
+    def longer(self, first: Run, turns: int) -> Iterator[Run]:
+        """Runs of at least so many turns that come to their end and do all that another one does.
+
+        Of some numbers there are no tiles, by the way that a kernel computes them: such a run shows nothing.
+        """
+        for more in range(_LONGER):
+            one = self.counted(turns + more, self.limit("long_tiles"))
+            if not one.machine.coverage.complete:
+                return
+            if one.machine.coverage.executed >= first.machine.coverage.executed:
+                yield one
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""
@@ -437,6 +461,7 @@ class Study:
         wide = self.wide_runs(long, faults) if together else []
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
+        self.of_other_lengths(long, faults)
         never = unreachable(self.compiled.code, self.reached) if together else ()
         steps = tuple(one for one in steps_of(self.compiled) if id(one) not in never)
         if not long.machine.coverage.complete:
@@ -462,6 +487,28 @@ class Study:
             exact=exact,
             anyway=self.anyway((long, *wide), faults),
         )
+
+    def of_other_lengths(self, long: Run, faults: list[ProtocolFault]) -> None:
+        """Leave out bytes that are read and not expected, unless runs with other integers find them as well.
+
+        Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself.
+        """
+        wrong = [one for one in faults if one.code == UNDERSTATED]
+        if not wrong:
+            return
+        machine, usual = long.machine, long.machine.shape.extents
+        sizes = (replace(usual, argument=usual.argument + 1), replace(usual, tensor=max(usual.tensor // 2, 1)))
+        runs = [self.run(size, machine.shape.extent, machine.tiles, budget=_FEW * machine.steps) for size in sizes]
+        ended = [one for one in runs if _even(one)]
+
+        def stands(fault: ProtocolFault) -> bool:
+            met = [one for one in ended if id(fault.operation) in one.machine.coverage.executed]
+            return bool(met) and all(_named(fault) in one.places() for one in met)
+
+        open_ = [one for one in wrong if not stands(one)]
+        faults[:] = [one for one in faults if one not in open_]
+        for fault in open_ if open_ == wrong else ():  # where others stand nobody takes the kernel for verified
+            self.doubt("loop_turns", fault.operation, fault)
 
     def anyway(self, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
         """The hazards of a kernel in PTX that do not depend on the integers that it loads.

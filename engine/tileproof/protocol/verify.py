@@ -24,6 +24,7 @@ from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_blocks
+from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
 from tileproof.protocol.state import EarlyRead, Surroundings
@@ -198,6 +199,7 @@ def _function_launched(
         unfenced=frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
         clusters=limit(book, "clusters"),
         turned=True,
+        read=partial(_read, MatrixReads(book, graph), compiled.numbers),
     )
 
     def study(shape: Shape) -> Study:
@@ -248,6 +250,15 @@ def _function_launched(
         return True
 
     return launched, _launched(book, launched, judged, wrong_in, thorough)
+
+
+def _read(reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None) -> Mapping[int, int]:
+    """What an MMA reads behind the start of its operands, by their place among those of the operation."""
+    found = numbers.get(id(operation))
+    if found is None:
+        return {}
+    first = 0 if operation.name.startswith("nvvm.tcgen05") else 1  # the accumulator of wgmma is no operand of the step
+    return {operand - first: units for operand, units in reads.of(found, word).items()}
 
 
 def _of_launch(book: Rulebook, code: str) -> bool:

@@ -94,6 +94,12 @@ def access(
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         log.add(one, over if writes else set(), met)
+        if machine.reads is not None and where.memory.space == "smem":
+            memory = cta, where.memory.serial
+            if writes and kind != ".tma":
+                machine.reads.write(memory, low, high)
+            elif touched_bytes is not None and not writes:
+                machine.reads.read_by_threads(memory, touched_bytes, operation)
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:

@@ -272,7 +272,8 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
-    if isinstance(count, Supposed):
+    supposed = isinstance(count, Supposed)
+    if supposed:
         count += -count % machine.copied  # no kernel is given bytes that no copy can deliver
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
@@ -282,6 +283,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.expecting = instruction.operation
             barrier.unannounced = None
             barrier.announced = barrier.phase
+            barrier.supposed |= supposed
             machine.came("expect", key, count * threads, instruction.operation, thread_set)
         else:
             machine.came("missing", key, 0, instruction.operation, thread_set)

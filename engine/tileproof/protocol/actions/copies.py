@@ -303,7 +303,7 @@ def complete_on(
     alone = key[0] == thread_set.cta and "init" in machine.module.unfenced
     if not barrier.published and not doubted and not alone:
         unpublished(machine, barrier, operation)
-    phase = barrier.phase
+    phase, sized = barrier.phase, size_ is not None
     if size_ is None:
         # It belongs to the phase of the last expect_tx. The bytes that are pending there come once no thread goes on:
         # then all copies of the phase are under way.
@@ -312,11 +312,16 @@ def complete_on(
         if over and not barrier.expected:  # that phase is over for who issues this
             barrier.unannounced = operation
         barrier.unsized_copies += 1
-        barrier.boxes.append(Box(tensor_map, cta, target))
+        box = Box(tensor_map, cta, target)
+        barrier.boxes.append(box)
+        if machine.reads is not None:
+            machine.reads.fill(box)
         if phase < barrier.phase and (key, phase) in machine.deliveries.phases:
             machine.deliveries.phases[key, phase].late = True
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
+    if sized and machine.reads is not None and target is not None and target.offset is not None:
+        machine.reads.write((cta, target.memory.serial), target.offset, target.offset + (target.extent or 1))
     arrived(machine, thread_set, operation, key, phase + 1)
     access(machine, thread_set, operation, target, kind, True, (barrier_agent(key),), phase + 1, ctas=(cta,))
     machine.came("copy", key, size_, operation, thread_set, target)

@@ -89,6 +89,7 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
             access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
+            _reads(machine, thread_set, instruction, place, where, (thread_set.cta,))
     touched = next((one for one in used if one[0] in thread_set.touched), None)
     if not thread_set.fenced:
         machine.report("PR102", "first", operation)
@@ -193,7 +194,28 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
             access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
+            _reads(machine, thread_set, instruction, place, where, ctas)
     return thread_set.place + 1
+
+
+def _reads(
+    machine: Machine,
+    thread_set: ThreadSet,
+    instruction: Instruction,
+    place: int,
+    where: Address,
+    ctas: Sequence[int],
+) -> None:
+    """Note what an MMA of PTX reads by a descriptor, for what copies must have delivered."""
+    reads, known = machine.reads, machine.module.read
+    if reads is None or known is None or not reads.starts or where.offset is None:
+        return
+    tensor = instruction.operation.name.startswith("nvvm.tcgen05")
+    word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
+    units = known(instruction.operation, word).get(place)
+    for cta in ctas if units else ():
+        assert units is not None
+        reads.read((cta, where.memory.serial), where.offset, units, instruction.operation)
 
 
 @action("mma_commit")

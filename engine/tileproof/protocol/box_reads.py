@@ -1,0 +1,144 @@
+"""What is read of the boxes that copies of unknown size deliver: how many bytes they have at least.
+
+PTX does not say how large the box of a tensor map is that the host makes. But what an MMA or threads read from the
+place on that a box is copied to, up to where anything else lies, the box has brought: if that is more than the phase of
+the mbarrier expects, the phase is complete before all of it has arrived. Bytes that anything else ever wrote before do
+not count, nor does what is behind a byte that nothing reads. Bytes are counted in units of a bulk copy, of which a box
+has whole ones; sets of them are integers with a bit for each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable
+from dataclasses import field
+from functools import lru_cache
+
+from tileproof.base.records import dataclass
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.access_sets import AccessSet
+from tileproof.protocol.state import Box, Delivery
+from tileproof.protocol.warps import BarrierKey
+
+Memory = tuple[int, int]  # CTA and serial number of the allocation
+_LINE = 8  # units of a bulk copy that a swizzle exchanges
+
+
+@dataclass(slots=True)
+class Filled:
+    """A place that a box was copied to last.
+
+    Attributes:
+        read: what was read since, in units from the first byte on.
+        reader: the last operation that read there.
+    """
+
+    box: Box
+    read: int = 0
+    reader: Operation | None = None
+
+
+@dataclass(slots=True)
+class BoxReads:
+    """The reads of one run.
+
+    Attributes:
+        unit: bytes of a unit of a bulk copy.
+        starts: of all boxes so far, in order, by memory; ``latest``: the last one that was copied to each.
+        boxes: all of them, by ``id`` of the box.
+        others: the units that anything else wrote, with the rest of their lines.
+        lost: whether it is not known where a box was copied to.
+    """
+
+    unit: int
+    starts: dict[Memory, list[int]] = field(default_factory=dict)
+    latest: dict[tuple[int, int, int], Filled] = field(default_factory=dict)
+    boxes: dict[int, Filled] = field(default_factory=dict)
+    others: dict[Memory, int] = field(default_factory=dict)
+    lost: bool = False
+
+    def fill(self, box: Box) -> None:
+        """A box is copied."""
+        where = box.where
+        if where is None or where.offset is None or where.offset % self.unit:
+            self.lost = True
+            return
+        memory = box.cta, where.memory.serial
+        starts = self.starts.setdefault(memory, [])
+        at = bisect_left(starts, where.offset)
+        if at == len(starts) or starts[at] != where.offset:
+            insort(starts, where.offset)
+        self.boxes[id(box)] = self.latest[*memory, where.offset] = Filled(box)
+
+    def write(self, memory: Memory, low: int, high: int) -> None:
+        """Anything else writes."""
+        line = self.unit * _LINE
+        first, last = low // line * _LINE, -(-high // line) * _LINE
+        self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)
+
+    def read(self, memory: Memory, low: int, units: int, reader: Operation) -> None:
+        """Units are read, from a byte on that begins one."""
+        starts = self.starts.get(memory)
+        if not starts or low < 0 or low % self.unit:
+            return
+        first = low // self.unit
+        units &= ~(self.others.get(memory, 0) >> first)
+        high = low + units.bit_length() * self.unit
+        for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
+            start = starts[at] // self.unit
+            mine = units >> start - first if start >= first else units << first - start
+            if at + 1 < len(starts):
+                mine &= (1 << starts[at + 1] // self.unit - start) - 1
+            if mine:
+                filled = self.latest[*memory, starts[at]]
+                filled.read |= mine
+                filled.reader = reader
+
+    def read_by_threads(self, memory: Memory, touched: AccessSet, reader: Operation) -> None:
+        """Threads read."""
+        if memory in self.starts and touched.swizzle is None and touched.whole:
+            apart = touched.start % self.unit
+            self.read(memory, touched.start - apart, _units(touched.whole, apart, self.unit), reader)
+
+    def bound(self, places: Iterable[BarrierKey]) -> None:
+        """No box reaches beyond these places, where barriers are."""
+        for cta, serial, offset in places:
+            starts = self.starts.get((cta, serial))
+            if starts is not None and offset not in starts:
+                insort(starts, offset)
+
+    def of_phase(self, phase: Delivery) -> tuple[int, Operation] | None:
+        """How many bytes are read of what the copies of a phase deliver, and what reads them; None where unknown."""
+        total, reader = 0, None
+        for box in phase.boxes:
+            filled = self.boxes.get(id(box))
+            if filled is None:
+                return None
+            size = self._contiguous(filled)
+            total += size
+            reader = filled.reader if size else reader
+        return None if reader is None else (total, reader)
+
+    def _contiguous(self, filled: Filled) -> int:
+        """The bytes that are read of a box from its first one on, without a gap."""
+        where = filled.box.where
+        assert where is not None and where.offset is not None, "it is kept only where that is known"
+        starts = self.starts[filled.box.cta, where.memory.serial]
+        size = self.unit * ((~filled.read & filled.read + 1).bit_length() - 1)
+        behind = bisect_right(starts, where.offset)
+        return min(size, starts[behind] - where.offset) if behind < len(starts) else size
+
+
+@lru_cache(maxsize=512)
+def _units(touched: int, apart: int, unit: int) -> int:
+    """The units of which a set of bytes has any; ``apart``: how far behind the beginning of one the first byte is."""
+    touched <<= apart
+    step = 1
+    while step < unit:
+        touched |= touched >> step
+        step *= 2
+    lowest = f"{touched:b}"[::-1][::unit]
+    return int(lowest[::-1], 2)
+
+
+__all__ = ["BoxReads", "Filled"]

@@ -1,0 +1,438 @@
+"""Bytes that an mbarrier expects against those that are read of what its copies deliver, where no box is known."""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileproof
+from tileproof.base.source import Source
+from tileproof.evaluate import bitfields
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.access_sets import AccessSet
+from tileproof.protocol.box_reads import BoxReads
+from tileproof.protocol.matrix_reads import MatrixReads
+from tileproof.protocol.state import Box, Delivery
+from tileproof.protocol.values import Address, Allocation
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import read_module
+
+BOOK = tileproof.load_rules()
+PTX = Path(__file__).with_name("ptx")
+SMEM = Allocation("smem", "smem", 1)
+MEMORY = (0, SMEM.serial)
+
+
+def found(text: str) -> set[str]:
+    return {one.code for one in tileproof.check(text).diagnostics if one.severity.value == "error"}
+
+
+def reasons(text: str) -> list[str]:
+    (kernel,) = tileproof.check(text).files[0].kernels
+    return [one.case for one in kernel.reasons]
+
+
+# -- threads read
+
+# A ring of two stages of 4096 bytes; each lane reads 16 bytes eight times, 512 bytes apart.
+_READS = "".join(f"  ld.shared.v4.b32 {{%r30, %r31, %r32, %r33}}, [%r25+{512 * i}];\n" for i in range(8))
+WHOLE = """.version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry whole(.param .align 64 .b8 map[128], .param .u32 tiles, .param .u64 other)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, 8192;
+  ld.param.u32 %r4, [tiles];
+  ld.param.u64 %rd3, [other];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 1;
+  mbarrier.init.shared::cta.b64 [%r3+16], 32;
+  mbarrier.init.shared::cta.b64 [%r3+24], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 0;
+  mov.b32 %r7, 0;
+  shr.u32 %r8, %r1, 5;
+  shfl.sync.idx.b32 %r9, %r8, 0, 31, -1;
+  setp.eq.s32 %p2, %r9, 0;
+  @%p2 bra CONSUMER;
+  elect.sync _|%p3, -1;
+  @!%p3 bra END;
+PRODUCER:
+  shl.b32 %r10, %r6, 3;
+  add.s32 %r11, %r3, %r10;
+  xor.b32 %r12, %r7, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r11+16], %r12;
+  @!%p8 bra EMPTY;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 4096;
+  shl.b32 %r13, %r6, 12;
+  add.s32 %r14, %r2, %r13;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];
+  add.s32 %r15, %r6, 1;
+  setp.eq.s32 %p4, %r15, 2;
+  selp.b32 %r6, 0, %r15, %p4;
+  selp.b32 %r16, 1, 0, %p4;
+  xor.b32 %r7, %r7, %r16;
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p5, %r5, %r4;
+  @%p5 bra PRODUCER;
+  bra.uni END;
+CONSUMER:
+  shl.b32 %r20, %r6, 3;
+  add.s32 %r21, %r3, %r20;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r21], %r7;
+  @!%p8 bra FULL;
+  shl.b32 %r22, %r6, 12;
+  add.s32 %r23, %r2, %r22;
+  and.b32 %r24, %r1, 31;
+  shl.b32 %r24, %r24, 4;
+  add.s32 %r25, %r23, %r24;
+READS  mbarrier.arrive.shared::cta.b64 _, [%r21+16];
+  add.s32 %r27, %r6, 1;
+  setp.eq.s32 %p6, %r27, 2;
+  selp.b32 %r6, 0, %r27, %p6;
+  selp.b32 %r28, 1, 0, %p6;
+  xor.b32 %r7, %r7, %r28;
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p7, %r5, %r4;
+  @%p7 bra CONSUMER;
+END:
+  ret;
+}
+""".replace("READS", _READS)
+HALF = WHOLE.replace("_, [%r11], 4096;", "_, [%r11], 2048;")
+
+
+@pytest.mark.parametrize(("expected", "codes"), [(4096, set()), (4080, {"PR139"}), (2048, {"PR139"}), (16, {"PR139"})])
+def test_fewer_bytes_than_threads_read_are_an_error(expected: int, codes: set[str]):
+    text = WHOLE.replace("_, [%r11], 4096;", f"_, [%r11], {expected};")
+    assert (found(text), reasons(text)) == (codes, [])
+
+
+def test_it_says_how_many_bytes_are_read_and_where():
+    (one,) = [one for one in tileproof.check(HALF).diagnostics if one.code == "PR139"]
+    assert "expects 2048 bytes, and 4096 bytes of what its copies deliver are read after it" in one.message
+    assert one.hint == "expect all bytes that the copies of the phase deliver: 4096 or more"
+    places = [HALF[span.start : span.end] for span in (one.span, *(place.span for place in one.related))]
+    assert places == ["mbarrier.arrive.expect_tx.shared::cta.b64", "ld.shared.v4.b32"]
+
+
+def test_what_nothing_reads_may_be_no_part_of_the_box():
+    assert (
+        found(
+            HALF.replace("+2048]", "+1536]")
+            .replace("+2560]", "+1536]")
+            .replace("+3072]", "+1536]")
+            .replace("+3584]", "+1536]")
+        )
+        == set()
+    )
+
+
+def test_what_is_behind_a_gap_may_be_no_part_of_the_box():
+    """A row of 512 bytes that nothing reads, and more behind it."""
+    assert found(HALF.replace("[%r25+2048]", "[%r25+1536]")) == set()
+
+
+WRITTEN = {
+    "by threads": "  st.shared.v4.b32 [%r36+{}], {{%r1, %r1, %r1, %r1}};\n",
+    "by cp.async": "  cp.async.cg.shared.global [%r36+{}], [%rd3], 16;\n",
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_what_threads_wrote_before_is_not_of_the_copy(how: str):
+    """Padding behind each box, which is cleared once."""
+    clear = "  and.b32 %r35, %r1, 31;\n  shl.b32 %r35, %r35, 4;\n  add.s32 %r36, %r2, %r35;\n"
+    for stage in (0, 4096):
+        clear += "".join(WRITTEN[how].format(stage + 2048 + 512 * i) for i in range(4))
+    waits = "  cp.async.wait_all;\n" if "cp.async" in clear else ""
+    text = HALF.replace("  bar.sync 0;\n", f"{clear}{waits}  bar.sync 0;\n", 1)
+    assert found(text) == set()
+    assert found(HALF.replace("  bar.sync 0;\n", f"{waits}  bar.sync 0;\n", 1)) == {"PR139"}
+
+
+def test_a_write_to_a_place_that_is_not_known_may_have_filled_the_rest():
+    write = "  ld.shared.b32 %r35, [%r2+9000];\n  add.s32 %r36, %r2, %r35;\n  st.shared.b32 [%r36], %r1;\n"
+    assert "PR139" not in found(HALF.replace("  bar.sync 0;\n", f"{write}  bar.sync 0;\n", 1))
+
+
+def test_two_copies_to_one_barrier_bring_all_that_is_read():
+    copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
+    both = WHOLE.replace(copy, copy + copy.replace("[%r14]", "[%r14+2048]"))
+    assert found(both) == set()
+    assert found(both.replace("_, [%r11], 4096;", "_, [%r11], 2048;")) == {"PR139"}
+
+
+def test_a_barrier_expects_what_its_own_copies_bring():
+    """The second half of each stage completes on a barrier of its own, which the consumer waits for as well."""
+    copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
+    second = copy.replace("[%r14]", "[%r14+2048]").replace("[%r11]", "[%r11+32]")
+    expect = "  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11+32], BYTES;\n"
+    init = "".join(f"  mbarrier.init.shared::cta.b64 [%r3+{at}], 1;\n" for at in (32, 40))
+    wait = "OTHER:\n  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r21+32], %r7;\n  @!%p8 bra OTHER;\n"
+    text = (
+        HALF.replace(copy, copy + expect + second)
+        .replace("  fence.mbarrier_init", init + "  fence.mbarrier_init")
+        .replace("  @!%p8 bra FULL;\n", "  @!%p8 bra FULL;\n" + wait)
+    )
+    assert found(text.replace("BYTES", "2048")) == set()
+    assert found(text.replace("BYTES", "1024").replace("_, [%r11], 2048;", "_, [%r11], 1024;")) == {"PR139"}
+
+
+def test_bytes_of_copies_of_known_size_are_no_part_of_the_boxes():
+    """A bulk copy without a tensor map brings the second half of each stage."""
+    copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
+    bulk = "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r14+2048], [%rd3], 2048, [%r11];\n"
+    text = WHOLE.replace(copy, bulk + copy)
+    assert found(text) == set()
+    assert found(text.replace("_, [%r11], 4096;", "_, [%r11], 3072;")) == {"PR139"}
+
+
+def test_bytes_that_a_kernel_gets_may_be_the_right_ones():
+    """As the tma_transaction_bytes of CUTLASS."""
+    text = WHOLE.replace(".param .u32 tiles", ".param .u32 tiles, .param .u32 bytes").replace(
+        "_, [%r11], 4096;", "_, [%r11], %r39;"
+    )
+    text = text.replace(
+        "  ld.param.u32 %r4, [tiles];\n", "  ld.param.u32 %r4, [tiles];\n  ld.param.u32 %r39, [bytes];\n"
+    )
+    assert (found(text), reasons(text)) == (set(), [])
+
+
+# The reader goes round so often a stage as an integer says: which part of it is read is no matter of the text.
+def test_how_much_is_read_where_a_loop_decides_it_is_open():
+    loop = """  ld.param.u64 %rd4, [other];
+  cvt.u32.u64 %r37, %rd4;
+  mov.b32 %r38, 0;
+PIECE:
+  shl.b32 %r39, %r38, 9;
+  add.s32 %r34, %r25, %r39;
+  ld.shared.v4.b32 {%r30, %r31, %r32, %r33}, [%r34];
+  add.s32 %r38, %r38, 1;
+  setp.lt.s32 %p8, %r38, %r37;
+  @%p8 bra PIECE;
+"""
+    text = WHOLE.replace(_READS, loop).replace("_, [%r11], 4096;", "_, [%r11], 1024;")
+    assert "PR139" not in found(text)
+
+
+# -- MMAs read
+
+MULTIPLIED = (
+    (PTX / "released_stage.ptx")
+    .read_text()
+    .replace("add.s32 %r3, %r2, 8192;", "add.s32 %r3, %r2, 16384;")
+    .replace("shl.b32 %r13, %r6, 12;", "shl.b32 %r13, %r6, 13;")
+    .replace("shl.b32 %r22, %r6, 12;", "shl.b32 %r22, %r6, 13;")
+    .replace("_, [%r11], 4096;", "_, [%r11], 8192;")
+)
+_STEP = "  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd4, %rd4, 1, 1, 1, 0, 0;\n"
+MULTIPLIED = MULTIPLIED.replace(
+    _STEP,
+    _STEP
+    + "".join(f"  add.s64 %rd5, %rd4, {2 * i};\n" + _STEP.replace("%rd4, %rd4", "%rd5, %rd5") for i in range(1, 4)),
+)
+
+
+@pytest.mark.parametrize(("expected", "codes"), [(8192, set()), (4096, {"PR139"})])
+def test_fewer_bytes_than_wgmma_read_are_an_error(expected: int, codes: set[str]):
+    """64 rows of 128 bytes, of which each wgmma reads 32."""
+    text = MULTIPLIED.replace("_, [%r11], 8192;", f"_, [%r11], {expected};")
+    assert (found(text), reasons(text)) == (codes, [])
+
+
+def test_a_descriptor_whose_strides_are_not_known_says_nothing():
+    text = MULTIPLIED.replace("_, [%r11], 8192;", "_, [%r11], 4096;")
+    open_ = text.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 fields)").replace(
+        "  or.b64 %rd4, %rd3, 0x4000004000010000;", "  ld.param.u64 %rd6, [fields];\n  or.b64 %rd4, %rd3, %rd6;"
+    )
+    assert "PR139" not in found(open_)
+
+
+OPERANDS = (PTX / "two_operands.ptx").read_text()
+
+
+@pytest.mark.parametrize(
+    ("operand", "bytes_", "codes"),
+    [("", 16384, set()), ("", 8192, {"PR139"}), ("+8", 8192, set()), ("+8", 4096, {"PR139"}), ("+8", 8176, {"PR139"})],
+)
+def test_fewer_bytes_than_tcgen05_mma_reads_are_an_error(operand: str, bytes_: int, codes: set[str]):
+    """128 rows of A, 64 of B, 128 bytes each; A and B complete on barriers of their own."""
+    expect = f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3{operand}], "
+    before, _, rest = OPERANDS.partition(expect)
+    text = f"{before}{expect}{bytes_};{rest.partition(';')[2]}"
+    assert (found(text), reasons(text)) == (codes, [])
+
+
+@pytest.mark.parametrize("operand", ["A", "B"])
+def test_both_operands_are_waited_for_before_tcgen05_mma(operand: str):
+    before, _, rest = OPERANDS.partition(f"WAIT_{operand}:\n")
+    _, _, rest = rest.partition(f"bra WAIT_{operand};\n")
+    assert rest and found(before + rest) == {"PR111"}
+
+
+def units(statement: str, before: str = "", word: int | None = None) -> dict[int, int]:
+    """How many units of 16 bytes an MMA reads, by operand."""
+    target = "sm_90a" if statement.startswith("wgmma") else "sm_100a"
+    text = f""".version 8.7
+.target {target}
+.address_size 64
+.visible .entry kernel(.param .b64 start, .param .b32 word)
+{{
+  .reg .pred %p<9>; .reg .b32 %r<9>; .reg .f32 %f<129>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [start];
+  and.b64 %rd1, %rd1, 16383;
+  ld.param.u32 %r1, [word];
+{before}
+  {statement}
+  ret;
+}}
+"""
+    module = read_module(BOOK, Source("kernel.ptx", text))
+    assert not module.faults
+    reads = MatrixReads(BOOK, Graphs(BOOK, module).of(module.functions[0]))
+    number = next(i for i, one in enumerate(module.instructions) if ".mma" in one.opcode)
+    return {place: one.bit_count() for place, one in reads.of(number, word).items()}
+
+
+_D = ", ".join(f"%f{i}" for i in range(32))
+_K128, _MN128, _PLAIN = 0x4000004000010000, 0x4000004004000000, 0x0000000800400000
+_UMMA = 0x4000404000010000  # SBO 1024, version 1, 128-byte swizzle
+
+
+@pytest.mark.parametrize(
+    ("fields", "flags", "rows"),
+    [(_K128, "0, 0", 64), (_PLAIN, "0, 0", 64), (_MN128, "1, 1", 64)],
+    ids=["K-major", "no swizzle", "MN-major"],
+)
+def test_what_a_wgmma_reads(fields: int, flags: str, rows: int):
+    """Two operands of 64 rows and 16 elements of 16 bits: 2 KiB each."""
+    statement = f"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{{_D}}}, %rd2, %rd2, 1, 1, 1, {flags};"
+    assert units(statement, f"  or.b64 %rd2, %rd1, {fields};") == {1: 2 * rows, 2: 2 * rows}
+
+
+def test_a_wgmma_reads_no_memory_for_what_is_in_registers():
+    statement = (
+        f"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{{_D}}}, {{%r1, %r1, %r1, %r1}}, %rd2, 1, 1, 1, 0;"
+    )
+    assert units(statement, f"  or.b64 %rd2, %rd1, {_K128};") == {2: 128}
+
+
+def word(rows: int, columns: int, **fields: str) -> int:
+    """An instruction descriptor of kind::f16 or of another."""
+    facts = {"kind": ".f16", "a.type": ".bf16", "b.type": ".bf16", "d.type": ".f32", "selector": 0, "max_shift": 0}
+    facts |= {
+        "a.major": ".k",
+        "b.major": ".k",
+        "sparse": ".no",
+        "saturate": ".no",
+        "a.negate": ".no",
+        "b.negate": ".no",
+    }
+    found = bitfields.pack(
+        BOOK.under("ptx"), "tcgen05.instruction_descriptor", {**facts, "M": rows, "N": columns, **fields}
+    )
+    assert isinstance(found, int)
+    return found
+
+
+@pytest.mark.parametrize(("ctas", "rows", "read"), [(1, 128, {1: 256, 2: 128}), (2, 256, {1: 256, 2: 64})])
+def test_what_a_tcgen05_mma_reads_in_each_cta(ctas: int, rows: int, read: dict[int, int]):
+    statement = f"tcgen05.mma.cta_group::{ctas}.kind::f16 [%r2], %rd2, %rd2, %r1, %p1;"
+    before = f"  or.b64 %rd2, %rd1, {_UMMA};"
+    assert units(statement, before) == {}
+    assert units(statement, before, word(rows, 64)) == read
+    constant = statement.replace("%r1", "%r3")
+    assert units(constant, f"{before}\n  mov.b32 %r3, {word(rows, 64)};") == read
+
+
+def test_elements_that_a_copy_unpacks_say_nothing():
+    statement = "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r2], %rd2, %rd2, %r1, %p1;"
+    before = f"  or.b64 %rd2, %rd1, {_UMMA};"
+    kinds = [{"a.type": ".e4m3", "b.type": one} for one in (".e4m3", ".e2m1")]
+    read = [units(statement, before, word(128, 64, kind=".f8f6f4", **one)) for one in kinds]
+    assert read == [{1: 256, 2: 128}, {1: 256}]
+
+
+# -- the record of boxes
+
+
+def box(offset: int, cta: int = 0) -> Box:
+    return Box("map", cta, Address(SMEM, offset, 8))
+
+
+def delivered(*boxes: Box) -> Delivery:
+    return Delivery(0, 0, READER, boxes)
+
+
+READER = Operation("read", (), (), (), (), (), (), (), False, ("",))
+
+
+def test_a_read_counts_for_the_last_box_that_was_copied_there():
+    reads, first, second = BoxReads(16), box(1024), box(1024)
+    reads.fill(first)
+    reads.read(MEMORY, 1024, 0b1111, READER)
+    reads.fill(second)
+    reads.read(MEMORY, 1024, 0b11, READER)
+    assert [reads.of_phase(delivered(one)) for one in (first, second)] == [(64, READER), (32, READER)]
+
+
+def test_a_read_across_two_boxes_counts_for_both():
+    reads, first, second = BoxReads(16), box(0), box(32)
+    for one in (first, second):
+        reads.fill(one)
+    reads.read(MEMORY, 16, 0b111, READER)
+    reads.read(MEMORY, 0, 0b1, READER)
+    assert reads.of_phase(delivered(first)) == (32, READER)
+    assert reads.of_phase(delivered(first, second)) == (64, READER)
+
+
+def test_a_box_ends_where_another_one_or_a_barrier_begins():
+    reads, one = BoxReads(16), box(0)
+    reads.fill(one)
+    reads.read(MEMORY, 0, 0b11111111, READER)
+    reads.bound([(0, SMEM.serial, 96), (1, SMEM.serial, 16)])
+    assert reads.of_phase(delivered(one)) == (96, READER)
+    reads.fill(box(64))
+    assert reads.of_phase(delivered(one)) == (64, READER)
+
+
+def test_lines_that_anything_else_wrote_before_do_not_count():
+    reads, one = BoxReads(16), box(0)
+    reads.fill(one)
+    reads.write(MEMORY, 130, 132)
+    reads.read(MEMORY, 0, (1 << 32) - 1, READER)
+    assert reads.of_phase(delivered(one)) == (128, READER)
+    reads.write(MEMORY, 0, 16)  # what is stored later takes nothing away
+    assert reads.of_phase(delivered(one)) == (128, READER)
+
+
+def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
+    reads, one = BoxReads(16), box(32)
+    reads.fill(one)
+    touched = 1 | 1 << 20 | 1 << 24  # from byte 40 on: in the third, the fourth and the fifth unit
+    reads.read_by_threads(MEMORY, AccessSet(40, {0: touched}, None, touched), READER)
+    assert reads.of_phase(delivered(one)) == (48, READER)
+
+
+def test_a_copy_to_a_place_that_is_not_known_is_lost():
+    reads, one = BoxReads(16), Box("map", 0, Address(SMEM, None, 8))
+    reads.fill(one)
+    assert reads.lost and reads.of_phase(delivered(one)) is None
