@@ -12,8 +12,8 @@ from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.accumulator_columns import columns_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
-from tileproof.protocol.actions.base import Action, address, integer, operand, registrar
-from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
+from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
+from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, tensor_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -171,6 +171,13 @@ def _in_tensor_memory(book: Rulebook, name: str) -> bool:
     return book.shared_table("mma_family").rows.get((member,)) == (".umma",)
 
 
+def _operand(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
+    """Where an operand is: in tensor memory by its address, in shared memory by a descriptor."""
+    if "ptr<" in memory_word(instruction, place):
+        return tensor_address(machine, thread_set, instruction, place)
+    return address(thread_set, instruction, place)
+
+
 @action("raw_mma")
 def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     moment = machine.tick()
@@ -179,7 +186,7 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     grouped(machine, instruction.operation, len(ctas) == 2)
     scales = _RAW_SCALES if "block_scale" in instruction.operation.name else ()
     for place in (1, *scales, 0):
-        where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
+        where = _operand(machine, thread_set, instruction, place)
         if where is not None and where.memory.space == "tmem":
             word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if not place else None
             columns = None if word is None else columns_of(machine.book, instruction.operation, word)
@@ -188,7 +195,7 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
                 needs(machine, thread_set, instruction.operation, where, "operand" if place == 1 else "scales", ctas)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
     adds = operand(thread_set, instruction, _RAW_ADDS)
-    _accumulates(machine, thread_set, instruction.operation, address(thread_set, instruction, 0), adds, ctas)
+    _accumulates(machine, thread_set, instruction.operation, _operand(machine, thread_set, instruction, 0), adds, ctas)
     for place in (1, 2):
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
