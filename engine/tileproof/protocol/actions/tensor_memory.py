@@ -16,6 +16,7 @@ from tileproof.protocol.actions.base import (
     alike,
     integer,
     limit,
+    named_operand,
     operand,
     registrar,
     result,
@@ -245,13 +246,19 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
             return
 
 
-def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
+def tmem_load(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None, used_: bool = True
+) -> None:
+    """A load; ``used_``: whether all that it reaches is used, or perhaps what lies at its address alone.
+
+    FlashInfer's FlashKDA loads 32 columns at the last 16 of its allocation, and uses the registers of 16.
+    """
     moment = machine.tick()
     if source is not None and source.memory.space == "tmem":
         _own_quarter(machine, thread_set, operation, source)
     for there, warps in _by_place(machine, thread_set, operation, source):
         if there is not None and there.memory.space == "tmem":
-            live(machine, thread_set, operation, there)
+            live(machine, thread_set, operation, there if used_ else replace(there, extent=None))
             needs(machine, thread_set, operation, there, "load", (thread_set.cta,))
         agents = tuple(("ld", thread_set.cta, warp) for warp in warps)
         access(machine, thread_set, operation, there, ".load", False, agents, moment)
@@ -312,19 +319,24 @@ def _warps_by_place(
 
 _SHAPE = regex(r"[._](\d+)x\d+b(?:x2)?\b")  # of tcgen05.ld and st: lanes by bits
 _OPCODE = regex(r"\.(\d+x\d+b(?:x2)?)\.x(\d+)(\.(?:un)?pack::16b)?")  # of them, as PTX writes it
+_HALF = "half"  # the operand that says how many columns further the second half of an access is
 
 
-def _in_lanes(machine: Machine, where: Address | None, instruction: Instruction) -> Address | None:
-    """An address with the lanes and the columns that the shape of a load or store reaches from there."""
-    text = words(instruction.operation)
+def _reached(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> list[Address | None]:
+    """What a load or store reaches from its address, by its shape: lanes and columns, in one or two places."""
+    where, text = tensor_address(machine, thread_set, instruction, 0), words(instruction.operation)
     shape = _SHAPE.search(text)
     if where is None or shape is None or where.memory.space != "tmem":
-        return where
-    if int(shape[1]) < where.memory.quarter:
-        where = replace(where, lanes=(1 << int(shape[1])) - 1)
-    if where.extent is None:
-        where = replace(where, extent=_columns(machine.book, text))
-    return where
+        return [where]
+    lanes = (1 << int(shape[1])) - 1 if int(shape[1]) < where.memory.quarter else where.lanes
+    columns = _columns(machine.book, text) if where.extent is None else where.extent
+    found = replace(where, lanes=lanes, extent=columns)
+    half = named_operand(machine, thread_set, instruction, _HALF) if shape[0].endswith("x2") else None
+    if not isinstance(half, int) or half < 0 or columns is None:
+        return [found]
+    if half <= columns:
+        return [replace(found, extent=columns + half)]
+    return [found, replace(found.moved(half), lanes=lanes, extent=columns)]
 
 
 @lru_cache(maxsize=256)
@@ -351,15 +363,15 @@ def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruc
 
 @action("tmem_load")
 def _raw_tmem_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    where = _in_lanes(machine, tensor_address(machine, thread_set, instruction, 0), instruction)
-    tmem_load(machine, thread_set, instruction.operation, where)
+    for where in _reached(machine, thread_set, instruction):
+        tmem_load(machine, thread_set, instruction.operation, where, used_=False)
     return thread_set.place + 1
 
 
 @action("tmem_store")
 def _raw_tmem_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    where = _in_lanes(machine, tensor_address(machine, thread_set, instruction, 0), instruction)
-    tmem_store(machine, thread_set, instruction.operation, None, where)
+    for where in _reached(machine, thread_set, instruction):
+        tmem_store(machine, thread_set, instruction.operation, None, where)
     return thread_set.place + 1
 
 
