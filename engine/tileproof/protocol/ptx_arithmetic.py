@@ -621,10 +621,16 @@ def unpack(value: Value, index: int, bits: int) -> Value:
     return lift(lambda whole: signed(whole >> index * bits, bits), f"part {index} of {bits}")(value)
 
 
+@lru_cache(maxsize=256)
+def _by_warp(parts: tuple[int | None, ...]) -> bool:
+    """Whether all threads of each warp have one place."""
+    return all(len(set(parts[first : first + _WARP])) == 1 for first in range(0, len(parts), _WARP))
+
+
 def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
     """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
     if not isinstance(value, Lanes):
-        return None if isinstance(value, Address) and value.parts else value
+        return None if isinstance(value, Address) and value.parts and not _by_warp(value.parts) else value
     if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
         return None
     each = value.each
