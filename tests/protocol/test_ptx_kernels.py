@@ -664,6 +664,10 @@ END:
 )
 
 
+# The same of as many tiles as CTAs come before this one, as in causal attention.
+BY_PLACE = "mov.u32 %r6, %ctaid.x;\n  shl.b32 %r6, %r6, 6;"
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [
@@ -673,8 +677,9 @@ END:
         (("@%p3 bra READ;\n", "@%p3 bra EARLY;\n"), ["PR190"]),
     ],
 )
-def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str]):
-    result = tileproof.check(LATE.replace(*change))
+@pytest.mark.parametrize("length", ["ld.param.u32 %r6, [length];", BY_PLACE], ids=["argument", "place"])
+def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str], length: str):
+    result = tileproof.check(LATE.replace(*change).replace("ld.param.u32 %r6, [length];", length))
     (kernel,) = result.files[0].kernels
     assert [one.code for one in result.diagnostics] == codes
     assert (kernel.executed == kernel.steps, kernel.reasons == ()) == (codes != ["PR190"],) * 2
