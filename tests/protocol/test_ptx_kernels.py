@@ -1130,6 +1130,23 @@ def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
     assert found(right.replace("  wgmma.wait_group.sync.aligned 0;\n  mbarrier", "  mbarrier")) & {"PR112"}
 
 
+def test_a_swizzle_may_be_put_together_from_bits_of_the_address_and_of_the_thread():
+    swizzled = """  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  shr.u32 %r5, %r4, 3;
+  xor.b32 %r5, %r5, %r3;
+  and.b32 %r5, %r5, 112;
+  add.s32 %r4, %r4, %r5;
+"""
+    plain = "  shl.b32 %r3, %r1, 2;\n  add.s32 %r4, %r2, %r3;\n"
+    assert EXCHANGE.count(plain) == 1
+    text = EXCHANGE.replace(plain, swizzled)
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert kernel.reasons == ()
+    assert found(text) == set()
+    assert found(text.replace("  bar.sync 0;\n", "")) == {"PR116"}
+
+
 def test_what_reads_memory_that_is_not_known_is_not_verified():
     text = RELEASED.read_text()
     for old, new in (

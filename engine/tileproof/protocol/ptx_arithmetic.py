@@ -305,14 +305,18 @@ def _disjoin(one: _Opcode) -> Computation:
 
 def _exclude(one: _Opcode) -> Computation:
     lifted = lift(operator.xor, "xori")
+    raised = lift(operator.lshift, "shli")
     unit = descriptor_unit(one.book)
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_descriptor(base, unit) or is_shifted(base):
+        if base.memory.space != "smem" or is_descriptor(base, unit):
             return (None,)
+        if is_shifted(base):  # its bits are those of the address, so much higher
+            found = _swizzled(base, raised(bits, _ROW))
+            return (replace(found, extent=base.extent) if isinstance(found, Address) else None,)
         return (_swizzled(base, bits),)
 
     return Computation("arith.xori", 2, function)
