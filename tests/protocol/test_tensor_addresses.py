@@ -107,3 +107,9 @@ def test_what_an_mma_reads_of_b_is_not_overwritten_before_it_is_done():
     store = "  st.shared.b32 [%r3+4096], %r1;\n"
     assert "PR112" in judged(changed(HALVES, ("FIRST:\n", store + "FIRST:\n")))[0]
     assert "PR112" not in judged(changed(HALVES, ("  bar.sync 1, 256;\n", store + "  bar.sync 1, 256;\n")))[0]
+
+
+@pytest.mark.parametrize(("text", "distance"), [(HALVES, 32), (NUMBERS, 384)], ids=["address", "number"])
+def test_columns_beyond_the_allocation_are_found(text: str, distance: int):
+    beyond = changed(text, ("add.s32 %r14, %r9, %r13;", f"add.s32 %r14, %r9, {distance};"))
+    assert judged(beyond)[0] == {"PR156"}
