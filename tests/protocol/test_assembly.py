@@ -64,7 +64,7 @@ def test_what_is_planted_into_assembly_is_found():
 # The tensor memory and the barrier of one MMA, which one thread issues.
 MMA = """
     %mma_bar = llvm.getelementptr %full[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-    %columns = arith.constant 128 : i32
+    %columns = arith.constant 256 : i32
     scf.if %first {
       nvvm.tcgen05.alloc %full_word, %columns : !llvm.ptr<3>, i32
     }
@@ -122,7 +122,7 @@ def mma(issue: str = ISSUE, commit: str = COMMIT, wait: str = WAIT) -> str:
         (mma(), set()),
         (mma(wait=""), {"PR113"}),
         (mma(commit=""), {"PR126", "PR190"}),  # what comes after a deadlock is not executed
-        (mma(ISSUE.replace("+ 0x20", "+ 0x80")), {"PR156"}),
+        (mma(ISSUE.replace("+ 0x20", "+ 0xa0")), {"PR156"}),
         (mma(ISSUE.replace("@leader_thread tcgen05.commit", "@!leader_thread tcgen05.commit")), set()),
         (mma(commit=COMMIT.replace("@leader_thread ", "")), {"PR122"}),
         (mma(wait=WAIT.replace("$1, 10000000", "1")), {"PR126", "PR190"}),

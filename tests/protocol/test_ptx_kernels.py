@@ -695,6 +695,10 @@ END:
 )
 
 
+# The same of as many tiles as CTAs come before this one, as in causal attention.
+BY_PLACE = "mov.u32 %r6, %ctaid.x;\n  shl.b32 %r6, %r6, 6;"
+
+
 @pytest.mark.parametrize(
     ("change", "codes"),
     [
@@ -704,8 +708,9 @@ END:
         (("@%p3 bra READ;\n", "@%p3 bra EARLY;\n"), ["PR190"]),
     ],
 )
-def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str]):
-    result = tileproof.check(LATE.replace(*change))
+@pytest.mark.parametrize("length", ["ld.param.u32 %r6, [length];", BY_PLACE], ids=["argument", "place"])
+def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str], length: str):
+    result = tileproof.check(LATE.replace(*change).replace("ld.param.u32 %r6, [length];", length))
     (kernel,) = result.files[0].kernels
     assert [one.code for one in result.diagnostics] == codes
     assert (kernel.executed == kernel.steps, kernel.reasons == ()) == (codes != ["PR190"],) * 2
@@ -1154,6 +1159,23 @@ def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
     assert found(right) == set()
     assert found(right.replace("  wgmma.wait_group.sync.aligned 0;\n  mbarrier", "  mbarrier")) & {"PR112"}
+
+
+def test_a_swizzle_may_be_put_together_from_bits_of_the_address_and_of_the_thread():
+    swizzled = """  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  shr.u32 %r5, %r4, 3;
+  xor.b32 %r5, %r5, %r3;
+  and.b32 %r5, %r5, 112;
+  add.s32 %r4, %r4, %r5;
+"""
+    plain = "  shl.b32 %r3, %r1, 2;\n  add.s32 %r4, %r2, %r3;\n"
+    assert EXCHANGE.count(plain) == 1
+    text = EXCHANGE.replace(plain, swizzled)
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert kernel.reasons == ()
+    assert found(text) == set()
+    assert found(text.replace("  bar.sync 0;\n", "")) == {"PR116"}
 
 
 def test_what_reads_memory_that_is_not_known_is_not_verified():

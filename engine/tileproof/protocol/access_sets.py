@@ -61,9 +61,14 @@ class AccessSet:
         return self.touched.warps
 
     @property
+    def whole(self) -> int:
+        """The bytes of all warps."""
+        return self.touched.whole
+
+    @property
     def end(self) -> int:
         """The byte after the last one."""
-        return self.start + self.touched.whole.bit_length()
+        return self.start + self.whole.bit_length()
 
     def clashes(self, other: AccessSet) -> Mapping[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""

@@ -96,7 +96,7 @@ class BoxReads:
 
     def read_by_threads(self, memory: Memory, touched: AccessSet, reader: Operation) -> None:
         """Threads read."""
-        if memory in self.starts and touched.swizzle is None and touched.whole:
+        if memory in self.starts and touched.swizzle is None:
             apart = touched.start % self.unit
             self.read(memory, touched.start - apart, _units(touched.whole, apart, self.unit), reader)
 

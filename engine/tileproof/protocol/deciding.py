@@ -11,13 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from types import MappingProxyType
 from typing import TypeAlias
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.terms import place_term
 from tileproof.protocol.values import Supposed
 
 Cell: TypeAlias = "tuple[str, int, int]"  # bytes of shared memory: the allocation, the first one, that behind the last
 
+_PLACE = regex(r"sreg\.ctaid\.([xyz])$")
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
 
@@ -26,7 +29,7 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     """What the conditions of branches and loops are computed from, at any distance.
 
     Returns:
-        the terms of the integers that the kernel gets, and whether any integer is loaded.
+        the terms of the integers that the kernel gets and of the places in the grid, and whether any integer is loaded.
     """
     writers = _writers(code)
     found: set[int] = set()
@@ -37,6 +40,9 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
         slot = todo.pop()
         for _, one in writers.get(slot, ()):
             if one.kind == "effect":
+                axis = _PLACE.search(one.operation.name)
+                if axis is not None:
+                    found.add(place_term("xyz".index(axis[1])))
                 continue  # whether a phase is over is no integer that the kernel gets
             if one.make is not None:
                 given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))

@@ -48,6 +48,7 @@ from tileproof.protocol.values import (
     Open,
     Supposed,
     Value,
+    by_thread,
     integers,
     term_of,
 )
@@ -431,38 +432,10 @@ def with_address(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
-    tensor = base.memory.space == "tmem"
-    first: int | Lanes | None = None
-    shared = isinstance(distance, Lanes) and tensor
-    if isinstance(distance, Lanes) and tensor:
-        first = _lanes_of(base, distance)
-        known = [one for one in distance.each if one is not None]
-        apart = [base.memory.steps(one) for one in known]
-        columns = {column for _, column in apart}
-        quarter = base.memory.quarter or 1
-        lanes = {lane % quarter for lane, _ in apart}
-        base = base if len(lanes) == 1 else replace(base, lane=None)
-        lane = lanes.pop() if len(lanes) == 1 else 0
-        alike = len(columns) == 1 and len(known) == len(distance.each)
-        column = columns.pop() if alike else 0
-        distance = (column + (lane << base.memory.lane) if column >= 0 or not lane else None) if alike else None
     if not isinstance(distance, int | Lanes) or base.memory.space not in ("tmem", "smem"):
         return None
-    moved = base.counted(base.memory.column if tensor else 8, base.extent).moved(distance)
-    moved = moved.counted(base.unit, moved.extent)
-    return replace(moved, first_lane=first) if shared else moved
-
-
-def _lanes_of(base: Address, distance: Lanes) -> int | Lanes | None:
-    """The lane of tensor memory at which the part of each thread begins, a distance from an address."""
-    lanes = tuple(None if one is None else base.memory.steps(one)[0] for one in distance.each)
-    if isinstance(base.first_lane, Lanes):
-        lanes = tuple(
-            None if a is None or b is None else a + b for a, b in zip(lanes, base.first_lane.each, strict=True)
-        )
-    elif base.first_lane != 0:
-        return None
-    return Lanes(lanes) if any(lanes) else 0
+    moved = base.counted(base.memory.column if base.memory.space == "tmem" else 8, base.extent).moved(distance)
+    return moved.counted(base.unit, moved.extent)
 
 
 def select(condition: Value, yes: Value, no: Value) -> Value:
@@ -475,6 +448,8 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
     chooses = isinstance(condition, Lanes | Open)
     if chooses and isinstance(yes, int | Lanes | Open) and isinstance(no, int | Lanes | Open):
         return _PICK(condition, yes, no)
+    if isinstance(condition, Lanes) and condition.term is None:
+        return by_thread([None if one is None else bool(one) for one in condition.each], yes, no)
     return None
 
 

@@ -36,7 +36,7 @@ from tileproof.protocol.state import (
 )
 from tileproof.protocol.terms import said_of, told
 from tileproof.protocol.trace import TraceStep, path_to
-from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, same, term_of
+from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, numbered, same, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
@@ -44,6 +44,8 @@ from tileproof.rulebase.book import Rulebook
 GRID: Agent = ("grid",)  # all that the grid before did
 _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
+_IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # steps to which it is given as a pointer
+_POINTER = "ptr<"
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
 Unseen: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int], None]"
@@ -286,7 +288,7 @@ class Machine:
             if instruction.effect.name in self.together:
                 self.whole_warps(thread_set, instruction.operation)
             how = self.addressed.get(instruction.effect.name)
-            if how is not None and not sees(how, [values[slot] for slot in instruction.inputs]):
+            if how is not None and not sees(how, self.located(thread_set, instruction)):
                 self.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
             where = (thread_set.cta, thread_set.warps)
             if self.module.early:
@@ -752,6 +754,31 @@ class Machine:
         """Note that an event happens now to the warps of a thread set."""
         for warp in thread_set.warps:
             self.marks[event, thread_set.cta, warp] = self.now
+
+    def located(self, thread_set: ThreadSet, instruction: Instruction) -> list[Value]:
+        """The operands of a step, numbers as the addresses of tensor memory that they are."""
+        held = [thread_set.values[slot] for slot in instruction.inputs]
+        if self.tensor.whole and instruction.effect is not None and instruction.effect.name in _IN_TENSOR_MEMORY:
+            pointers = zip(held, instruction.types, strict=False)
+            held = [self.literal(thread_set, one) if _POINTER in text else one for one, text in pointers]
+        return held
+
+    def literal(self, thread_set: ThreadSet, value: Value) -> Value:
+        """A number as an address of tensor memory, where these threads come after the allocation of all of it.
+
+        They do where they come after an MMA that a warp has issued since it allocated.
+        """
+        memory, whole = self.tensor.memory, self.tensor.whole.get(thread_set.cta)
+        if memory is None or whole is None or not isinstance(value, int | Lanes):
+            return value
+        agents, moment = whole
+        for warp in thread_set.warps:
+            mine = (thread_set.cta, warp)
+            if not all(
+                one == mine or any(self.knows(thread_set, by, moment) for by in (one, ("tc", *one))) for one in agents
+            ):
+                return value
+        return numbered(memory, value)
 
     def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
         """Whether an event happened to one of these warps after a moment."""

@@ -305,14 +305,18 @@ def _disjoin(one: _Opcode) -> Computation:
 
 def _exclude(one: _Opcode) -> Computation:
     lifted = lift(operator.xor, "xori")
+    raised = lift(operator.lshift, "shli")
     unit, pair = descriptor_unit(one.book), 1 << limit(one.book, "pair_bit")
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_descriptor(base, unit) or is_shifted(base):
+        if base.memory.space != "smem" or is_descriptor(base, unit):
             return (None,)
+        if is_shifted(base):  # its bits are those of the address, so much higher
+            found = _swizzled(base, raised(bits, _ROW))
+            return (replace(found, extent=base.extent) if isinstance(found, Address) else None,)
         if isinstance(bits, int) and bits & pair and not base.leader:
             base, bits = replace(base, peer=not base.peer), bits & ~pair
         return (_swizzled(base, bits),)
@@ -623,10 +627,16 @@ def unpack(value: Value, index: int, bits: int) -> Value:
     return lift(lambda whole: signed(whole >> index * bits, bits), f"part {index} of {bits}")(value)
 
 
+@lru_cache(maxsize=256)
+def _by_warp(parts: tuple[int | None, ...]) -> bool:
+    """Whether all threads of each warp have one place."""
+    return all(len(set(parts[first : first + _WARP])) == 1 for first in range(0, len(parts), _WARP))
+
+
 def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
     """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
     if not isinstance(value, Lanes):
-        return None if isinstance(value, Address) and value.parts else value
+        return None if isinstance(value, Address) and value.parts and not _by_warp(value.parts) else value
     if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
         return None
     each = value.each

@@ -12,7 +12,8 @@ from functools import lru_cache
 from tileproof.protocol.values import Address, Value
 from tileproof.rulebase.book import Rulebook
 
-_BOTH = 2  # operands of an MMA; behind them is a word of control, before them the accumulator
+_OPERANDS = 3  # of an MMA: the accumulator, A and B; behind them is a word of control
+_BOTH = 2
 _WORDS = 3  # operands of a wgmma that reads A from registers are more
 
 
@@ -34,13 +35,13 @@ def sees(how: str, held: Sequence[Value], known: Callable[[Value], bool] = place
     """Whether the memory is known.
 
     Args:
-        how: ``.any`` operand says it, ``.operands`` 1 and 2 do, the ``.descriptors`` among all, or all the ``.tensors``
+        how: ``.any`` operand says it, ``.operands`` 0 to 2 do, the ``.descriptors`` among all, or all the ``.tensors``
             behind the atom.
         known: whether one operand says it.
     """
     match how:
         case ".operands":
-            return all(map(known, held[1 : 1 + _BOTH]))
+            return all(map(known, held[:_OPERANDS]))
         case ".descriptors":
             return known(held[-1]) if len(held) > _WORDS else sum(map(known, held)) >= min(_BOTH, len(held))
         case ".tensors":

@@ -65,11 +65,12 @@ class Allocations:
     by_serial: dict[int, Allocation] = field(default_factory=dict)
     by_origin: dict[int | str, Allocation] = field(default_factory=dict)
 
-    def add(self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = ()) -> Allocation:
+    def add(
+        self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = (), whole: bool = False
+    ) -> Allocation:
         """A new allocation."""
-        return self._keep(
-            Allocation(name, space, len(self.by_serial) + 1, fields, self.lane, self.column, self.quarter)
-        )
+        serial = len(self.by_serial) + 1
+        return self._keep(Allocation(name, space, serial, fields, self.lane, self.column, self.quarter, whole))
 
     def argument(self, name: str, slot: int) -> Allocation:
         """What the argument of the kernel in a slot points to; the serial number is the slot, negated."""
@@ -364,6 +365,7 @@ class TensorMemory:
         outside: operations found to access columns that are not allocated, by ``id``.
         written: which columns hold what somebody wrote.
         paired: operations that a pair of CTAs executes together, by ``id``, and the CTAs that did.
+        whole: the agents and the moment of an allocation of all columns, by CTA, where it is the last one.
     """
 
     memory: Allocation | None = None
@@ -377,6 +379,7 @@ class TensorMemory:
     outside: set[int] = field(default_factory=set)
     written: Written = field(default_factory=Written)
     paired: dict[int, tuple[Operation, set[int]]] = field(default_factory=dict)
+    whole: dict[int, tuple[tuple[Agent, ...], int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

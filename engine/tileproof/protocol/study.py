@@ -66,6 +66,7 @@ from tileproof.protocol.program import Instruction, Program, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
+from tileproof.protocol.terms import place_term
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -886,6 +887,7 @@ class Study:
         code, extents, tile = self.compiled.code, long.machine.shape.extents, self.limit("tile_elements")
         guards = guards_of(code)
         budget = self.share("wide", long.machine)
+        places = {place_term(axis) for axis in range(3)}  # in the grid, which counts tiles
         known = {_named(fault) for fault in faults}
         found: list[Run] = []
         stuck: ProtocolFault | None = None
@@ -911,7 +913,7 @@ class Study:
                     loads,
                     apart=0,
                     tensor=min(loads.tensor, extents.tensor),
-                    given=tuple((term, turns * elements) for term in sorted(terms)),
+                    given=tuple((term, turns * (1 if term in places else elements)) for term in sorted(terms)),
                 )
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)

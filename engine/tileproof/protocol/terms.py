@@ -15,12 +15,18 @@ from zlib import crc32
 
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
 
+_GRID = 1  # the places in the grid, apart from other terms
 _KEPT = 16  # results that a function keeps for all threads of a CTA
 
 
 def is_truth(value: Value) -> bool:
     """Whether a value says that something supposed or open holds."""
     return type(value) is Truth or (isinstance(value, Open) and value.truth)
+
+
+def place_term(axis: int) -> int:
+    """The term of the place of a CTA in the grid along an axis, and of how many there are."""
+    return hash((_GRID, axis))
 
 
 def said_of(ways: Mapping[int, bool], term: int) -> bool | None:

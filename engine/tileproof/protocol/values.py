@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
@@ -86,6 +87,7 @@ class Allocation:
         lane: of tensor memory, the lowest bit of the lane in an address; the column is below.
         column: of tensor memory, the bits that one lane of a column holds.
         quarter: of tensor memory, the lanes that one warp reaches.
+        whole: of tensor memory, whether a CTA allocates all of it: then numbers are addresses in it.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Allocation:
     lane: int = 0
     column: int = 0
     quarter: int = 0
+    whole: bool = False
 
     def steps(self, distance: int) -> tuple[int, int]:
         """A distance in tensor memory as lanes and columns; a small negative one goes back by columns."""
@@ -128,7 +131,8 @@ class Address:
         sharers: the threads of a tiled copy that partition it: it is the first one's part.
         leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in; ``peer``: in the other
             one than the thread.
-        parts: for each thread of the CTA the byte where its own part starts; empty where they have one place.
+        parts: for each thread of the CTA the byte where its own part starts, of tensor memory the column; empty where
+            they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
         loose: whether it is cut from a larger part at a coordinate that was not followed.
         lane: of tensor memory, the first lane within the quarter of a warp; None where it is not known.
@@ -211,6 +215,8 @@ class Address:
         if isinstance(steps, Lanes) and self.memory.space == "smem" and self.unit % 8 == 0:
             apart = self.shared_out(_in_bytes(steps.each, self.unit))
             return self.at(None, self.unit, None, apart.parts)
+        if self.memory.space == "tmem" and isinstance(steps, Lanes):
+            return self._by_thread(steps)
         if not isinstance(steps, int):
             return self.at(None, self.unit)
         if self.memory.space == "tmem":
@@ -227,13 +233,31 @@ class Address:
         memory = self.memory
         down, beside = memory.steps(steps)
         columns = beside * min(self.unit, memory.column) // memory.column
-        moved = self.at(None if self.offset is None else self.offset + columns, self.unit)
+        parts = _moved(self.parts, columns) if self.parts else ()
+        moved = self.at(None if self.offset is None else self.offset + columns, self.unit, None, parts)
         if down and memory.quarter:
             known = self.lane is not None and self.unit == memory.column
             lane = (self.lane + down) % memory.quarter if known else None  # type: ignore[operator]
             first = _lower(self.first_lane, down, self.unit == memory.column)
             return replace(moved, lane=lane, first_lane=first)
         return moved
+
+    def _by_thread(self, steps: Lanes) -> Address:
+        """``moved`` in tensor memory, where threads go each their own distance: warps share out lanes and columns."""
+        memory = self.memory
+        lanes, columns = _lanes_and_columns(memory, steps.each)
+        if self.unit != memory.column:
+            columns = tuple(
+                None if one is None else one * min(self.unit, memory.column) // memory.column for one in columns
+            )
+        parts = _added(self.parts or (self.offset,) * len(columns), columns)
+        alike = len(set(parts)) == 1
+        moved = self.at(parts[0] if alike else None, self.unit, None, () if alike else parts)
+        known = self.unit == memory.column
+        first = _lanes_below(self.first_lane, lanes) if known else None
+        within = {one % memory.quarter for one in lanes if one is not None} if memory.quarter and known else {0}
+        lane = None if self.lane is None or len(within) != 1 else self.lane + within.pop()
+        return replace(moved, lane=lane if lane is None or not lane else lane % memory.quarter, first_lane=first)
 
     def reached_lanes(self) -> int:
         """A bit for each lane of a quarter of tensor memory that an access here may touch; -1 for all."""
@@ -254,12 +278,29 @@ def _moved(parts: tuple[int | None, ...], steps: int) -> tuple[int | None, ...]:
 
 @lru_cache(maxsize=512)
 def _added(parts: tuple[int | None, ...], distances: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    return tuple([None if a is None or b is None else a + b for a, b in zip(parts, distances, strict=True)])
+    return tuple([None if a is None or b is None else a + b for a, b in zip_longest(parts, distances)])
 
 
 @lru_cache(maxsize=512)
 def _in_bytes(each: tuple[int | None, ...], bits: int) -> tuple[int | None, ...]:
     return tuple([None if one is None else one * bits // 8 for one in each])
+
+
+@lru_cache(maxsize=512)
+def _lanes_and_columns(
+    memory: Allocation, each: tuple[int | None, ...]
+) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+    """Distances of threads in tensor memory, as lanes and as columns."""
+    apart = [(None, None) if one is None else memory.steps(one) for one in each]
+    return tuple([lanes for lanes, _ in apart]), tuple([columns for _, columns in apart])
+
+
+def _lanes_below(lane: int | Lanes | None, down: tuple[int | None, ...]) -> int | Lanes | None:
+    """A lane of tensor memory, for each thread so many further down; 0 where that is the lane of all."""
+    if lane is None:
+        return None
+    found = _added(lane.each if isinstance(lane, Lanes) else (lane,) * len(down), down)
+    return Lanes(found) if any(found) else 0
 
 
 def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | None:
@@ -269,6 +310,47 @@ def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | N
     if isinstance(lane, Lanes):
         return Lanes(tuple(None if one is None else one + steps for one in lane.each))
     return lane + steps
+
+
+def numbered(memory: Allocation, value: Value) -> Value:
+    """A number as an address of tensor memory that is allocated whole; itself where it is none.
+
+    The allocation begins at column 0, as that of all columns can only.
+    """
+    known = type(value) is int or (isinstance(value, Lanes) and value.term is None)
+    return Address(memory, 0, memory.column).moved(value) if memory.whole and known else value  # type: ignore[arg-type]
+
+
+def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address | None:
+    """A place in tensor memory where some threads have one address and others another.
+
+    Args:
+        first: for each thread of the CTA whether it has the first one; None where that is not known.
+    """
+    memory = next((each.memory for each in (one, other) if isinstance(each, Address)), None)
+    if memory is None or memory.space != "tmem":
+        return None
+    a, b = numbered(memory, one), numbered(memory, other)
+    if not isinstance(a, Address) or not isinstance(b, Address) or a.memory is not b.memory:
+        return None
+    if (a.unit, a.cta, a.leader, a.vague) != (b.unit, b.cta, b.leader, b.vague):
+        return None
+    count = len(first)
+    columns = _picked(first, a.parts or (a.offset,) * count, b.parts or (b.offset,) * count)
+    lanes = _picked(
+        first, *(each.each if isinstance(each, Lanes) else (each,) * count for each in (a.first_lane, b.first_lane))
+    )
+    alike = len(set(columns)) == 1
+    found = a.at(columns[0] if alike else None, a.unit, None, () if alike else columns)
+    alone = lanes[0] if len(set(lanes)) == 1 else Lanes(lanes)
+    return replace(found, lane=a.lane if a.lane == b.lane else None, first_lane=alone)
+
+
+def _picked(
+    first: Sequence[bool | None], one: tuple[int | None, ...], other: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    both = zip(first, one, other, strict=False)
+    return tuple([None if mine is None else a if mine else b for mine, a, b in both])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.values import Lanes, Value, term_of
+from tileproof.protocol.values import Address, Lanes, Value, by_thread, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 
 BarrierKey: TypeAlias = "tuple[int, int, int]"  # an mbarrier: CTA, allocation, byte
@@ -243,6 +243,8 @@ class ThreadSet:
                 count = count or max(*self.threads, *other.threads) + 1
                 mine = set(self.threads)
                 self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)), _supposed(a, b))
+            elif isinstance(a, Address) or isinstance(b, Address):
+                self.values[slot] = self._met(other, a, b)
             else:
                 self.values[slot] = None
         self.threads = tuple(sorted((*self.threads, *other.threads)))
@@ -257,6 +259,13 @@ class ThreadSet:
         for kind, queue in other.queues.items():
             self.queue(kind).join(queue)
         self.version = max(self.version, other.version)
+
+    def _met(self, other: ThreadSet, a: Value, b: Value) -> Value:
+        """What threads have that come from two branches, an address at least in one of them."""
+        count = max((len(one.parts) for one in (a, b) if isinstance(one, Address)), default=0)
+        mine, theirs = set(self.threads), set(other.threads)
+        every = range(count or max(*self.threads, *other.threads) + 1)
+        return by_thread([True if t in mine else False if t in theirs else None for t in every], a, b)
 
 
 def _supposed(a: Value, b: Value) -> int | None:

@@ -213,11 +213,13 @@ def _ordered(
                     machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
                 )
             return False
-    alone |= alike or own_lanes
+    alone |= alike
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
     alone |= old.kind == ".wgmma" and kind == ".generic"
     if shared is None:
-        known = all(machine.ordered(thread_set, old, agent, alone) for agent in old.agents)
+        own = [alone or (own_lanes and _its_own(book, agent, old, agents)) for agent in old.agents]
+        both = zip(old.agents, own, strict=True)
+        known = all(machine.ordered(thread_set, old, agent, mine) for agent, mine in both)
     else:
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents)
@@ -227,7 +229,9 @@ def _ordered(
                 thread_set,
                 old.agents,
                 old.moment,
-                lambda warp: (alone and not alike) if shared is None else shared.get(warp, set()) <= {warp},
+                lambda warp: (
+                    ((alone or own_lanes) and not alike) if shared is None else shared.get(warp, set()) <= {warp}
+                ),
             )
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
@@ -242,6 +246,16 @@ def _ordered(
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, operation)
     return True
+
+
+def _its_own(book: Rulebook, agent: Agent, old: Access, agents: Sequence[Agent]) -> bool:
+    """Whether what a warp accessed in its quarter of tensor memory is accessed by the same warp alone.
+
+    Where several warps of a quarter stored to one place at once they stored the same, and each finds what it stored.
+    """
+    group = limit(book, "group_warps")
+    mine = {one[-1] for one in agents if isinstance(one[-1], int) and one[-1] % group == agent[-1] % group}
+    return mine <= {agent[-1]} or (old.writes and mine <= {one[-1] for one in old.agents})
 
 
 def _unfenced(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:

@@ -1,4 +1,4 @@
-"""How many columns of tensor memory the accumulator of an MMA has, by its instruction descriptor."""
+"""How many columns and lanes of tensor memory the accumulator of an MMA has, by its instruction descriptor."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
 
 _WORD = "tcgen05.instruction_descriptor"
-_KIND = regex(r"tcgen05_mma_kind<(\w+)>")
-_GROUP = regex(r"cta_group<cta_(\d)>")
+_KIND = regex(r"tcgen05_mma_kind<(\w+)>|\bkind::(\w+)")
+_GROUP = regex(r"cta_group<cta_(\d)>|\bcta_group::(\d)")
+_WEIGHTS = regex(r"\btcgen05\.mma\.(?:sp\.)?ws\b")
 
 
-def columns_of(book: Rulebook, operation: Operation, word: int) -> int | None:
-    """The columns that a CTA has of it, at least; None where the word says nothing of them.
+def reach_of(book: Rulebook, operation: Operation, word: int) -> tuple[int, int] | None:
+    """The columns that a CTA has of it, at least, and the lanes of each quarter; None where the word does not say.
 
     Args:
         word: the instruction descriptor.
     """
     text = words(operation)
     kind, group = _KIND.search(text), _GROUP.search(text)
-    if kind is None or ".ws" in operation.name:
+    if kind is None or _WEIGHTS.search(text) is not None:
         return None
-    return _columns(book, word, f".{kind[1]}", int(group[1]) if group is not None else 1)
+    return _reach(book, word, f".{kind[1] or kind[2]}", int(group[1] or group[2]) if group is not None else 1)
 
 
 @lru_cache(maxsize=64)
-def _columns(book: Rulebook, word: int, kind: str, ctas: int) -> int | None:
+def _reach(book: Rulebook, word: int, kind: str, ctas: int) -> tuple[int, int] | None:
     try:
         found = bitfields.unpack(book.under("ptx"), _WORD, word, {"kind": kind})
     except bitfields.PackError:
@@ -38,9 +39,13 @@ def _columns(book: Rulebook, word: int, kind: str, ctas: int) -> int | None:
     bits = book.shared_table("element").rows[str(element),][0]
     if not isinstance(rows, int) or not isinstance(width, int) or not isinstance(bits, int):
         return None
+    lanes = hardware.limit(book, "tmem_lanes")
+    quarter = lanes // hardware.limit(book, "group_warps")
     if ctas > 1:  # a pair splits N over the lanes that its rows leave (PTX ISA, tcgen05, data path layouts A and B)
-        width = width * rows // ctas // hardware.limit(book, "tmem_lanes")
-    return width * bits // hardware.limit(book, "column_bits")
+        width = width * rows // ctas // lanes
+    elif rows < lanes:  # the rows are shared out over the quarters (PTX ISA, tcgen05, data path layout F)
+        quarter = quarter * rows // lanes
+    return width * bits // hardware.limit(book, "column_bits"), quarter
 
 
-__all__ = ["columns_of"]
+__all__ = ["reach_of"]

@@ -48,8 +48,13 @@ def integer(machine: Machine, thread_set: ThreadSet, instruction: Instruction, p
 def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
     """An address operand; where all threads of the thread set have the same part, the address of that part."""
     value = operand(thread_set, instruction, place)
-    if not isinstance(value, Address) or not value.parts:
-        return value if isinstance(value, Address) else None
+    return alike(thread_set, value) if isinstance(value, Address) else None
+
+
+def alike(thread_set: ThreadSet, value: Address) -> Address:
+    """An address; where all threads of the thread set have the same part, that of the part."""
+    if not value.parts:
+        return value
     start = _common(value.parts, thread_set.threads)
     if start is None:
         return value
@@ -60,7 +65,7 @@ def address(thread_set: ThreadSet, instruction: Instruction, place: int) -> Addr
 @lru_cache(maxsize=512)
 def _common(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> int | None:
     """Where the part of all these threads starts; None where it is not one place, or not known."""
-    starts = {parts[thread] for thread in threads}
+    starts = {parts[thread] if thread < len(parts) else None for thread in threads}
     return starts.pop() if len(starts) == 1 else None
 
 

@@ -10,10 +10,10 @@ from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
-from tileproof.protocol.actions.accumulator_columns import columns_of
+from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
-from tileproof.protocol.actions.base import Action, address, integer, operand, registrar
-from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live
+from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
+from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, tensor_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -172,6 +172,24 @@ def _in_tensor_memory(book: Rulebook, name: str) -> bool:
     return book.shared_table("mma_family").rows.get((member,)) == (".umma",)
 
 
+def _operand(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int, least: bool = True
+) -> Address | None:
+    """Where an operand is: in tensor memory by its address, in shared memory by a descriptor.
+
+    Args:
+        least: whether an accumulator is to be as wide as it is at least.
+    """
+    if "ptr<" not in memory_word(instruction, place):
+        return address(thread_set, instruction, place)
+    where = tensor_address(machine, thread_set, instruction, place)
+    if where is None or place or not least or where.memory.space != "tmem":
+        return where
+    word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)  # it says how large the accumulator is
+    reach = None if word is None else reach_of(machine.book, instruction.operation, word)
+    return where if reach is None else replace(where, extent=reach[0], lanes=(1 << reach[1]) - 1)
+
+
 @action("raw_mma")
 def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     moment = machine.tick()
@@ -180,16 +198,15 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     grouped(machine, instruction.operation, len(ctas) == 2)
     scales = _RAW_SCALES if "block_scale" in instruction.operation.name else ()
     for place in (1, *scales, 0):
-        where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
+        where = _operand(machine, thread_set, instruction, place)
         if where is not None and where.memory.space == "tmem":
-            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if not place else None
-            columns = None if word is None else columns_of(machine.book, instruction.operation, word)
-            live(machine, thread_set, instruction.operation, replace(where, extent=columns or where.extent))
+            live(machine, thread_set, instruction.operation, where)
             if place:
                 needs(machine, thread_set, instruction.operation, where, "operand" if place == 1 else "scales", ctas)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
     adds = operand(thread_set, instruction, _RAW_ADDS)
-    _accumulates(machine, thread_set, instruction.operation, address(thread_set, instruction, 0), adds, ctas)
+    held = _operand(machine, thread_set, instruction, 0, least=False)
+    _accumulates(machine, thread_set, instruction.operation, held, adds, ctas)
     for place in (1, 2):
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor

@@ -12,14 +12,12 @@ from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
+from tileproof.protocol.terms import place_term
 from tileproof.protocol.values import Address, Lanes, Supposed, Value
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
-
-
-_GRID = 1  # the places in the grid, apart from other terms
 
 
 @action("index")
@@ -42,16 +40,16 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
         place = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
         # Within a cluster the place in the grid is the place in the cluster, but for a multiple of its size.
         alone = shape.cluster[at] == 1 and what == "ctaid"
-        value = Supposed(place, hash((_GRID, at))) if alone else place
+        value = Supposed(shape.extents.number(place_term(at), place), place_term(at)) if alone else place
     elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
     elif what == "nctaid" and at is not None:
-        many = max(machine.module.clusters, 1) if at == 0 else 1
-        value = Supposed((cx, cy, cz)[at] * many, hash((_GRID, at)))
+        many = (cx, cy, cz)[at] * (max(machine.module.clusters, 1) if at == 0 else 1)
+        value = Supposed(max(many, shape.extents.number(place_term(at), 0) + 1), place_term(at))
     elif what == "clusterid":
-        value = Supposed(0, hash((_GRID, 0)))
+        value = Supposed(0, place_term(0))
     elif what == "nclusterid":
-        value = Supposed(1, hash((_GRID, 1)))
+        value = Supposed(1, place_term(1))
     elif name == "cluster.ctarank":
         value = rank
     elif name == "cluster.nctarank":

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access
-from tileproof.protocol.actions.base import Action, address, integer, limit, registrar, result, retire, type_of_result
+from tileproof.protocol.actions.base import (
+    Action,
+    address,
+    alike,
+    integer,
+    limit,
+    named_operand,
+    operand,
+    registrar,
+    result,
+    retire,
+    type_of_result,
+)
 from tileproof.protocol.actions.elements import slot_read, used
 from tileproof.protocol.actions.origins import lane_source
 from tileproof.protocol.actions.written import freed, needs, wrote
@@ -17,6 +31,7 @@ from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address, Allocation, Lanes, Value
 from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -40,13 +55,17 @@ def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     if columns is not None and taken + columns > most:
         machine.report("PR152", "here", operation, columns=taken + columns, most=most)
     memory = machine.tensor.memory
+    whole = columns == most and not taken
     if memory is None:
-        memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem")
+        memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem", whole=whole)
     held.append((taken, columns or 0, operation))
     _by_group(machine, thread_set, operation)
+    agents, moment = tuple((thread_set.cta, warp) for warp in thread_set.warps), machine.tick()
+    machine.tensor.whole.pop(thread_set.cta, None)
+    if whole:
+        machine.tensor.whole[thread_set.cta] = (agents, moment)
     if slot is not None:
-        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
-        access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, machine.tick())
+        access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, moment)
         place = (thread_set.cta, slot.memory.serial, slot.offset)
         machine.tensor.addresses[place] = Address(memory, taken, memory.column)
         machine.tensor.overwritten.pop(place, None)
@@ -89,7 +108,7 @@ def _tmem_release(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 @action("tmem_free")
 def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     used(machine, thread_set)
-    where = address(thread_set, instruction, 0)
+    where = tensor_address(machine, thread_set, instruction, 0)
     columns = integer(machine, thread_set, instruction, 1)
     operation = instruction.operation
     _by_group(machine, thread_set, operation)
@@ -227,13 +246,20 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
             return
 
 
-def tmem_load(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
+def tmem_load(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None, used_: bool = True
+) -> None:
+    """A load; ``used_``: whether all that it reaches is used, or perhaps what lies at its address alone.
+
+    FlashInfer's FlashKDA loads 32 columns at the last 16 of its allocation, and uses the registers of 16.
+    """
     moment = machine.tick()
     if source is not None and source.memory.space == "tmem":
-        live(machine, thread_set, operation, source)
         _own_quarter(machine, thread_set, operation, source)
-        needs(machine, thread_set, operation, source, "load", (thread_set.cta,))
-    for there, warps in _by_lane(thread_set, source):
+    for there, warps in _by_place(machine, thread_set, operation, source):
+        if there is not None and there.memory.space == "tmem":
+            live(machine, thread_set, operation, there if used_ else replace(there, extent=None))
+            needs(machine, thread_set, operation, there, "load", (thread_set.cta,))
         agents = tuple(("ld", thread_set.cta, warp) for warp in warps)
         access(machine, thread_set, operation, there, ".load", False, agents, moment)
     thread_set.queue("tmem_load").open.moment = moment
@@ -247,50 +273,105 @@ def tmem_store(
     moment = machine.tick()
     thread_set.queue("tmem_store").open.moment = moment
     if target is not None and target.memory.space == "tmem":
-        live(machine, thread_set, operation, target)
         _own_quarter(machine, thread_set, operation, target)
-    wrote(machine, thread_set, target, ".store", (thread_set.cta,))
-    for there, warps in _by_lane(thread_set, target):
+    for there, warps in _by_place(machine, thread_set, operation, target):
+        if there is not None and there.memory.space == "tmem":
+            live(machine, thread_set, operation, there)
+        wrote(machine, thread_set, there, ".store", (thread_set.cta,))
         agents = tuple(("st", thread_set.cta, warp) for warp in warps)
         access(machine, thread_set, operation, there, ".store", True, agents, moment)
 
 
-def _by_lane(thread_set: ThreadSet, where: Address | None) -> list[tuple[Address | None, tuple[int, ...]]]:
-    """What warps reach that begin at different lanes of their quarters, and which warps begin at each."""
+def _by_place(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address | None
+) -> Sequence[tuple[Address | None, tuple[int, ...]]]:
+    """What warps reach that begin at different columns, or lanes of their quarters, and which warps begin at each."""
     first, warps = None if where is None else where.first_lane, thread_set.warps
-    if where is None or where.lane is not None or not where.lanes or not isinstance(first, Lanes):
+    if where is None or where.memory.space != "tmem":
         return [(where, warps)]
-    lanes = [first.each[warp * thread_set.warp] for warp in warps]
-    if None in lanes:
+    lanes = first.each if where.lane is None and where.lanes and isinstance(first, Lanes) else ()
+    if not where.parts and not lanes:
         return [(where, warps)]
-    within = {warp: lane % where.memory.quarter for warp, lane in zip(warps, lanes, strict=True) if lane is not None}
-    return [
-        (replace(where, lane=lane), tuple(warp for warp in warps if within[warp] == lane))
-        for lane in sorted(set(within.values()))
-    ]
+    found = []
+    for (column, lane), mine in _warps_by_place(where.parts, lanes, thread_set.threads, thread_set.warp):
+        if where.parts and column is None:  # of these warps alone it is not known
+            machine.taint.unseen.setdefault(id(operation), operation)
+        there = where.at(column, where.unit, where.extent, (), where.origin, where.lanes) if where.parts else where
+        within = None if lane is None else lane % where.memory.quarter
+        found.append((replace(there, lane=within) if lanes else there, mine))
+    return found
+
+
+@lru_cache(maxsize=512)
+def _warps_by_place(
+    columns: tuple[int | None, ...], lanes: tuple[int | None, ...], threads: tuple[int, ...], warp: int
+) -> tuple[tuple[tuple[int | None, int | None], tuple[int, ...]], ...]:
+    """The warps of some threads by the column and the lane that all threads of a warp name."""
+    places: dict[int, set[tuple[int | None, int | None]]] = {}
+    for thread in threads:
+        column, lane = (each[thread] if thread < len(each) else None for each in (columns, lanes))
+        places.setdefault(thread // warp, set()).add((column, lane))
+    found: dict[tuple[int | None, int | None], list[int]] = {}
+    for number, named in sorted(places.items()):
+        found.setdefault(named.pop() if len(named) == 1 else (None, None), []).append(number)
+    return tuple((place, tuple(mine)) for place, mine in found.items())
 
 
 _SHAPE = regex(r"[._](\d+)x\d+b(?:x2)?\b")  # of tcgen05.ld and st: lanes by bits
+_OPCODE = regex(r"\.(\d+x\d+b(?:x2)?)\.x(\d+)(\.(?:un)?pack::16b)?")  # of them, as PTX writes it
+_HALF = "half"  # the operand that says how many columns further the second half of an access is
 
 
-def _in_lanes(where: Address | None, instruction: Instruction) -> Address | None:
-    """An address with the lanes that the shape of a load or store reaches from there."""
-    shape = _SHAPE.search(words(instruction.operation))
-    if where is None or shape is None or int(shape[1]) >= where.memory.quarter:
-        return where
-    return replace(where, lanes=(1 << int(shape[1])) - 1)
+def _reached(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> list[Address | None]:
+    """What a load or store reaches from its address, by its shape: lanes and columns, in one or two places."""
+    where, text = tensor_address(machine, thread_set, instruction, 0), words(instruction.operation)
+    shape = _SHAPE.search(text)
+    if where is None or shape is None or where.memory.space != "tmem":
+        return [where]
+    lanes = (1 << int(shape[1])) - 1 if int(shape[1]) < where.memory.quarter else where.lanes
+    columns = _columns(machine.book, text) if where.extent is None else where.extent
+    found = replace(where, lanes=lanes, extent=columns)
+    half = named_operand(machine, thread_set, instruction, _HALF) if shape[0].endswith("x2") else None
+    if not isinstance(half, int) or half < 0 or columns is None:
+        return [found]
+    if half <= columns:
+        return [replace(found, extent=columns + half)]
+    return [found, replace(found.moved(half), lanes=lanes, extent=columns)]
+
+
+@lru_cache(maxsize=256)
+def _columns(book: Rulebook, text: str) -> int | None:
+    """The columns of a tcgen05.ld or st, by its opcode; None where that does not say it."""
+    found = _OPCODE.search(text)
+    shape = None if found is None else book.enums["tmem_shape"].by_spelling.get(found[1])
+    if found is None or shape is None:
+        return None
+    _, bits = book.shared_table("tmem_piece").rows[shape,]
+    (element,) = book.shared_table("tmem_element").rows[".yes" if found[3] else ".no",]
+    assert isinstance(bits, int) and isinstance(element, int), "rules/fragments/copy.rule"
+    return bits * int(found[2]) // element
+
+
+def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
+    """An operand that is an address of tensor memory, perhaps a number."""
+    found = address(thread_set, instruction, place)
+    if found is None and machine.tensor.whole:
+        value = machine.literal(thread_set, operand(thread_set, instruction, place))
+        return alike(thread_set, value) if isinstance(value, Address) else None
+    return found
 
 
 @action("tmem_load")
 def _raw_tmem_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    tmem_load(machine, thread_set, instruction.operation, _in_lanes(address(thread_set, instruction, 0), instruction))
+    for where in _reached(machine, thread_set, instruction):
+        tmem_load(machine, thread_set, instruction.operation, where, used_=False)
     return thread_set.place + 1
 
 
 @action("tmem_store")
 def _raw_tmem_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    where = _in_lanes(address(thread_set, instruction, 0), instruction)
-    tmem_store(machine, thread_set, instruction.operation, None, where)
+    for where in _reached(machine, thread_set, instruction):
+        tmem_store(machine, thread_set, instruction.operation, None, where)
     return thread_set.place + 1
 
 

@@ -67,12 +67,12 @@ def freed(machine: Machine, cta: int, low: int, columns: int | None) -> None:
 
 
 def _freed(machine: Machine, cta: int, low: int, high: int) -> bool:
-    """Whether the columns are not allocated any more: another finding says so."""
+    """Whether the columns are not allocated, or not any more: another finding says so."""
     memory = machine.tensor.memory
     held = machine.tensor.allocated.get(cta, ())
     if memory is None or any(start <= low < start + count for start, count, _ in held):
         return False
-    return any(one.kind == ".free" for one in machine.log(cta, memory).overlapping(low, high))
+    return bool(held) or any(one.kind == ".free" for one in machine.log(cta, memory).overlapping(low, high))
 
 
 def _given(machine: Machine, cta: int, low: int, high: int, case: str, warp: int | None = None) -> bool:

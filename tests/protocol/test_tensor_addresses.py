@@ -1,0 +1,115 @@
+"""Addresses of tensor memory in PTX: by warp, by number, and how far an access reaches from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileproof
+
+FOLDER = Path(__file__).parent / "ptx"
+HALVES = (FOLDER / "column_halves.ptx").read_text(encoding="utf-8")
+NUMBERS = (FOLDER / "literal_columns.ptx").read_text(encoding="utf-8")
+
+
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new)
+    return text
+
+
+def judged(text: str) -> tuple[set[str], list[str]]:
+    """The codes of the errors, and the reasons why the kernel is not verified."""
+    report = tileproof.check(text)
+    (kernel,) = report.files[0].kernels
+    return {one.code for one in report.diagnostics if one.severity.value == "error"}, [
+        one.case for one in kernel.reasons
+    ]
+
+
+# The half of the columns that a warpgroup has: computed, selected, or added where paths of warps meet again.
+ADDED = "  add.s32 %r12, %r9, %r11;\n"
+SELECTED = """  setp.gt.u32 %p2, %r2, 3;
+  add.s32 %r37, %r9, 16;
+  selp.b32 %r12, %r37, %r9, %p2;
+"""
+BRANCHED = """  mov.b32 %r12, %r9;
+  setp.lt.u32 %p2, %r2, 4;
+  @%p2 bra LOWER;
+  add.s32 %r12, %r12, 16;
+LOWER:
+"""
+SHUFFLED = """  add.s32 %r37, %r9, %r11;
+  shfl.sync.idx.b32 %r12, %r37, 0, 31, -1;
+"""
+
+
+@pytest.mark.parametrize(
+    "made", [ADDED, SELECTED, BRANCHED, SHUFFLED], ids=["added", "selected", "branched", "shuffled"]
+)
+def test_columns_of_a_warp_are_followed_however_they_are_made(made: str):
+    text = changed(HALVES, (ADDED, made))
+    assert judged(text) == (set(), [])
+    unordered = changed(text, ("  bar.sync 1, 256;\n", "  bar.warp.sync -1;\n"))
+    assert judged(unordered)[0] == {"PR114"}
+
+
+def test_columns_that_differ_within_a_warp_are_not_known():
+    assert judged(changed(HALVES, ("shl.b32 %r10, %r2, 2;", "shl.b32 %r10, %r1, 2;")))[1] == ["accessed_steps"]
+
+
+def test_an_accumulator_whose_address_is_not_known_is_not_verified():
+    loaded = "  ld.global.b32 %r38, [%rd1];\n  mov.pred %p3, 0;\n"
+    text = changed(HALVES, ("  mov.pred %p3, 0;\n", loaded), ("kind::f16 [%r6]", "kind::f16 [%r38]"))
+    assert "accessed_steps" in judged(text)[1]
+
+
+@pytest.mark.parametrize(("columns", "reasons"), [(512, []), (256, ["accessed_steps"])])
+def test_numbers_are_addresses_where_all_columns_are_allocated(columns: int, reasons: list[str]):
+    text = changed(NUMBERS, ("[%r4], 512;", f"[%r4], {columns};"), ("%r6, 512;", f"%r6, {columns};"))
+    assert judged(text) == (set(), reasons)
+
+
+def test_a_number_names_nothing_before_the_allocation_is_known_to_be_done():
+    """Nothing orders the stores of the warps after the allocation of the first one."""
+    text = changed(NUMBERS, ("READY:\n  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n", "READY:\n"))
+    assert judged(text) == (set(), ["accessed_steps"])
+
+
+def test_an_address_that_some_threads_read_and_others_know_is_one():
+    """Compilers fold a member that only the first warp sets to the number that all others have."""
+    chosen = "  ld.shared.b32 %r37, [%r4];\n  selp.b32 %r6, 0, %r37, %p1;\n"
+    text = changed(NUMBERS, ("  mov.b32 %r6, 0;\n", chosen), ("add.s32 %r9, %r8, 128;", "add.s32 %r9, %r8, %r6;"))
+    text = changed(text, ("mov.b32 %r36, 128;", "mov.b32 %r36, %r6;"))
+    assert judged(text) == (set(), [])
+
+
+@pytest.mark.parametrize(("half", "codes"), [(8, set()), (16, {"PR113", "PR114", "PR156"})])
+def test_the_second_half_of_a_split_access_is_at_its_distance(half: int, codes: set[str]):
+    """The half of the lower columns is in the upper ones then, and that of the upper ones outside."""
+    store = f"  tcgen05.st.sync.aligned.16x32bx2.x1.b32 [%r12], {half}, {{%r1}};\n  tcgen05.wait::st.sync.aligned;\n"
+    text = changed(HALVES, ("  xor.b32 %r13, %r11, 0;\n", store + "  xor.b32 %r13, %r11, 0;\n"))
+    assert judged(text)[0] == codes
+
+
+def test_an_accumulator_of_64_rows_leaves_half_of_the_lanes():
+    """Warps store to the upper lanes of their quarters while the MMA writes to the lower ones."""
+    store = "  tcgen05.st.sync.aligned.16x64b.x1.b32 [%r37], {%r1};\n  tcgen05.wait::st.sync.aligned;\n"
+    text = changed(HALVES, ("FIRST:\n", f"  add.s32 %r37, %r12, 1048576;\n{store}FIRST:\n"))
+    rows_64 = changed(text, ("mov.b32 %r16, 134742032;", "mov.b32 %r16, 67633168;"))
+    assert judged(rows_64)[0] == set()
+    assert judged(text)[0] == {"PR114"}
+
+
+def test_what_an_mma_reads_of_b_is_not_overwritten_before_it_is_done():
+    store = "  st.shared.b32 [%r3+4096], %r1;\n"
+    assert "PR112" in judged(changed(HALVES, ("FIRST:\n", store + "FIRST:\n")))[0]
+    assert "PR112" not in judged(changed(HALVES, ("  bar.sync 1, 256;\n", store + "  bar.sync 1, 256;\n")))[0]
+
+
+@pytest.mark.parametrize(("text", "distance"), [(HALVES, 32), (NUMBERS, 384)], ids=["address", "number"])
+def test_columns_beyond_the_allocation_are_found(text: str, distance: int):
+    beyond = changed(text, ("add.s32 %r14, %r9, %r13;", f"add.s32 %r14, %r9, {distance};"))
+    assert judged(beyond)[0] == {"PR156"}
