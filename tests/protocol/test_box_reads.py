@@ -12,7 +12,7 @@ import tileproof
 from tileproof.base.source import Source
 from tileproof.evaluate import bitfields
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import AccessSet
+from tileproof.protocol.access_sets import AccessSet, Touched
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.state import Box, Delivery
@@ -428,7 +428,7 @@ def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
     reads, one = BoxReads(16), box(32)
     reads.fill(one)
     touched = 1 | 1 << 20 | 1 << 24  # from byte 40 on: in the third, the fourth and the fifth unit
-    reads.read_by_threads(MEMORY, AccessSet(40, {0: touched}, None, touched), READER)
+    reads.read_by_threads(MEMORY, AccessSet(40, Touched({0: touched}, touched), None), READER)
     assert reads.of_phase(delivered(one)) == (48, READER)
 
 
