@@ -201,17 +201,26 @@ class Run:
         coverage, code = self.machine.coverage, self.machine.program.code
 
         def passes(place: int) -> bool:
-            one, ways = code[place], coverage.went[place]
-            if one.kind != "branch":
+            if code[place].kind != "branch":
                 return place in coverage.left and place not in coverage.circled and _loops(code, place)
-            then, otherwise = (
-                any(_loops(code, at) for at in range(low, high))
-                for low, high in ((place + 1, one.other), (one.other, one.target))
-            )
-            untaken, taken = (otherwise, then) if True in ways else (then, otherwise)
-            return len(ways) == 1 and untaken and not taken
+            return len(coverage.went[place]) == 1 and self.goes_past(place)
 
         return frozenset(filter(passes, coverage.doubtful))
+
+    def goes_past(self, place: int) -> bool:
+        """Whether threads took a way of a branch that has no such loop where the other way has one."""
+        code, ways = self.machine.program.code, self.machine.coverage.went[place]
+        one = code[place]
+        then, otherwise = (
+            any(_loops(code, at) for at in range(low, high))
+            for low, high in ((place + 1, one.other), (one.other, one.target))
+        )
+        return (True in ways and otherwise and not then) or (False in ways and then and not otherwise)
+
+    def passes_loops(self) -> bool:
+        """Whether threads ever went past such a loop by what is supposed: then others may have gone around theirs."""
+        coverage, code = self.machine.coverage, self.machine.program.code
+        return any(code[place].kind == "branch" and self.goes_past(place) for place in coverage.doubtful)
 
     def by_data(self) -> bool:
         """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
@@ -515,8 +524,8 @@ class Study:
         """The hazards of a kernel in PTX that do not depend on the integers that it loads.
 
         Roles that load them for themselves may disagree on what a run supposes them to be, and then accesses meet that
-        never do. They do not disagree where all come to their end and no barrier is left in the middle of a phase; a
-        hazard that is in all such runs, of several lengths, is one of the text.
+        never do. They do not disagree where all come to their end, no barrier is left in the middle of a phase and no
+        loop was passed; a hazard that is in all such runs, of several lengths, is one of the text.
 
         Args:
             runs: those in which the findings are.
@@ -538,9 +547,9 @@ class Study:
                 replace(usual, apart=4 * apart, near=_FEW),
             )
             lengths = {machine.steps}
-            for size in others if found and run.certain and _even(run) else ():
+            for size in others if found and run.certain and _even(run) and not run.passes_loops() else ():
                 one = self.run(size, machine.shape.extent, machine.tiles, budget=self.share("wide", machine))
-                if one.certain and one.machine.steps not in lengths:
+                if one.certain and one.machine.steps not in lengths and not one.passes_loops():
                     lengths.add(one.machine.steps)
                     found &= one.places() if _even(one) else frozenset()
             every |= found if len(lengths) >= _SIZES else frozenset()

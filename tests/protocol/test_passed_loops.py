@@ -1,0 +1,35 @@
+"""Whether threads of a run ever went past a loop that takes part in the protocol."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from tileproof.protocol.state import Coverage
+from tileproof.protocol.study import Run
+
+STEP = SimpleNamespace(pure=False)
+# if: a loop around a step; else: a step.
+CODE = [
+    SimpleNamespace(kind="branch", effect=None, other=3, target=4),
+    SimpleNamespace(kind="test", effect=None, target=3),
+    SimpleNamespace(kind="effect", effect=STEP),
+    SimpleNamespace(kind="effect", effect=STEP),
+]
+
+
+@pytest.mark.parametrize(
+    ("ways", "doubtful", "ever", "always"),
+    [
+        ({True}, {0}, False, False),
+        ({False}, {0}, True, True),
+        ({True, False}, {0}, True, False),
+        ({True, False}, set(), False, False),
+    ],
+)
+def test_a_branch_past_a_loop(ways: set[bool], doubtful: set[int], ever: bool, always: bool):
+    coverage = Coverage(went={0: ways}, doubtful=doubtful)
+    run = Run(SimpleNamespace(coverage=coverage, program=SimpleNamespace(code=CODE)), ())
+    assert run.passes_loops() is ever
+    assert bool(run.passed_loops()) is always
