@@ -255,6 +255,35 @@ AGAIN:
 """
 )
 
+# Of what a barrier expects a copy brings the half, and a thread counts the half that it leaves out.
+COUNTED_AS_COPIED = (
+    HEAD
+    + """.visible .entry counted(.param .u64 from)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<5>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [from];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 64;
+  add.s32 %r3, %r2, 64;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 32, [%r2];
+  mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r2], 32;
+INITIALISED:
+  bar.sync 0;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra AGAIN;
+  ld.shared.b64 %rd2, [%r2+64];
+  st.global.b64 [%rd1], %rd2;
+  ret;
+}
+"""
+)
+
 # The warps of two warpgroups write 16 lanes each of the quarters that they share, the first one apart from the others.
 SIXTEEN = (
     HEAD
@@ -313,6 +342,7 @@ MISTAKES = {
         "barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n  mapa",
         {"PR123"},
     ),
+    "fewer bytes counted than are left out": (COUNTED_AS_COPIED, "[%r2], 32;", "[%r2], 16;", {"PR124"}),
     "more bytes than the other CTA sends": (CROSSED, "[%r2], 8;", "[%r2], 16;", {"PR124"}),
     "sent to the CTA itself, completed at the other one": (CROSSED, "[%r5], %rd1", "[%r4], %rd1", {"PR111"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
@@ -321,8 +351,18 @@ MISTAKES = {
 
 @pytest.mark.parametrize(
     "text",
-    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, CROSSED, SIXTEEN],
-    ids=["ended", "refilled", "halves", "counted by one", "one more", "remote", "crossed", "sixteen"],
+    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, CROSSED, COUNTED_AS_COPIED, SIXTEEN],
+    ids=[
+        "ended",
+        "refilled",
+        "halves",
+        "counted by one",
+        "one more",
+        "remote",
+        "crossed",
+        "counted as copied",
+        "sixteen",
+    ],
 )
 def test_what_kernels_do_is_right(text: str):
     report = tileproof.check(text)

@@ -290,6 +290,22 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     return thread_set.place + 1
 
 
+@action("complete")
+def _complete(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """Threads count bytes as delivered, for a copy that would have brought them (PTX ISA, mbarrier.complete_tx)."""
+    count = integer(machine, thread_set, instruction, 1)
+    if count is None:
+        raise Unfollowed(instruction.operation, "expected_bytes")
+    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+        barrier = machine.barriers.get(key)
+        machine.came("copy" if barrier else "missing", key, count * threads, instruction.operation, thread_set)
+        if barrier is not None:
+            barrier.bytes -= count * threads
+            barrier.copied += count * threads
+            barrier.settle()
+    return thread_set.place + 1
+
+
 _ROUND = 2  # phases after which a parity repeats
 
 
