@@ -129,7 +129,7 @@ def test_lanes_of_a_in_tensor_memory_are_as_far_apart_as_the_release_has_them(wo
             "arrive_expect",
         ),
         ('"nvvm.mbarrier.txn"(%b, %c) <{kind = #nvvm.mbar_txn_kind<expect_tx>}> : (!llvm.ptr<3>, i32) -> ()', "expect"),
-        ("nvvm.mbarrier.txn %b, %c {kind = #nvvm.mbar_txn_kind<complete_tx>} : !llvm.ptr<3>, i32", None),
+        ("nvvm.mbarrier.txn %b, %c {kind = #nvvm.mbar_txn_kind<complete_tx>} : !llvm.ptr<3>, i32", "complete"),
         ("nvvm.tcgen05.commit.arrive %b : !llvm.ptr<3>", "mma_commit"),
         ("%p = nvvm.mapa.shared.cluster %b, %c : !llvm.ptr<3>, i32 -> <3>", "peer"),
         ("nvvm.clusterlaunchcontrol.try_cancel.multicast %b, %b : !llvm.ptr<3>, !llvm.ptr<3>", "cancel"),

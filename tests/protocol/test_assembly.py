@@ -129,7 +129,7 @@ def mma(issue: str = ISSUE, commit: str = COMMIT, wait: str = WAIT) -> str:
         (mma(wait=WAIT.replace("@P1 bra DONE;\\0A\\09bra LAB_WAIT;", "@!P1 bra LAB_WAIT;")), set()),
         (mma(wait=WAIT.replace("bra LAB_WAIT;", "")), {"PR113"}),  # it tests, and waits for nothing
         (mma(wait=WAIT.replace("try_wait", "test_wait").replace(", 10000000", "")), set()),
-        (mma(wait=WAIT.replace("mbarrier.try_wait.parity", "mbarrier.complete_tx")), {"PR190"}),
+        (mma(wait=WAIT.replace("mbarrier.try_wait.parity", "mbarrier.arrive_drop")), {"PR190"}),
     ],
 )
 def test_blocks_with_labels_predicates_and_elect(body, expected):
@@ -214,7 +214,8 @@ def test_operands_and_results_by_name(operation, expected):
         ("tcgen05.mma.ws.cta_group::1.kind::f16", "nvvm.tcgen05.mma"),
         ("fence.proxy.async.shared::cta", "nvvm.fence.proxy"),
         ("fence.mbarrier_init.release.cluster", "nvvm.fence.mbarrier.init"),
-        ("mbarrier.complete_tx.shared::cta.b64", "llvm.inline_asm"),
+        ("mbarrier.complete_tx.shared::cta.b64", "mbarrier.complete_tx"),
+        ("mbarrier.arrive_drop.shared::cta.b64", "llvm.inline_asm"),
         ("cp.async.bulk.prefetch.tensor.2d.L2.global", None),
         ("fence.proxy.tensormap::generic.acquire.gpu", None),
         ("griddepcontrol.wait", "nvvm.griddepcontrol wait"),

@@ -620,6 +620,7 @@ def agree(path: Path) -> tuple[int, int]:
     return sum(one.steps for one in kernels), sum(one.executed for one in kernels)
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
 def test_some_kernels_of_the_corpus_are_followed_in_both_forms():
     chosen = [path for path in TWINS if path.stem in FEW]
@@ -880,8 +881,8 @@ _FILLING, _READING = "  mov.b32 %r7, 1;", "CONSUMER:\n  mov.b32 %r7, 0;"
     [
         ({}, set()),
         ({_FILLING: "bar.sync 2, 64;", _READING: "bar.sync 2, 33;"}, {"PR131"}),
-        ({_FILLING: "bar.sync 2, 64;", _READING: "bar.sync 2, 64;"}, set()),
-        ({_FILLING: "bar.arrive 2, 64;", _READING: "bar.sync 2, 64;"}, set()),
+        pytest.param({_FILLING: "bar.sync 2, 64;", _READING: "bar.sync 2, 64;"}, set(), marks=pytest.mark.sweep),
+        pytest.param({_FILLING: "bar.arrive 2, 64;", _READING: "bar.sync 2, 64;"}, set(), marks=pytest.mark.sweep),
         ({_FILLING: "bar.arrive 2, 64;", _READING: "bar.sync 2, 32;"}, {"PR133"}),
     ],
 )
@@ -1151,7 +1152,11 @@ OTHER_FIELD = """  and.b32 %r25, %r24, 16320;
 """
 
 
-@pytest.mark.parametrize("made", [HOLES, BY_WARPGROUP, OTHER_FIELD], ids=["holes", "by warpgroup", "other field"])
+@pytest.mark.parametrize(
+    "made",
+    [HOLES, pytest.param(BY_WARPGROUP, marks=pytest.mark.sweep), pytest.param(OTHER_FIELD, marks=pytest.mark.sweep)],
+    ids=["holes", "by warpgroup", "other field"],
+)
 def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
     right = RELEASED.read_text().replace(CUT, made)
     assert right.count(made) == 1
@@ -1462,7 +1467,9 @@ NESTED = (
 )
 
 
-@pytest.mark.parametrize(("barrier", "codes"), [("  bar.sync 0;\n", set()), ("", {"PR116"})])
+@pytest.mark.parametrize(
+    ("barrier", "codes"), [pytest.param("  bar.sync 0;\n", set(), marks=pytest.mark.sweep), ("", {"PR116"})]
+)
 def test_what_goes_wrong_in_all_runs_that_come_to_an_end_is_found(barrier: str, codes: set[str]):
     assert found(NESTED.replace("  bar.sync 0;\n", barrier)) == codes
 
