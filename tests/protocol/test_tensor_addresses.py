@@ -66,6 +66,18 @@ def test_an_accumulator_whose_address_is_not_known_is_not_verified():
     assert "accessed_steps" in judged(text)[1]
 
 
+def test_an_mma_that_warps_issue_to_columns_of_their_own_is_not_verified():
+    own = "  add.s32 %r17, %r6, %r11;\n  and.b32 %r18, %r2, 3;\n  setp.ne.u32 %p0, %r18, 0;\n  @%p0 bra FIRST;"
+    text = changed(
+        HALVES,
+        ("init.shared::cta.b64 [%r5], 1;", "init.shared::cta.b64 [%r5], 2;"),
+        ("  @%p1 bra FIRST;", own),
+        ("  @%p1 bra SECOND;", "  @%p0 bra SECOND;"),
+        ("kind::f16 [%r6]", "kind::f16 [%r17]"),
+    )
+    assert judged(text) == (set(), ["accessed_steps"])
+
+
 @pytest.mark.parametrize(("columns", "reasons"), [(512, []), (256, ["accessed_steps"])])
 def test_numbers_are_addresses_where_all_columns_are_allocated(columns: int, reasons: list[str]):
     text = changed(NUMBERS, ("[%r4], 512;", f"[%r4], {columns};"), ("%r6, 512;", f"%r6, {columns};"))

@@ -16,7 +16,7 @@ from tileproof.descriptors.canonical import Tile, canonical_forms, described
 from tileproof.evaluate import bitfields, hardware
 from tileproof.layout import Layout, crd2idx
 from tileproof.layout.basics import modes
-from tileproof.memory.instruction_words import known_fields, plain_shape, scaled_shape
+from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import INSTRUCTION, MatrixDescriptor, instruction_operand, kind_of, matrix_descriptors
 from tileproof.ptx.values import Values
@@ -131,7 +131,7 @@ def _of_tcgen05(ruleset: Ruleset, opcode: str, values: Values, number: int, word
 def _described(ruleset: Ruleset, one: MatrixDescriptor, side: _Side) -> int:
     """What is read by a descriptor; 0 where it is not known."""
     try:
-        fields = known_fields(ruleset, one.word, one.value.ones, one.value.unknown)
+        fields, _ = judged_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError:
         return 0
     lbo, sbo, swizzle = fields.get("lbo"), fields.get("sbo"), fields.get("swizzle")

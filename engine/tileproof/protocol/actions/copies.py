@@ -29,7 +29,7 @@ from tileproof.protocol.actions.base import (
     registrar,
 )
 from tileproof.protocol.actions.exits import arrived
-from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, tensor_address, tmem_load, tmem_store
+from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, single_address, tmem_load, tmem_store
 from tileproof.protocol.actions.written import wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -433,7 +433,7 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     source = address(thread_set, instruction, 1)
     if source is not None and source.memory.space != "smem":
         source = None
-    target = tensor_address(machine, thread_set, instruction, 0)
+    target = single_address(machine, thread_set, instruction, 0)
     _copy_by_tcgen05(machine, thread_set, instruction, source, target)
     return thread_set.place + 1
 

@@ -13,7 +13,7 @@ from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
-from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, tensor_address
+from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, single_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -182,7 +182,7 @@ def _operand(
     """
     if "ptr<" not in memory_word(instruction, place):
         return address(thread_set, instruction, place)
-    where = tensor_address(machine, thread_set, instruction, place)
+    where = single_address(machine, thread_set, instruction, place)
     if where is None or place or not least or where.memory.space != "tmem":
         return where
     word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)  # it says how large the accumulator is

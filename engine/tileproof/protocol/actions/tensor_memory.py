@@ -108,7 +108,7 @@ def _tmem_release(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 @action("tmem_free")
 def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     used(machine, thread_set)
-    where = tensor_address(machine, thread_set, instruction, 0)
+    where = single_address(machine, thread_set, instruction, 0)
     columns = integer(machine, thread_set, instruction, 1)
     operation = instruction.operation
     _by_group(machine, thread_set, operation)
@@ -358,6 +358,14 @@ def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     if found is None and machine.tensor.whole:
         value = machine.literal(thread_set, operand(thread_set, instruction, place))
         return alike(thread_set, value) if isinstance(value, Address) else None
+    return found
+
+
+def single_address(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
+    """The same of an operation that has one place: of warps that name several it is not known."""
+    found = tensor_address(machine, thread_set, instruction, place)
+    if found is not None and found.memory.space == "tmem" and found.parts and found.offset is None:
+        machine.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
     return found
 
 
