@@ -1150,12 +1150,26 @@ OTHER_FIELD = """  and.b32 %r25, %r24, 16320;
   and.b32 %r29, %r29, 1069547520;
   or.b32 %r25, %r25, %r29;
 """
+# Each lane has the descriptor of a stage, as far as there are any, and all take that of one lane (DeepGEMM).
+BY_LANE = """  and.b32 %r25, %r24, 16383;
+  and.b32 %r29, %r1, 31;
+  setp.lt.u32 %p8, %r29, 4;
+  shl.b32 %r29, %r29, 10;
+  add.s32 %r29, %r29, %r25;
+  selp.b32 %r29, %r29, 0, %p8;
+  shfl.sync.idx.b32 %r25, %r29, 0, 31, -1;
+"""
 
 
 @pytest.mark.parametrize(
     "made",
-    [HOLES, pytest.param(BY_WARPGROUP, marks=pytest.mark.sweep), pytest.param(OTHER_FIELD, marks=pytest.mark.sweep)],
-    ids=["holes", "by warpgroup", "other field"],
+    [
+        HOLES,
+        BY_LANE,
+        pytest.param(BY_WARPGROUP, marks=pytest.mark.sweep),
+        pytest.param(OTHER_FIELD, marks=pytest.mark.sweep),
+    ],
+    ids=["holes", "by lane", "by warpgroup", "other field"],
 )
 def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
     right = RELEASED.read_text().replace(CUT, made)

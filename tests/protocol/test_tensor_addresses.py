@@ -125,3 +125,18 @@ def test_what_an_mma_reads_of_b_is_not_overwritten_before_it_is_done():
 def test_columns_beyond_the_allocation_are_found(text: str, distance: int):
     beyond = changed(text, ("add.s32 %r14, %r9, %r13;", f"add.s32 %r14, %r9, {distance};"))
     assert judged(beyond)[0] == {"PR156"}
+
+
+@pytest.mark.parametrize(("columns", "codes"), [(128, {"PR114"}), (132, {"PR114"}), (140, set())])
+def test_scale_factors_are_not_overwritten_before_the_mma_has_read_them(columns: int, codes: set[str]):
+    store = f"  add.s32 %r39, %r6, {columns};\n  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r39], {{%r1}};\n"
+    store += "  tcgen05.wait::st.sync.aligned;\nFIRST:"
+    text = changed(
+        HALVES,
+        ("[%r4], 32;", "[%r4], 256;"),
+        ("%r6, 32;", "%r6, 256;"),
+        ("134742032;", "144703488;\n  add.s32 %r17, %r6, 128;\n  add.s32 %r18, %r6, 132;"),
+        ("kind::f16 [%r6], %rd2, %rd3, %r16,", "kind::mxf8f6f4.block_scale [%r6], %rd2, %rd3, %r16, [%r17], [%r18],"),
+        ("FIRST:", store),
+    )
+    assert judged(text)[0] == codes

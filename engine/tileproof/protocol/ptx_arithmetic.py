@@ -454,7 +454,8 @@ def _compare(one: _Opcode) -> Computation | None:
             known = a.memory is b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
             return int(compare(a.offset, b.offset)) if known else None  # type: ignore[arg-type]
         if (isinstance(a, Address) and type(b) is int and b == 0) or (isinstance(b, Address) and type(a) is int):
-            return {"eq": 0, "ne": 1}.get(name)
+            unknown = any(isinstance(one, Address) and None in one.parts for one in (a, b))  # some may have none
+            return None if unknown else {"eq": 0, "ne": 1}.get(name)
         return lifted(a, b)
 
     joins = {"and": lift(operator.and_, "andi"), "or": lift(operator.or_, "ori"), "xor": lift(operator.xor, "xori")}
@@ -635,8 +636,11 @@ def _by_warp(parts: tuple[int | None, ...]) -> bool:
 
 def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
     """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
+    if isinstance(value, Address) and value.parts and not _by_warp(value.parts):
+        picked = ".idx" in opcode and isinstance(lane, int) and 0 <= lane < _WARP and value.memory.space == "smem"
+        return value.of_lane(lane, _WARP) if picked and isinstance(lane, int) else None
     if not isinstance(value, Lanes):
-        return None if isinstance(value, Address) and value.parts and not _by_warp(value.parts) else value
+        return value
     if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
         return None
     each = value.each

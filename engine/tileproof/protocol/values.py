@@ -194,6 +194,20 @@ class Address:
         """The same place as one in other units."""
         return self.at(self.offset, unit, extent, self.parts, self.origin, self.lanes)
 
+    def of_threads(self, which: Sequence[bool | None]) -> Address:
+        """The same address where some threads have it; of the others it is not known."""
+        parts = self.parts or (self.offset,) * len(which)
+        theirs = tuple([part if mine else None for mine, part in zip(which, parts, strict=False)])
+        return self.at(None, self.unit, self.extent, theirs, self.origin)
+
+    def of_lane(self, lane: int, warp: int) -> Address:
+        """What one lane of each warp has, for all threads of it; ``warp``: the threads of one."""
+        count = len(self.parts)
+        at = [thread // warp * warp + lane for thread in range(count)]
+        parts = tuple([self.parts[one] if one < count else None for one in at])
+        alike = len(set(parts)) == 1
+        return self.at(parts[0] if alike else None, self.unit, self.extent, () if alike else parts, self.origin)
+
     def rounded_down(self, to: int) -> Address:
         """The last place up to this one that is a multiple of so many bytes; the allocation begins at one."""
         parts = tuple(None if part is None else part & -to for part in self.parts)
@@ -324,9 +338,15 @@ def numbered(memory: Allocation, value: Value) -> Value:
 def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address | None:
     """A place in tensor memory where some threads have one address and others another.
 
+    In shared memory it is one where the others have a number, which is no address: theirs is not known.
+
     Args:
         first: for each thread of the CTA whether it has the first one; None where that is not known.
     """
+    if isinstance(one, Address) and isinstance(other, int) and one.memory.space == "smem":
+        return one.of_threads(first)
+    if isinstance(other, Address) and isinstance(one, int) and other.memory.space == "smem":
+        return other.of_threads([None if each is None else not each for each in first])
     memory = next((each.memory for each in (one, other) if isinstance(each, Address)), None)
     if memory is None or memory.space != "tmem":
         return None
