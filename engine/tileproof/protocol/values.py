@@ -338,14 +338,14 @@ def numbered(memory: Allocation, value: Value) -> Value:
 def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address | None:
     """A place in tensor memory where some threads have one address and others another.
 
-    In shared memory it is one where the others have a number, which is no address: theirs is not known.
+    In shared memory it is one where the others have 0, which is no address: theirs is not known.
 
     Args:
         first: for each thread of the CTA whether it has the first one; None where that is not known.
     """
-    if isinstance(one, Address) and isinstance(other, int) and one.memory.space == "smem":
+    if isinstance(one, Address) and type(other) is int and not other and one.memory.space == "smem":
         return one.of_threads(first)
-    if isinstance(other, Address) and isinstance(one, int) and other.memory.space == "smem":
+    if isinstance(other, Address) and type(one) is int and not one and other.memory.space == "smem":
         return other.of_threads([None if each is None else not each for each in first])
     memory = next((each.memory for each in (one, other) if isinstance(each, Address)), None)
     if memory is None or memory.space != "tmem":
