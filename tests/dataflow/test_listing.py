@@ -128,6 +128,7 @@ def test_malformed_ptx_is_refused_with_its_place(tmp_path: Path):
 TWINS = [path for path in corpus_files("corpus/*/*.ptx") if path.with_suffix(".mlir").exists()]
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not TWINS, reason="no ../shared beside this checkout")
 def test_what_is_known_of_the_ptx_is_what_the_ir_says():
     words = pairs = 0

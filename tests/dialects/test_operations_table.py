@@ -117,6 +117,7 @@ def _listed(path: Path) -> Iterator[tuple[int, set[str]]]:
 APART = ("dialects/infer/", "dialects/conditions.py", "mlir/signature.py")
 
 
+@pytest.mark.sweep
 def test_only_the_rules_list_operations() -> None:
     found = {
         f"{path.relative_to(ENGINE)}:{line}": names

@@ -74,6 +74,7 @@ def check_least(seed: int, count: int, most: int) -> None:
     assert len(worse) <= 0.01 * min(most, len(found)), worse[:3]
 
 
+@pytest.mark.sweep
 def test_some_repairs_are_legal_and_least():
     check_repairs(seed=1, count=8)
     check_least(seed=1, count=8, most=8)
