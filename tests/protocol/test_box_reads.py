@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from test_ptx_kernels import RING
 
 import tileproof
 from tileproof.base.source import Source
@@ -39,83 +40,14 @@ def reasons(text: str) -> list[str]:
 
 # A ring of two stages of 4096 bytes; each lane reads 16 bytes eight times, 512 bytes apart.
 _READS = "".join(f"  ld.shared.v4.b32 {{%r30, %r31, %r32, %r33}}, [%r25+{512 * i}];\n" for i in range(8))
-WHOLE = """.version 8.7
-.target sm_90a
-.address_size 64
-.extern .shared .align 1024 .b8 smem[];
-.visible .entry whole(.param .align 64 .b8 map[128], .param .u32 tiles, .param .u64 other)
-.reqntid 64, 1, 1
-{
-  .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<9>;
-  mov.u32 %r1, %tid.x;
-  mov.b32 %r2, smem;
-  add.s32 %r3, %r2, 8192;
-  ld.param.u32 %r4, [tiles];
-  ld.param.u64 %rd3, [other];
-  mov.b64 %rd1, map;
-  cvta.param.u64 %rd2, %rd1;
-  setp.ne.s32 %p1, %r1, 0;
-  @%p1 bra INITIALISED;
-  mbarrier.init.shared::cta.b64 [%r3], 1;
-  mbarrier.init.shared::cta.b64 [%r3+8], 1;
-  mbarrier.init.shared::cta.b64 [%r3+16], 32;
-  mbarrier.init.shared::cta.b64 [%r3+24], 32;
-  fence.mbarrier_init.release.cluster;
-INITIALISED:
-  bar.sync 0;
-  mov.b32 %r5, 0;
-  mov.b32 %r6, 0;
-  mov.b32 %r7, 0;
-  shr.u32 %r8, %r1, 5;
-  shfl.sync.idx.b32 %r9, %r8, 0, 31, -1;
-  setp.eq.s32 %p2, %r9, 0;
-  @%p2 bra CONSUMER;
-  elect.sync _|%p3, -1;
-  @!%p3 bra END;
-PRODUCER:
-  shl.b32 %r10, %r6, 3;
-  add.s32 %r11, %r3, %r10;
-  xor.b32 %r12, %r7, 1;
-EMPTY:
-  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r11+16], %r12;
-  @!%p8 bra EMPTY;
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], 4096;
-  shl.b32 %r13, %r6, 12;
-  add.s32 %r14, %r2, %r13;
-  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];
-  add.s32 %r15, %r6, 1;
-  setp.eq.s32 %p4, %r15, 2;
-  selp.b32 %r6, 0, %r15, %p4;
-  selp.b32 %r16, 1, 0, %p4;
-  xor.b32 %r7, %r7, %r16;
-  add.s32 %r5, %r5, 1;
-  setp.lt.s32 %p5, %r5, %r4;
-  @%p5 bra PRODUCER;
-  bra.uni END;
-CONSUMER:
-  shl.b32 %r20, %r6, 3;
-  add.s32 %r21, %r3, %r20;
-FULL:
-  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r21], %r7;
-  @!%p8 bra FULL;
-  shl.b32 %r22, %r6, 12;
-  add.s32 %r23, %r2, %r22;
-  and.b32 %r24, %r1, 31;
-  shl.b32 %r24, %r24, 4;
-  add.s32 %r25, %r23, %r24;
-READS  mbarrier.arrive.shared::cta.b64 _, [%r21+16];
-  add.s32 %r27, %r6, 1;
-  setp.eq.s32 %p6, %r27, 2;
-  selp.b32 %r6, 0, %r27, %p6;
-  selp.b32 %r28, 1, 0, %p6;
-  xor.b32 %r7, %r7, %r28;
-  add.s32 %r5, %r5, 1;
-  setp.lt.s32 %p7, %r5, %r4;
-  @%p7 bra CONSUMER;
-END:
-  ret;
-}
-""".replace("READS", _READS)
+WHOLE = (
+    RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 other)")
+    .replace("%r<30>", "%r<40>")
+    .replace("  ld.param.u32 %r4, [tiles];\n", "  ld.param.u32 %r4, [tiles];\n  ld.param.u64 %rd3, [other];\n")
+    .replace("  shl.b32 %r24, %r1, 2;", "  and.b32 %r24, %r1, 31;\n  shl.b32 %r24, %r24, 4;")
+    .replace("  ld.shared.b32 %r26, [%r25];\n", _READS)
+)
+FILLED = "done, [%r21], %r7;\n  @done bra OVER;\n  bra AGAIN;\n  OVER:\n  }\n"  # the end of the wait for a stage
 HALF = WHOLE.replace("_, [%r11], 4096;", "_, [%r11], 2048;")
 
 
@@ -190,7 +122,7 @@ def test_a_barrier_expects_what_its_own_copies_bring():
     text = (
         HALF.replace(copy, copy + expect + second)
         .replace("  fence.mbarrier_init", init + "  fence.mbarrier_init")
-        .replace("  @!%p8 bra FULL;\n", "  @!%p8 bra FULL;\n" + wait)
+        .replace(FILLED, FILLED + wait)
     )
     assert found(text.replace("BYTES", "2048")) == set()
     assert found(text.replace("BYTES", "1024").replace("_, [%r11], 2048;", "_, [%r11], 1024;")) == {"PR139"}
@@ -386,7 +318,7 @@ READER = Operation("read", (), (), (), (), (), (), (), False, ("",))
 
 
 def test_a_read_counts_for_the_last_box_that_was_copied_there():
-    reads, first, second = BoxReads(16), box(1024), box(1024)
+    reads, first, second = BoxReads(16, 8), box(1024), box(1024)
     reads.fill(first)
     reads.read(MEMORY, 1024, 0b1111, READER)
     reads.fill(second)
@@ -395,7 +327,7 @@ def test_a_read_counts_for_the_last_box_that_was_copied_there():
 
 
 def test_a_read_across_two_boxes_counts_for_both():
-    reads, first, second = BoxReads(16), box(0), box(32)
+    reads, first, second = BoxReads(16, 8), box(0), box(32)
     for one in (first, second):
         reads.fill(one)
     reads.read(MEMORY, 16, 0b111, READER)
@@ -405,7 +337,7 @@ def test_a_read_across_two_boxes_counts_for_both():
 
 
 def test_a_box_ends_where_another_one_or_a_barrier_begins():
-    reads, one = BoxReads(16), box(0)
+    reads, one = BoxReads(16, 8), box(0)
     reads.fill(one)
     reads.read(MEMORY, 0, 0b11111111, READER)
     reads.bound([(0, SMEM.serial, 96), (1, SMEM.serial, 16)])
@@ -415,7 +347,7 @@ def test_a_box_ends_where_another_one_or_a_barrier_begins():
 
 
 def test_lines_that_anything_else_wrote_before_do_not_count():
-    reads, one = BoxReads(16), box(0)
+    reads, one = BoxReads(16, 8), box(0)
     reads.fill(one)
     reads.write(MEMORY, 130, 132)
     reads.read(MEMORY, 0, (1 << 32) - 1, READER)
@@ -425,7 +357,7 @@ def test_lines_that_anything_else_wrote_before_do_not_count():
 
 
 def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
-    reads, one = BoxReads(16), box(32)
+    reads, one = BoxReads(16, 8), box(32)
     reads.fill(one)
     touched = 1 | 1 << 20 | 1 << 24  # from byte 40 on: in the third, the fourth and the fifth unit
     reads.read_by_threads(MEMORY, AccessSet(40, Touched({0: touched}, touched), None), READER)
@@ -433,6 +365,6 @@ def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
 
 
 def test_a_copy_to_a_place_that_is_not_known_is_lost():
-    reads, one = BoxReads(16), Box("map", 0, Address(SMEM, None, 8))
+    reads, one = BoxReads(16, 8), Box("map", 0, Address(SMEM, None, 8))
     reads.fill(one)
     assert reads.lost and reads.of_phase(delivered(one)) is None

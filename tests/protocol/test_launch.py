@@ -252,3 +252,19 @@ def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: boo
     assert launched.wrong_anyhow is every
     assert (4, 4, 1) in {shape.cluster for shape in asked}
     assert ((3, 5, 1) in {shape.cluster for shape in asked}) is every
+
+
+@pytest.mark.parametrize(("wrong", "chosen"), [({1, 2}, 4), (set(), 2)])
+def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int):
+    """One CTA and clusters of three lack the one that threads name; there nothing goes wrong, for nothing is done."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+    asked: list[tuple[int, int, int]] = []
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        asked.append(shape.cluster)
+        bad = shape.ctas in wrong
+        return Trial(10 * shape.ctas, 30, int(bad), not bad, shape.ctas % 2 == 1)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
+    assert launched.shapes[0].ctas == chosen
+    assert len(asked) == len(set(asked))

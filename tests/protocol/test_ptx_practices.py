@@ -330,6 +330,30 @@ END:
 )
 
 # The text, what is replaced in it and by what, and what is found then.
+# The same by copies through a tensor map, whose box nothing says: place and barrier are those of the other CTA.
+COPIED_ACROSS = (
+    CROSSED.replace("crossed(.param .u64 to)", "across(.param .u64 to, .param .align 64 .b8 map[128])")
+    .replace(
+        "  ld.param.u64 %rd1, [to];\n",
+        "  ld.param.u64 %rd1, [to];\n  mov.b64 %rd3, map;\n  cvta.param.u64 %rd4, %rd3;\n",
+    )
+    .replace("_, [%r2], 8;", "_, [%r2], 16;")
+    .replace("add.s32 %r4, %r2, 64;", "add.s32 %r4, %r2, 128;")
+    .replace("[%r2+64]", "[%r2+128]")
+    .replace(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%r5], %rd1, [%r3];",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd4, {%r1}], [%r3];",
+    )
+)
+
+# How many bytes are left out the caller says: as many as are expected besides.
+PARAMETER = (
+    COUNTED_AS_COPIED.replace(".param .u64 from)", ".param .u64 from, .param .u32 rest)")
+    .replace("  mov.u32 %r1, %tid.x;", "  ld.param.u32 %r4, [rest];\n  or.b32 %r4, %r4, 8;\n  mov.u32 %r1, %tid.x;")
+    .replace("_, [%r2], 64;", "_, [%r2], 32;\n  mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2], %r4;")
+    .replace("cta.b64 [%r2], 32;\nINIT", "cta.b64 [%r2], %r4;\nINIT")
+)
+
 MISTAKES = {
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
@@ -343,27 +367,35 @@ MISTAKES = {
         {"PR123"},
     ),
     "fewer bytes counted than are left out": (COUNTED_AS_COPIED, "[%r2], 32;", "[%r2], 16;", {"PR124"}),
+    "copied to the CTA itself, completed at the other one": (COPIED_ACROSS, "[%r5], [%rd4", "[%r4], [%rd4", {"PR111"}),
+    "the rest that is left out is not counted": (
+        PARAMETER,
+        "cta.b64 [%r2], %r4;\nINIT",
+        "cta.b64 [%r2], 4;\nINIT",
+        {"PR124"},
+    ),
     "more bytes than the other CTA sends": (CROSSED, "[%r2], 8;", "[%r2], 16;", {"PR124"}),
     "sent to the CTA itself, completed at the other one": (CROSSED, "[%r5], %rd1", "[%r4], %rd1", {"PR111"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [ENDED, REFILLED, HALVES, COUNTED_BY_ONE, ONE_MORE, REMOTE, CROSSED, COUNTED_AS_COPIED, SIXTEEN],
-    ids=[
-        "ended",
-        "refilled",
-        "halves",
-        "counted by one",
-        "one more",
-        "remote",
-        "crossed",
-        "counted as copied",
-        "sixteen",
-    ],
-)
+RIGHT = {
+    "ended": ENDED,
+    "refilled": REFILLED,
+    "halves": HALVES,
+    "counted by one": COUNTED_BY_ONE,
+    "one more": ONE_MORE,
+    "remote": REMOTE,
+    "crossed": CROSSED,
+    "copied across": COPIED_ACROSS,
+    "counted as copied": COUNTED_AS_COPIED,
+    "parameter": PARAMETER,
+    "sixteen": SIXTEEN,
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
 def test_what_kernels_do_is_right(text: str):
     report = tileproof.check(text)
     assert [one.message for one in report.diagnostics] == []

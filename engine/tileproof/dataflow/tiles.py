@@ -7,12 +7,11 @@ row of memory, at one address and what is added to it: fields that differ betwee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from tileproof.base.records import dataclass
 from tileproof.dataflow.operands import place
 from tileproof.dialects.configuration import Facts
-from tileproof.evaluate import bitfields
+from tileproof.evaluate import bitfields, hardware
 from tileproof.memory.instruction_words import judged_fields
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import MatrixDescriptor, matrix_descriptors
@@ -37,7 +36,7 @@ def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts
     """Two descriptors each that disagree about a tile; no thread waits between the MMAs."""
     seen: dict[tuple[object, ...], list[tuple[_Start, dict[str, Scalar]]]] = {}
     said: set[tuple[object, ...]] = set()
-    row = _row(ruleset)
+    row = hardware.widest_row(ruleset.book) // hardware.descriptor_unit(ruleset.book)
     for number in range(graph.function.first, graph.function.last):
         opcode = graph.module.instructions[number].opcode
         if opcode.startswith(("mbarrier.try_wait", "mbarrier.test_wait", "bar.", "barrier.")):
@@ -97,24 +96,9 @@ def _fields(ruleset: Ruleset, one: MatrixDescriptor) -> dict[str, Scalar]:
     return {name: fields[name] for name in _FIELDS if name in fields}
 
 
-@lru_cache(maxsize=8)
-def _row(ruleset: Ruleset) -> int:
-    """The bytes in a row of the widest swizzle, in the units that a descriptor counts addresses in: its atoms."""
-    table = ruleset.table("smem_swizzle")
-    columns = [table.column(name) for name in ("base", "row")]
-    cells = ([row[column] for column in columns if column is not None] for row in table.rows.values())
-    return max(row >> base for base, row in cells if isinstance(base, int) and isinstance(row, int))
-
-
-@lru_cache(maxsize=8)
-def _address(ruleset: Ruleset, word: str) -> int:
-    """The bits of a descriptor that hold its start address."""
-    return next(one.mask for one in bitfields.word_for(ruleset, word, {}).fields if one.name == "start")
-
-
 def _start(ruleset: Ruleset, graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None:
     """Where the start of a descriptor comes from."""
-    address = _address(ruleset, one.word)
+    address = hardware.descriptor_reach(ruleset.book) // hardware.descriptor_unit(ruleset.book) - 1  # its bits
     number, part = one.number, values.operands(one.number)[one.operand].parts[0]
     added = 0
     for _ in range(_DEEPEST):

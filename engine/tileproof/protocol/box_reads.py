@@ -21,7 +21,6 @@ from tileproof.protocol.state import Box, Delivery
 from tileproof.protocol.warps import BarrierKey
 
 Memory = tuple[int, int]  # CTA and serial number of the allocation
-_LINE = 8  # units of a bulk copy that a swizzle exchanges
 
 
 @dataclass(slots=True)
@@ -43,7 +42,7 @@ class BoxReads:
     """The reads of one run.
 
     Attributes:
-        unit: bytes of a unit of a bulk copy.
+        unit: bytes of a unit of a bulk copy; ``line``: units that a swizzle exchanges.
         starts: of all boxes so far, in order, by memory; ``latest``: the last one that was copied to each.
         boxes: all of them, by ``id`` of the box.
         others: the units that anything else wrote, with the rest of their lines.
@@ -51,6 +50,7 @@ class BoxReads:
     """
 
     unit: int
+    line: int
     starts: dict[Memory, list[int]] = field(default_factory=dict)
     latest: dict[tuple[int, int, int], Filled] = field(default_factory=dict)
     boxes: dict[int, Filled] = field(default_factory=dict)
@@ -72,8 +72,8 @@ class BoxReads:
 
     def write(self, memory: Memory, low: int, high: int) -> None:
         """Anything else writes."""
-        line = self.unit * _LINE
-        first, last = low // line * _LINE, -(-high // line) * _LINE
+        line = self.unit * self.line
+        first, last = low // line * self.line, -(-high // line) * self.line
         self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)
 
     def read(self, memory: Memory, low: int, units: int, reader: Operation) -> None:

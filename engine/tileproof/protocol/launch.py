@@ -125,22 +125,24 @@ def narrowed(
         pairs: whether CTAs work in pairs, so that their number is even.
     """
     block = launched.shapes[0].block
-    clusters = [one for one in launched.shapes if one.block == block]
-    if launched.cluster_known or len(clusters) == 1:
+    usual = [one for one in launched.shapes if one.block == block]
+    if launched.cluster_known or len(usual) == 1:
         return launched
-    done = {one: tried(one, False) for one in clusters}
+    done = {one: tried(one, False) for one in usual}
     done = {one: trial for one, trial in done.items() if not trial.beyond} or done
     clusters = list(done)
     if all(one.errors for one in done.values()):
-        rest = list(_rare(book, clusters, pairs))
+        rest = list(_rare(book, usual, pairs))
         least = budget  # instructions that a CTA takes up to the first error
         while rest:
             rare = rest.pop(0)
-            done[rare] = tried(rare, True)
-            budget -= done[rare].work
-            least = min(least, done[rare].work // rare.ctas)
+            trial = tried(rare, True)
+            if not trial.beyond:
+                done[rare] = trial
+            budget -= trial.work
+            least = min(least, trial.work // rare.ctas)
             needed = least * sum(one.ctas for one in rest) if all(map(_unusual, rest)) else 0
-            if budget < needed or not done[rare].errors:
+            if budget < needed or not (trial.errors or trial.beyond):
                 break  # the rest is not tried: what is right is assumed
         else:
             chosen = min(done, key=lambda one: (-done[one].steps, done[one].errors))

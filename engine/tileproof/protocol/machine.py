@@ -169,7 +169,8 @@ class Machine:
         self.most = self.most or limit(self.book, "run_steps")
         self.roles = limit(self.book, "thread_groups")
         self.copied = hardware.limit(self.book, "bulk_bytes")
-        self.reads = BoxReads(self.copied) if self.module.read is not None else None
+        if self.module.read is not None:
+            self.reads = BoxReads(self.copied, hardware.widest_row(self.book) // self.copied)
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.addressed = addressed(self.book)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")

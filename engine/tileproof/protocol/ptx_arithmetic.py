@@ -636,13 +636,12 @@ def _by_warp(parts: tuple[int | None, ...]) -> bool:
 
 def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
     """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
-    if isinstance(value, Address) and value.parts and not _by_warp(value.parts):
-        picked = ".idx" in opcode and isinstance(lane, int) and 0 <= lane < _WARP and value.memory.space == "smem"
-        return value.of_lane(lane, _WARP) if picked and isinstance(lane, int) else None
-    if not isinstance(value, Lanes):
+    if not isinstance(value, Lanes | Address) or (isinstance(value, Address) and _by_warp(value.parts)):
         return value
     if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
         return None
+    if isinstance(value, Address):
+        return value.of_lane(lane, _WARP) if value.memory.space == "smem" else None
     each = value.each
     sources = (thread // _WARP * _WARP + lane for thread in range(len(each)))
     term = None if value.term is None else hash((value.term, int(lane)))

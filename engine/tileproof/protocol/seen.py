@@ -13,7 +13,7 @@ from tileproof.protocol.values import Address, Value
 from tileproof.rulebase.book import Rulebook
 
 _OPERANDS = 3  # of an MMA: the accumulator, A and B; behind them is a word of control
-_BOTH = 2
+_BOTH = 2  # descriptors of a wgmma
 _WORDS = 3  # operands of a wgmma that reads A from registers are more
 
 

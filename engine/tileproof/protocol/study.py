@@ -419,7 +419,7 @@ class Study:
                 turns = max(turns, rounds * depth + more)
             if turns == self.shape.extent and not unsized:
                 break
-            longer = next(self.longer(first, turns), None)
+            longer = self.longer(first, turns)
             if longer is None:
                 break
             self.reached.add(longer.machine)
@@ -427,17 +427,18 @@ class Study:
             self.shape, first, unsized = replace(self.shape, extent=turns), longer, False
         return first
 
-    def longer(self, first: Run, turns: int) -> Iterator[Run]:
-        """Runs of at least so many turns that come to their end and do all that another one does.
+    def longer(self, first: Run, turns: int) -> Run | None:
+        """A run of at least so many turns that comes to its end and does all that another one does.
 
         Of some numbers there are no tiles, by the way that a kernel computes them: such a run shows nothing.
         """
         for more in range(_LONGER):
             one = self.counted(turns + more, self.limit("long_tiles"))
             if not one.machine.coverage.complete:
-                return
+                return None
             if one.machine.coverage.executed >= first.machine.coverage.executed:
-                yield one
+                return one
+        return None
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""

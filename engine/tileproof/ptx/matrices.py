@@ -15,8 +15,8 @@ from tileproof.ptx.values import Values
 from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 
-WORD, INSTRUCTION = "tcgen05.descriptor", "tcgen05.instruction_descriptor"
-WGMMA_WORD = "wgmma.descriptor"
+INSTRUCTION = "tcgen05.instruction_descriptor"  # the word that says the shape and the types of a tcgen05.mma
+_WORD, _WGMMA_WORD = "tcgen05.descriptor", "wgmma.descriptor"
 _KIND = regex(r"\.kind::(\w+)")
 
 
@@ -57,13 +57,13 @@ def matrix_descriptors(ruleset: Ruleset, graph: Graph, values: Values, number: i
         found = read_wgmma(ruleset.book, opcode, operands)
         if found is None:
             return
-        word, in_memory = WGMMA_WORD, found.in_memory
+        word, in_memory = _WGMMA_WORD, found.in_memory
         majors = {"a": found.a_major, "b": found.b_major}.__getitem__
     else:
         kind, at = kind_of(opcode), instruction_operand(operands)
         if kind is None or at is None:
             return
-        word, in_memory = WORD, not operands[1].address
+        word, in_memory = _WORD, not operands[1].address
         instruction = values.operand(number, at, 32)
         majors = partial(_major, ruleset, {"kind": kind}, instruction)
     for index, role in ((1, "a"), (2, "b")):
@@ -94,8 +94,6 @@ def _major(ruleset: Ruleset, known: dict[str, str], word: Integer, role: str) ->
 
 __all__ = [
     "INSTRUCTION",
-    "WGMMA_WORD",
-    "WORD",
     "MatrixDescriptor",
     "instruction_operand",
     "kind_of",

@@ -8,9 +8,9 @@ from tileproof.base.patterns import regex
 from tileproof.evaluate import bitfields, hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.steps import words
+from tileproof.ptx.matrices import INSTRUCTION
 from tileproof.rulebase.book import Rulebook
 
-_WORD = "tcgen05.instruction_descriptor"
 _KIND = regex(r"tcgen05_mma_kind<(\w+)>|\bkind::(\w+)")
 _GROUP = regex(r"cta_group<cta_(\d)>|\bcta_group::(\d)")
 _WEIGHTS = regex(r"\btcgen05\.mma\.(?:sp\.)?ws\b")
@@ -32,7 +32,7 @@ def reach_of(book: Rulebook, operation: Operation, word: int) -> tuple[int, int]
 @lru_cache(maxsize=64)
 def _reach(book: Rulebook, word: int, kind: str, ctas: int) -> tuple[int, int] | None:
     try:
-        found = bitfields.unpack(book.under("ptx"), _WORD, word, {"kind": kind})
+        found = bitfields.unpack(book.under("ptx"), INSTRUCTION, word, {"kind": kind})
     except bitfields.PackError:
         return None
     rows, width, element = found.get("M"), found.get("N"), found.get("d.type", ".f32")

@@ -267,14 +267,19 @@ def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     return thread_set.place + 1
 
 
-@action("expect")
-def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+def _bytes(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int, bool]:
+    """The bytes that a step counts at an mbarrier, and whether a run supposes how many they are."""
     count = integer(machine, thread_set, instruction, 1)
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
-    supposed = isinstance(count, Supposed)
-    if supposed:
-        count += -count % machine.copied  # no kernel is given bytes that no copy can deliver
+    if isinstance(count, Supposed):
+        return count + -count % machine.copied, True  # no kernel is given bytes that no copy can deliver
+    return count, False
+
+
+@action("expect")
+def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    count, supposed = _bytes(machine, thread_set, instruction)
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
@@ -293,9 +298,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
 @action("complete")
 def _complete(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """Threads count bytes as delivered, for a copy that would have brought them (PTX ISA, mbarrier.complete_tx)."""
-    count = integer(machine, thread_set, instruction, 1)
-    if count is None:
-        raise Unfollowed(instruction.operation, "expected_bytes")
+    count, _ = _bytes(machine, thread_set, instruction)
     for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
         barrier = machine.barriers.get(key)
         machine.came("copy" if barrier else "missing", key, count * threads, instruction.operation, thread_set)

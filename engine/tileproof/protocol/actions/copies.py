@@ -402,7 +402,11 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         times = sum(chosen.each[thread] == 1 for thread in thread_set.threads)
     elif chosen == 0:
         times = 0
-    receivers = [thread_set.cta if target.cta is None else target.cta]
+    receivers = [
+        target.cta
+        if isinstance(target.cta, Lanes)
+        else machine.home(thread_set.cta if target.cta is None else target.cta, target)
+    ]
     if "multicast_mask" in words(operation):
         if not isinstance(mask, int):
             raise Unfollowed(operation, "copy_receivers")
@@ -415,8 +419,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
             home = machine.home(cta, barrier)
-            if isinstance(barrier.cta, int) and len(receivers) == 1:
-                home = barrier.cta
+            if len(receivers) == 1 and (barrier.peer or isinstance(barrier.cta, int)):
+                home = machine.home(barrier.cta if isinstance(barrier.cta, int) else thread_set.cta, barrier)
             elif isinstance(barrier.cta, int) and by_pair(words(operation)):
                 # Of each pair that receives, the CTA with the parity of the one whose barrier the copy names.
                 home = machine.leader(cta) + barrier.cta - machine.leader(barrier.cta)

@@ -93,7 +93,7 @@ def _peer(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     cta = operand(thread_set, instruction, 1)
     value: Value = None
     if where is not None and isinstance(cta, int | Lanes):
-        value = replace(where, cta=cta)
+        value = replace(where, cta=cta, leader=False, peer=False)
     result(thread_set, instruction, value)
     return thread_set.place + 1
 
