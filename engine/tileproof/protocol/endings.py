@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
-from tileproof.protocol.warps import BarrierKey, OnMbarrier, OnRegisters
+from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
 
 _WRITING = ("async_load", "write", "matrix_store")  # steps that write shared memory where one of their operands says
 
 
-def deadlocks(machine: Machine) -> None:
-    """Report why the remaining thread sets deadlock: the first cause that explains it."""
+def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
+    """Report why the remaining thread sets deadlock: the first cause that explains it.
+
+    Args:
+        lacking: the barriers that are known to be the cause, if threads wait for them.
+    """
     waiting = [thread_set for thread_set in machine.thread_sets if thread_set.blocked is not None]
     if not waiting:
         return
+    waiting = [one for one in waiting if one.awaited in lacking] or waiting
     code = machine.program.code
     hungry = next((one for one in waiting if isinstance(one.blocked, OnRegisters)), None)
     if hungry is not None:

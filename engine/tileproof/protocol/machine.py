@@ -106,6 +106,7 @@ class Machine:
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
         beyond: whether threads named a CTA that the cluster does not have.
+        help: lets threads go on that wait for ever; whether any can.
     """
 
     program: Program
@@ -164,6 +165,7 @@ class Machine:
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
     beyond: bool = False
+    help: Callable[[Machine], bool] | None = None
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -199,7 +201,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not moved and not self.deliver() and not self.release_parked() and not self.excuse():
+            if not (moved or self.deliver() or self.release_parked() or self.excuse() or self.helped()):
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -690,6 +692,10 @@ class Machine:
                 thread_set.excused = True
                 return True
         return False
+
+    def helped(self) -> bool:
+        """Let threads go on that wait for ever, where such are helped; whether there were any."""
+        return self.help is not None and self.help(self)
 
     def waited(self, thread_set: ThreadSet, operation: Operation) -> None:
         """Report a read of what the grid before writes, by threads that are not ordered after its end."""

@@ -291,10 +291,20 @@ class Exits:
 
 @dataclass(slots=True)
 class NamedBarriers:
-    """The barriers of threads of a CTA (``rendezvous``): who waits at each, and its last use."""
+    """The barriers of threads of a CTA (``rendezvous``): who waits at each, its last use, how often it was complete."""
 
     waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)
     uses: dict[BarrierName, Use] = field(default_factory=dict)
+    rounds: dict[BarrierName, int] = field(default_factory=dict)
+
+    def complete(self, name: BarrierName, moment: int, last: ThreadSet | None = None) -> None:
+        """A barrier is complete: all who wait there go on, and the last one that came."""
+        for thread_set in self.waiting[name]:
+            if thread_set is not last:
+                thread_set.passed = name
+        self.waiting[name] = []
+        self.uses[name].complete = moment
+        self.rounds[name] = self.rounds.get(name, 0) + 1
 
 
 @dataclass(slots=True)

@@ -67,7 +67,8 @@ from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
 from tileproof.protocol.terms import place_term
-from tileproof.protocol.warps import OnBarrier, OnMbarrier
+from tileproof.protocol.unmet import Help, unmet
+from tileproof.protocol.warps import Awaited, OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -172,6 +173,17 @@ class Run:
         return not serious and self.machine.coverage.complete and not self.machine.taint.released
 
     @property
+    def agreed(self) -> bool:
+        """Whether all roles came to its end together, and no mbarrier is in the middle of a phase."""
+        machine = self.machine
+        left = machine.coverage.unknown or machine.taint.reasons
+        whole = all(
+            one.pending == one.count and not one.bytes and one.phase - one.seen <= 1 and not one.overrun
+            for one in machine.barriers.values()
+        )
+        return _even(self) and whole and not left
+
+    @property
     def certain(self) -> bool:
         """Whether it came to its end, and nothing in it was guessed or left out."""
         coverage = self.machine.coverage
@@ -225,9 +237,15 @@ class Run:
     def by_data(self) -> bool:
         """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
         code = self.machine.program.code
+        return self.steps_by_data() or any(code[place].outputs for place in self.machine.coverage.undecided)
+
+    def steps_by_data(self) -> bool:
+        """Whether only data, of which nothing is known, decided whether steps were executed."""
+        code = self.machine.program.code
         return any(
-            code[place].outputs or any(one.effect and not one.effect.pure for one in code[place : code[place].target])
+            one.effect and not one.effect.pure
             for place in self.machine.coverage.undecided
+            for one in code[place : code[place].target]
         )
 
     def places(self) -> frozenset[tuple[str, int]]:
@@ -275,6 +293,7 @@ class Study:
     unseen: dict[int, Operation] = field(default_factory=dict)  # steps that access what is not known in some run
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
+    lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
@@ -298,6 +317,7 @@ class Study:
         missed: Missed | None = None,
         unseen: Unseen | None = None,
         eager: Set[int] = frozenset(),
+        help_: Help | None = None,
     ) -> Run:
         """One run.
 
@@ -313,6 +333,7 @@ class Study:
             ends: whether a finding, by code and place, ends the run.
             missed, unseen: told of orders that are missing, and of proxy fences.
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
+            help_: lets threads go on that wait for ever.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -336,10 +357,11 @@ class Study:
             stores=Stores(self.stored),
             most=min(budget or most, most),
             eager=eager,
+            help=help_,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
-            deadlocks(machine)
+            deadlocks(machine, self.lacking)
             leaked(machine)
             incomplete_phases(machine)
             wrong_bytes(machine)
@@ -546,14 +568,16 @@ class Study:
                 replace(usual, tensor=4 * usual.tensor, argument=2 * usual.argument + 1),
                 replace(usual, apart=2 * apart, near=_FEW),
                 replace(usual, apart=4 * apart, near=_FEW),
+                Extents((_FEW + 1) * self.limit("tile_elements"), _FEW, usual.counted, apart=2 * apart),
             )
             lengths = {machine.steps}
-            for size in others if found and run.certain and _even(run) and not run.passes_loops() else ():
+            for size in others if found and run.agreed else ():
                 one = self.run(size, machine.shape.extent, machine.tiles, budget=self.share("wide", machine))
-                if one.certain and one.machine.steps not in lengths and not one.passes_loops():
+                if one.agreed and one.machine.steps not in lengths:
                     lengths.add(one.machine.steps)
-                    found &= one.places() if _even(one) else frozenset()
-            every |= found if len(lengths) >= _SIZES else frozenset()
+                    found &= one.places()
+            enough = run.agreed and len(lengths) >= (_SIZES if self.open_loops() else 1)
+            every |= found if enough else frozenset()
         return tuple(one for one in faults if _named(one) in every)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
@@ -695,6 +719,12 @@ class Study:
             return
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
+            machine = first.machine
+            self.lacking = self.unmet(first)
+            if self.lacking:
+                self.judged = self.run(machine.shape.extents, machine.shape.extent, machine.tiles)
+                yield from (one for one in self.judged.faults if one.code not in HAZARDS)
+                return
             self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
             yield from (one for one in first.faults if one.code == UNINITIALISED or self.literal_number(one))
             yield from self.disputed(first)
@@ -769,6 +799,24 @@ class Study:
             if not awaited or wanted != one.stuck():
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return not passed
+
+    def unmet(self, first: Run) -> Set[Awaited]:
+        """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
+        machine = first.machine
+        if machine.coverage.unknown or machine.taint.reasons or first.steps_by_data():
+            return frozenset()
+        usual, turns, apart = machine.shape.extents, machine.shape.extent, self.limit("wide_turns")
+        sizes = (
+            (usual, turns, machine.tiles),
+            (Extents(_ELEMENTS * turns, _ELEMENTS * turns, counted=False), turns, turns + 1),
+            (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
+            (Extents(_FEW * self.limit("tile_elements"), _FEW, apart=2 * apart), turns, machine.tiles),
+        )
+
+        def helped(size: Size, help_: Help) -> Machine:
+            return self.run(*size, program=self.compiled, help_=help_).machine
+
+        return unmet(machine, sizes, helped, self.open_loops())
 
     def one_number(self) -> bool:
         """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
@@ -932,6 +980,14 @@ class Study:
                 size = replace(loads, apart=4 * turns, near=_FEW)
                 one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))
             if not (one.calm or _even(one)):
+                if one.hangs and stuck is None and (lacking := self.unmet(one)):
+                    self.lacking = lacking
+                    again = self.run(one.machine.shape.extents, one.machine.shape.extent, one.machine.tiles)
+                    self.reached.add(again.machine)
+                    faults += [
+                        fault for fault in again.faults if fault.code in DEADLOCKS and _named(fault) not in known
+                    ]
+                    break
                 stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
                 continue
             self.reached.add(one.machine)
@@ -973,7 +1029,9 @@ class Study:
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
         for trial in seek(self.compiled.code, self.reached, told, long.machine, runs, self.seek_share, self.ptx):
-            if not (trial.machine.taint.released or (self.ptx and self.wrong_there(trial.machine, natural))):
+            if not (
+                trial.machine.taint.released or (self.ptx and not rough and self.wrong_there(trial.machine, natural))
+            ):
                 smooth |= trial.machine.coverage.executed
             if self.ptx and not trial.machine.taint.released:
                 # A number that is wrong for the hardware is wrong on whatever way threads come to it.

@@ -50,7 +50,8 @@ class OnRegisters:
     cta: int
 
 
-Wait: TypeAlias = "OnMbarrier | OnBarrier | OnCluster | OnRegisters"
+Awaited: TypeAlias = "OnMbarrier | OnBarrier"
+Wait: TypeAlias = "Awaited | OnCluster | OnRegisters"
 
 
 @dataclass(slots=True)
@@ -194,6 +195,14 @@ class ThreadSet:
     @cached_property
     def warps(self) -> tuple[int, ...]:
         return tuple(sorted({thread // self.warp for thread in self.threads}))
+
+    @property
+    def awaited(self) -> Awaited | None:
+        """The mbarrier or barrier of threads that it waits for, the same for all who wait there."""
+        wait = self.blocked
+        if isinstance(wait, OnBarrier):
+            return OnBarrier(wait.name, 0)
+        return wait if isinstance(wait, OnMbarrier) else None
 
     def queue(self, kind: str) -> Queue:
         return self.queues.setdefault(kind, Queue())

@@ -33,11 +33,7 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
         return WAITS
     _surplus_threads(machine, thread_set, name, there, wanted)
     machine.synchronise(there)
-    for other in there:
-        if other is not thread_set:
-            other.passed = name
-    machine.named.waiting[name] = []
-    machine.named.uses[name].complete = machine.now
+    machine.named.complete(name, machine.now, thread_set)
     return thread_set.place + 1
 
 
@@ -135,10 +131,7 @@ def _cta_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     if _threads(there) >= wanted:
         _surplus_threads(machine, thread_set, name, there, wanted)
         machine.synchronise(there)
-        for other in there:
-            other.passed = name
-        machine.named.waiting[name] = []
-        machine.named.uses[name].complete = machine.now
+        machine.named.complete(name, machine.now)
     return thread_set.place + 1
 
 
