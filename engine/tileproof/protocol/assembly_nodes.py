@@ -329,7 +329,7 @@ class Writer:
         operation = self.stepping(one, written, called, moved)
         types += [""] * (len(inputs) - len(types))
         effect = self.effects(operation, types)
-        if effect is None or (effect.name == "read" and len(to) > 1):
+        if effect is None or (effect.name == "read" and 1 < len(to) < len(self.destination(one))):
             self.forget(one, to, guard)
             to = ()
         if effect is None:

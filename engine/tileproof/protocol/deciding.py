@@ -55,18 +55,43 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     return frozenset(found), loaded
 
 
+def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
+    """The numbers in the text up to which loops count that begin at what an integer of a term decides."""
+    writers = _writers(code)
+    found: set[int] = set()
+    for at, one in enumerate(code):
+        if one.kind == "enter" and len(one.inputs) > 1 and term in deciding(code, (at,))[0]:
+            bounds = writers.get(one.inputs[1], ())
+            slots = {one.inputs[1], *(slot for _, bound in bounds for slot in bound.inputs)}
+            found |= {
+                value for slot in slots for _, written in writers.get(slot, ()) for value in _written_out(written)
+            }
+    return frozenset(found)
+
+
+def _written_out(one: Instruction) -> Iterator[int]:
+    """The integers that an instruction gives which stand in the text."""
+    if one.kind == "compute" and not one.inputs and one.make is None and one.function is not None:
+        yield from (value for value in one.function() if type(value) is int)  # type: ignore[attr-defined]
+
+
 def fixed(
-    code: Sequence[Instruction], place: int, open_: Set[int], cells: Mapping[int, Cell] = MappingProxyType({})
+    code: Sequence[Instruction],
+    place: int,
+    open_: Set[int],
+    cells: Mapping[int, Cell] = MappingProxyType({}),
+    cycling: Set[int] = frozenset(),
 ) -> bool:
     """Whether the condition of a branch or loop is the same whatever is supposed and however often loops go round.
 
     Nothing that it is computed from, through shared memory as well, is carried by a loop of open length, or merged
     behind a branch that something supposed decides. What is stored in other bytes than those that are loaded does not
-    matter, if it is fixed where that is.
+    matter, if it is fixed where that is, or goes round some stages.
 
     Args:
         open_: the places of the branches and loops that something supposed or unknown decides.
         cells: where integers in shared memory were loaded or stored, by place.
+        cycling: the places where that goes round.
     """
     writers = _writers(code)
     carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
@@ -82,7 +107,8 @@ def fixed(
         """What decides of the integers that a load may find."""
         for at, one, known in stores:
             where = one.inputs[one.effect.first] if one.effect is not None else -1
-            yield from (where,) if where in known and _apart(cells.get(at), cells.get(load)) else known
+            apart = where in known and _apart(cells.get(at), cells.get(load))
+            yield from () if apart and at in cycling else (where,) if apart else known
 
     todo = list(_read(code[place]))
     seen = set(todo)
@@ -153,4 +179,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "fixed", "literal"]
+__all__ = ["deciding", "ends", "fixed", "literal"]

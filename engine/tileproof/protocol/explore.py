@@ -54,11 +54,13 @@ class Exploration:
         uneven: the branches that threads take each in its own way, or may take so.
         turned: the loops of which something supposed or unknown decides how often they go round.
         cells: where integers in shared memory were loaded or stored, by place.
+        cycling: those of them that go round some stages in a run.
     """
 
     executed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
+    cycling: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Exploration:
         self.executed |= coverage.executed
         self.uneven |= coverage.uneven
         self.turned |= coverage.turned
+        self.cycling.update(coverage.cycling())
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))
             self.cells[place] = (memory, min(first, low), max(last, high))
@@ -181,7 +184,7 @@ def counted_by(code: Sequence[Instruction], guards: Sequence[int], reached: Expl
             for at, _ in chain:
                 if at < untaken and code[at].kind != "branch":
                     if at not in closed:
-                        closed[at] = at not in open_ and fixed(code, at, open_, reached.cells)
+                        closed[at] = at not in open_ and fixed(code, at, open_, reached.cells, reached.cycling)
                     if not closed[at]:
                         found.add(at)
     return found
@@ -204,7 +207,7 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
         untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
         if untaken not in closed:
             decided = untaken in reached.went and untaken not in reached.leading
-            closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells)
+            closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells, reached.cycling)
         never = closed[untaken]
         (found if never else open_).add(id(one.operation))
     return found - open_

@@ -106,6 +106,7 @@ class Machine:
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
         beyond: whether threads named a CTA that the cluster does not have.
+        asked: how often each CTA asked for the work of another one.
         help: lets threads go on that wait for ever; whether any can.
     """
 
@@ -165,6 +166,7 @@ class Machine:
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
     beyond: bool = False
+    asked: dict[int, int] = field(default_factory=dict)
     help: Callable[[Machine], bool] | None = None
 
     def __post_init__(self) -> None:

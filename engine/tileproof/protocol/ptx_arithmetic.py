@@ -24,7 +24,7 @@ from tileproof.protocol.terms import is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Supposed, Value, term_of
 from tileproof.rulebase.book import Rulebook
 
-_TYPE = regex(r"([usb])(8|16|32|64)\Z")
+_TYPE = regex(r"([usb])(8|16|32|64|128)\Z")
 _COMPARISONS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "eq": ("eq", operator.eq),
     "ne": ("ne", operator.ne),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
@@ -366,8 +366,8 @@ class TensorMemory:
     Attributes:
         memory: all of it, once some was allocated.
         allocated: first column, number of columns and the allocation, by CTA.
-        addresses: the addresses that allocations wrote to shared memory, by place.
-        writes: the agents, the moment and the operation of that write.
+        addresses: the addresses that allocations wrote to shared memory, or threads, by place.
+        writes: the agents, the moment and the operation of the write of an allocation.
         early: the warps that read such an address too early: their read, and the allocation.
         overwritten: what wrote over such an address since.
         released: where a CTA relinquished its permit to allocate.
@@ -461,6 +461,7 @@ class Coverage:
         terms: the terms of what decided there.
         cells: where integers in shared memory were loaded or stored, by place: the allocation, the first byte and that
             behind the last one.
+        starts: how often they were there, by place, then by CTA and first byte.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -479,11 +480,20 @@ class Coverage:
     circled: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
+    starts: dict[int, dict[tuple[int, int], int]] = field(default_factory=dict)
 
-    def touched(self, place: int, memory: str, low: int, high: int) -> None:
+    def touched(self, place: int, cta: int, memory: str, low: int, high: int) -> None:
         """Threads load or store an integer in shared memory."""
+        mine = self.starts.setdefault(place, {})
+        mine[cta, low] = mine.get((cta, low), 0) + 1
         _, first, last = self.cells.get(place, (memory, low, high))
         self.cells[place] = (memory, min(first, low), max(last, high))
+
+    def cycling(self) -> Iterator[int]:
+        """The places where threads loaded or stored again wherever they did once: in stages that they go round."""
+        for place, mine in self.starts.items():
+            if min(mine.values()) > 1:
+                yield place
 
     def leave(self, place: int, asked: int) -> None:
         """Threads leave a loop when its condition is asked for the ``asked``-th time."""

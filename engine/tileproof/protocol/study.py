@@ -28,7 +28,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
-from tileproof.protocol.deciding import deciding, literal
+from tileproof.protocol.deciding import deciding, ends, literal
 from tileproof.protocol.endings import (
     deadlocks,
     incomplete_phases,
@@ -77,6 +77,7 @@ _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
 _LONGER = 5  # numbers of turns that are tried for a longer run
+_LATE = (4, 8, 16, 1 << 30)  # shares of the tiles of a grid that are left for a CTA
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
@@ -675,8 +676,12 @@ class Study:
         wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
         hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
         budget = self.share("trial", first.machine)
-        ended: list[Run] = []  # those of a kernel in PTX whose first run has no end
-        for i, (extents, most) in enumerate((*trials, *wider)):
+        # Those of a kernel in PTX whose first run has no end.
+        ended = self.near_the_end(first) if self.ptx and not coverage.complete else []
+        if ended:
+            return _foremost(ended) or first
+        alike = (first.machine.shape.extents, first.machine.tiles)
+        for i, (extents, most) in enumerate(one for one in (*trials, *wider) if one != alike):
             if budget <= 0 or (i >= len(trials) and not self.missing()):
                 break
             other = self.run(extents, turns, most, budget=budget)
@@ -703,6 +708,20 @@ class Study:
                 if (len(ended) >= _SIZES or any(one.calm for one in ended)) and not self.missing():
                     break
         return _foremost(ended) or first
+
+    def near_the_end(self, first: Run) -> list[Run]:
+        """Runs of CTAs so late in the grid that they come to their end, where loops over tiles count to a number."""
+        term, machine = place_term(0), first.machine
+        found: list[Run] = []
+        end = max(ends(self.compiled.code, term), default=0)
+        for share in _LATE if end > machine.tiles else ():
+            extents = replace(machine.shape.extents, given=((term, end - max(end // share, 1)),))
+            other = self.run(extents, self.shape.extent, machine.tiles, budget=self.share("trial", machine))
+            self.reached.add(other.machine)
+            found += [other] if other.machine.coverage.complete else []
+            if len(found) == _SIZES:
+                break
+        return found
 
     def missing(self) -> bool:
         """Whether a step was not executed yet."""

@@ -39,6 +39,10 @@ class Clock:
         if self.known.get(agent, -1) < moment:
             self.known[agent] = moment
 
+    def reads(self) -> Clock:
+        """What is known of reads by threads alone: what they read they have, whatever a later write does."""
+        return Clock({("read", *one): moment for one, moment in self.known.items() if isinstance(one[0], int)})
+
     def fence(self) -> None:
         """A proxy fence: all that is known is now visible to the async proxy as well."""
         _join(self.fenced, self.known)

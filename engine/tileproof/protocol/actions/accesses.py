@@ -105,10 +105,13 @@ def access(
             if mailboxes:
                 for place in mailboxes.near(low, high - low):
                     del mailboxes[place]
-            for slot in machine.tensor.addresses:
+            for slot in tuple(machine.tensor.addresses):
                 home, serial, offset = slot
                 if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
-                    machine.tensor.overwritten[slot] = operation
+                    if slot in machine.tensor.writes:
+                        machine.tensor.overwritten[slot] = operation
+                    else:  # threads left it there
+                        del machine.tensor.addresses[slot]
 
 
 def _started(

@@ -19,6 +19,8 @@ from tileproof.protocol.warps import ThreadSet
 
 _MOST_ELEMENTS = 64  # that one copy moves and that are followed
 _UNKNOWN = 1 << 40
+_WORD = 4
+_ASKED = 3  # questions for more work, apart from other terms
 
 
 def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int] | None:
@@ -41,10 +43,12 @@ def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int
 
 def _reach(thread_set: ThreadSet, where: Address, index: Value, length: int) -> tuple[int, int] | None:
     """The first place of an element of any thread, and that behind the last one; None where one is unknown."""
-    if where.parts and where.memory.space == "smem" and type(index) is int:
-        starts = _starts(where.parts, thread_set.threads)
+    if where.memory.space == "smem" and isinstance(index, int):
+        starts = _starts(where.parts, thread_set.threads) if where.parts else (where.offset,)
         step = index * (where.unit // 8)
-        return None if starts is None else (starts[0] + step, starts[-1] + step + length)
+        if starts is None or starts[0] is None or starts[-1] is None:
+            return None
+        return starts[0] + step, starts[-1] + step + length
     at = places(thread_set, where, index)
     return None if at is None else (min(at.values()), max(at.values()) + length)
 
@@ -90,6 +94,9 @@ def _inside(cells: Cells, place: int, length: int) -> int | None:
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
     """The threads store a value in an element."""
+    if where.memory.space == "smem":
+        low, high = _reach(thread_set, where, index, length) or (0, _UNKNOWN)
+        _note(machine, thread_set, where, low, high)
     homes = _homes(machine, thread_set, where)
     if not any((home, where.memory.serial) in machine.mailboxes for home in homes):
         each = value.each if isinstance(value, Lanes) else ()
@@ -106,7 +113,6 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
     if at is None:
         forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
         return
-    _note(machine, thread_set, where, min(at.values()), max(at.values()) + length)
     known = [_of(value, thread) for thread in at]
     for home in homes:
         key = (home, where.memory.serial)
@@ -124,10 +130,25 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
             _put(machine, key, where, sharing[place], place, length, value)
 
 
+def answer(machine: Machine, cta: int, where: Address, size: int, asked: int, given: bool) -> None:
+    """What threads find where they asked for the work of another CTA: all who read it decide alike.
+
+    The ISA does not say what the bytes of an answer are; here any word of it says whether there is more work.
+
+    Args:
+        asked: the number of the question, of a CTA.
+        given: whether there is more work.
+    """
+    if where.memory.space == "smem" and where.offset is not None and not where.parts:
+        words = sum(1 << 8 * at for at in range(0, size, _WORD)) if given else 0
+        cells = machine.mailboxes.setdefault((cta, where.memory.serial), Cells())
+        cells.put(where.offset, Supposed(words, hash((_ASKED, asked))), size)
+
+
 def _note(machine: Machine, thread_set: ThreadSet, where: Address, low: int, high: int) -> None:
     """Note where integers are loaded or stored in shared memory."""
     if where.memory.space == "smem":
-        machine.coverage.touched(thread_set.place, where.memory.name, low, high)
+        machine.coverage.touched(thread_set.place, thread_set.cta, where.memory.name, low, high)
 
 
 def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int | None, length: int) -> None:
@@ -259,4 +280,4 @@ def _put(
         machine.mailboxes.setdefault(key, Cells()).put(place, one, length)
 
 
-__all__ = ["forget", "load", "move", "places", "store"]
+__all__ = ["answer", "forget", "load", "move", "places", "store"]

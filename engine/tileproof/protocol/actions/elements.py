@@ -124,8 +124,29 @@ def _read(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         return thread_set.place + 1
     where, shape, index = _element(thread_set, instruction, place)
     generic(machine, thread_set, instruction.operation, where, False, shape)
-    result(thread_set, instruction, _loaded_value(machine, thread_set, instruction, where, index))
+    if len(instruction.outputs) > 1:
+        _load_each(machine, thread_set, instruction, where, index)
+    else:
+        result(thread_set, instruction, _loaded_value(machine, thread_set, instruction, where, index))
     return thread_set.place + 1
+
+
+def _load_each(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, where: Address | None, index: Value
+) -> None:
+    """The elements of a vector are loaded from one behind the other."""
+    place = instruction.effect.first if instruction.effect is not None else 0
+    held, outputs = operand(thread_set, instruction, place), instruction.outputs
+    result(thread_set, instruction, None)
+    reach = _reach(type_of_result(machine, instruction.operation))
+    if where is None or reach is None or index != 0 or not isinstance(held, Address) or held.memory.space != "smem":
+        return
+    size, there = reach // len(outputs), held.counted(8, held.extent)
+    for i, slot in enumerate(outputs):
+        found: Value = contents.load(machine, thread_set, there, i * size, size)
+        if found is None and where.offset is not None:
+            found = Open(1, hash((held.memory.serial, where.offset + i * size)))
+        thread_set.values[slot] = found
 
 
 _ROW = "!cute.ptr<i128, smem>"  # of a matrix of 8 by 8 elements of 16 bits: one lane gives its address
@@ -281,6 +302,10 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     held = operand(thread_set, instruction, place)
     if where is None or not isinstance(held, Address) or where.memory.space not in ("smem", "rmem"):
         return thread_set.place + 1
+    for one in candidates:
+        length = _length(instruction.types[one], held) if one != place else None
+        if length is not None:
+            _keep_address(machine, thread_set, where, length, operand(thread_set, instruction, one))
     values = [i for i in range(len(instruction.inputs)) if i not in candidates]
     if len(values) > 1 and index == 0 and _store_each(machine, thread_set, instruction, held, values):
         return thread_set.place + 1
@@ -293,6 +318,17 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     else:
         contents.store(machine, thread_set, held, index, length, operand(thread_set, instruction, value))
     return thread_set.place + 1
+
+
+def _keep_address(machine: Machine, thread_set: ThreadSet, where: Address, length: int, value: Value) -> None:
+    """Threads leave an address of so many bytes in shared memory: others find one of tensor memory there."""
+    if where.memory.space != "smem" or not isinstance(value, Address):
+        return
+    contents.store(machine, thread_set, where, 0, length, None)
+    if where.offset is not None and value.memory.space == "tmem" and not value.parts:
+        slot = (thread_set.cta, where.memory.serial, where.offset)
+        machine.tensor.addresses[slot] = value
+        machine.tensor.overwritten.pop(slot, None)
 
 
 def _store_each(

@@ -40,7 +40,9 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
         place = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
         # Within a cluster the place in the grid is the place in the cluster, but for a multiple of its size.
         alone = shape.cluster[at] == 1 and what == "ctaid"
-        value = Supposed(shape.extents.number(place_term(at), place), place_term(at)) if alone else place
+        first = shape.extents.number(place_term(at), 0) // shape.cluster[at] * shape.cluster[at]
+        beside = place + (first if what == "ctaid" else 0)
+        value = Supposed(shape.extents.number(place_term(at), place), place_term(at)) if alone else beside
     elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
     elif what == "nctaid" and at is not None:
