@@ -711,10 +711,12 @@ BY_PLACE = "mov.u32 %r6, %ctaid.x;\n  shl.b32 %r6, %r6, 6;"
 )
 @pytest.mark.parametrize("length", ["ld.param.u32 %r6, [length];", BY_PLACE], ids=["argument", "place"])
 def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str], codes: list[str], length: str):
+    if codes == ["PR190"] and length == BY_PLACE:
+        codes = ["PR190", "PR130"]  # one warp alone meets the other, in CTAs of any place that go so far
     result = tileproof.check(LATE.replace(*change).replace("ld.param.u32 %r6, [length];", length))
     (kernel,) = result.files[0].kernels
     assert [one.code for one in result.diagnostics] == codes
-    assert (kernel.executed == kernel.steps, kernel.reasons == ()) == (codes != ["PR190"],) * 2
+    assert (kernel.executed == kernel.steps, kernel.reasons == ()) == ("PR190" not in codes,) * 2
 
 
 STORED = """

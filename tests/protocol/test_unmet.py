@@ -1,0 +1,70 @@
+"""A hang is one of the kernel where it comes to its end once the barrier is completed for it; else it is in doubt."""
+
+from __future__ import annotations
+
+import pytest
+from test_ptx_kernels import RING
+
+import tileproof
+
+# What the consumer stores is decided by data: another role might decide otherwise by the same.
+CHOSEN = """CONSUMER:
+  ld.param.u64 %rd5, [flags];
+  ld.global.f32 %f1, [%rd5];
+  setp.gt.f32 %p7, %f1, 0f00000000;
+  mov.b32 %r29, 1;
+  @%p7 bra CHOSEN;
+  mov.b32 %r29, 2;
+CHOSEN:
+  st.shared.b32 [%r2+16384], %r29;
+ROUND:
+  bar.sync 1, 32;
+"""
+ROLES = (
+    RING.replace("bra CONSUMER;\nEND", "bra ROUND;\nEND")
+    .replace("bra.uni END;\nCONSUMER:\n", f"bra.uni END;\n{CHOSEN}")
+    .replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 flags)")
+    .replace(".reg .b64 %rd<9>;", ".reg .b64 %rd<9>; .reg .f32 %f<3>;")
+)
+RELEASE = "mbarrier.arrive.shared::cta.b64 _, [%r21+16];"
+COPY = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];"
+FULL, EMPTY = "smem + 8192", "smem + 8208"
+
+
+def test_the_kernel_is_right():
+    result = tileproof.check(ROLES)
+    assert [one.message for one in result.diagnostics] == []
+    assert result.files[0].kernels[0].reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code", "barrier"),
+    [
+        (RELEASE, "", "PR126", EMPTY),
+        ("[%r3+16], 32", "[%r3+16], 33", "PR125", EMPTY),
+        ("[%r3], 1;", "[%r3], 2;", "PR125", FULL),
+        ("[%r11], 4096", "[%r11], 4100", "PR124", FULL),
+        (COPY, "", "PR124", FULL),
+        ("bar.sync 1, 32;", "bar.sync 1, 64;", "PR130", "barrier 1 expects 64"),
+    ],
+)
+def test_a_barrier_that_is_never_complete_by_itself_is_found_and_named(right: str, wrong: str, code: str, barrier: str):
+    assert right in ROLES
+    errors = [one for one in tileproof.check(ROLES.replace(right, wrong)).diagnostics if one.severity.value == "error"]
+    assert [one.code for one in errors] == [code]
+    assert barrier in errors[0].message
+
+
+def test_it_is_found_at_several_stages_together():
+    """Each barrier of the ring lacks an arrival, and only with all of them complete do the roles come to their end."""
+    text = ROLES.replace("[%r3], 1;", "[%r3], 2;").replace("[%r3+8], 1;", "[%r3+8], 2;")
+    assert "PR125" in {one.code for one in tileproof.check(text).diagnostics}
+
+
+@pytest.mark.parametrize("count", [32, 33])
+def test_roles_that_disagree_in_all_runs_leave_a_hang_in_doubt(count: int):
+    """One of them loads how far it goes: the runs suppose another number than that of the other."""
+    text = ROLES.replace("ld.global.f32 %f1,", "ld.global.u32 %r4, [%rd5+4];\n  ld.global.f32 %f1,")
+    result = tileproof.check(text.replace("[%r3+16], 32", f"[%r3+16], {count}"))
+    assert {one.severity.value for one in result.diagnostics} == {"note"}
+    assert [one.case for one in result.files[0].kernels[0].reasons] == ["loop_turns"]
