@@ -469,6 +469,7 @@ RIGHT = {
     "parameter": PARAMETER,
     "sixteen": SIXTEEN,
     "unrolled": UNROLLED,
+    "unrolled, one tile": UNROLLED.replace("  @%p6 bra TILE;\n", ""),
 }
 
 
@@ -489,8 +490,9 @@ def test_one_mistake_in_it_is_found(name: str):
     } == expected
 
 
-def test_a_loop_that_is_too_long_for_a_run_makes_no_hang():
-    long = UNROLLED.replace("%r11, 36;", "%r11, 36000;")
+@pytest.mark.parametrize("tiles", ["  @%p6 bra TILE;\n", ""], ids=["two tiles", "one tile"])
+def test_a_loop_that_is_too_long_for_a_run_makes_no_hang(tiles: str):
+    long = UNROLLED.replace("  @%p6 bra TILE;\n", tiles).replace("%r11, 36;", "%r11, 36000;")
     assert {one.code for one in tileproof.check(long).diagnostics} == {"PR190"}
     never_filled = long.replace("shared::cta.b64 [%r2+8], 32;", "shared::cta.b64 [%r2+8], 64;")
     assert "PR125" in {one.code for one in tileproof.check(never_filled).diagnostics}

@@ -798,9 +798,9 @@ class Study:
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
         such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
         its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
-        what is awaited may come of that, and where a loop inside another was left although it goes on.
+        what is awaited may come of that, and where a loop was left although the text says that it goes on.
         """
-        if first.machine.coverage.unknown or first.machine.coverage.shortened >= _INNER or first.by_data():
+        if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
             return False
         alone = self.one_number() and first.certain
         passed = frozenset[int]() if alone else first.passed_loops()
