@@ -329,7 +329,6 @@ END:
 """
 )
 
-# The text, what is replaced in it and by what, and what is found then.
 # The same by copies through a tensor map, whose box nothing says: place and barrier are those of the other CTA.
 COPIED_ACROSS = (
     CROSSED.replace("crossed(.param .u64 to)", "across(.param .u64 to, .param .align 64 .b8 map[128])")
@@ -354,6 +353,71 @@ PARAMETER = (
     .replace("cta.b64 [%r2], 32;\nINIT", "cta.b64 [%r2], %r4;\nINIT")
 )
 
+# Of two tiles one warp fills both stages of a ring in each turn of its loop, and the other one takes one stage in each.
+UNROLLED = (
+    HEAD
+    + """.visible .entry unrolled()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<12>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 32;
+  mbarrier.init.shared::cta.b64 [%r2+8], 32;
+  mbarrier.init.shared::cta.b64 [%r2+16], 32;
+  mbarrier.init.shared::cta.b64 [%r2+24], 32;
+INITIALISED:
+  bar.sync 0;
+  mov.b32 %r3, 0;
+  mov.b32 %r11, 0;
+TILE:
+  mov.b32 %r4, %r11;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra TAKE;
+FILL:
+  add.s32 %r10, %r11, 36;
+  shr.u32 %r5, %r4, 1;
+  and.b32 %r6, %r5, 1;
+  xor.b32 %r7, %r6, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+16], %r7;
+  @!%p3 bra EMPTY;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+OTHER:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2+24], %r7;
+  @!%p4 bra OTHER;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+8];
+  add.s32 %r4, %r4, 2;
+  setp.ne.s32 %p5, %r4, %r10;
+  @%p5 bra FILL;
+  bra.uni DONE;
+TAKE:
+  add.s32 %r10, %r11, 36;
+  shr.u32 %r5, %r4, 1;
+  and.b32 %r6, %r5, 1;
+  and.b32 %r7, %r4, 1;
+  shl.b32 %r8, %r7, 3;
+  add.s32 %r9, %r2, %r8;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], %r6;
+  @!%p3 bra FULL;
+  mbarrier.arrive.shared::cta.b64 _, [%r9+16];
+  add.s32 %r4, %r4, 1;
+  setp.ne.s32 %p5, %r4, %r10;
+  @%p5 bra TAKE;
+DONE:
+  mov.b32 %r11, %r10;
+  add.s32 %r3, %r3, 1;
+  setp.lt.u32 %p6, %r3, 2;
+  @%p6 bra TILE;
+  ret;
+}
+"""
+)
+
+# The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
@@ -376,6 +440,18 @@ MISTAKES = {
     ),
     "more bytes than the other CTA sends": (CROSSED, "[%r2], 8;", "[%r2], 16;", {"PR124"}),
     "sent to the CTA itself, completed at the other one": (CROSSED, "[%r5], %rd1", "[%r4], %rd1", {"PR111"}),
+    "a turn fewer of the unrolled loop": (
+        UNROLLED,
+        "FILL:\n  add.s32 %r10, %r11, 36;",
+        "FILL:\n  add.s32 %r10, %r11, 34;",
+        {"PR126"},
+    ),
+    "a stage that is not filled after many turns": (
+        UNROLLED,
+        "  mbarrier.arrive.shared::cta.b64 _, [%r2+8];",
+        "  setp.eq.s32 %p7, %r4, 32;\n  @!%p7 mbarrier.arrive.shared::cta.b64 _, [%r2+8];",
+        {"PR126"},
+    ),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
@@ -392,6 +468,8 @@ RIGHT = {
     "counted as copied": COUNTED_AS_COPIED,
     "parameter": PARAMETER,
     "sixteen": SIXTEEN,
+    "unrolled": UNROLLED,
+    "unrolled, one tile": UNROLLED.replace("  @%p6 bra TILE;\n", ""),
 }
 
 
@@ -410,3 +488,11 @@ def test_one_mistake_in_it_is_found(name: str):
     assert {
         one.code for one in tileproof.check(text.replace(right, wrong)).diagnostics if one.severity.value == "error"
     } == expected
+
+
+@pytest.mark.parametrize("tiles", ["  @%p6 bra TILE;\n", ""], ids=["two tiles", "one tile"])
+def test_a_loop_that_is_too_long_for_a_run_makes_no_hang(tiles: str):
+    long = UNROLLED.replace("  @%p6 bra TILE;\n", tiles).replace("%r11, 36;", "%r11, 36000;")
+    assert {one.code for one in tileproof.check(long).diagnostics} == {"PR190"}
+    never_filled = long.replace("shared::cta.b64 [%r2+8], 32;", "shared::cta.b64 [%r2+8], 64;")
+    assert "PR125" in {one.code for one in tileproof.check(never_filled).diagnostics}

@@ -66,6 +66,8 @@ class Machine:
 
     Attributes:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
+        whole: loops that lie in so many others or more, themselves counted, go round as often as the text says where it
+            does; 0 where none does.
         barriers: the valid mbarrier objects.
         accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
@@ -140,6 +142,7 @@ class Machine:
     now: int = 0
     steps: int = 0
     tiles: int = 3
+    whole: int = 0
     forced: Mapping[int, bool] = field(default_factory=dict)
     agreed: Mapping[int, bool] = field(default_factory=dict)
     excusing: bool = False
@@ -588,8 +591,10 @@ class Machine:
         limit = (
             self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         )
-        inside = (value is None or value != 0) and turns <= limit
-        if value is None or term_of(decider) is not None:
+        known = value is not None and term_of(decider) is None
+        endless = known and 0 < self.whole <= instruction.other
+        inside = (value is None or value != 0) and (endless or turns <= limit)
+        if not known:
             self.coverage.turned.add(thread_set.place)
         if turns == 1:
             chosen = self.choice(thread_set.place, decider)
@@ -600,6 +605,8 @@ class Machine:
         if value != 0 and not inside:
             self.coverage.unknown |= value is None
             self.coverage.cut |= value is not None and instruction.other > 1
+            if known and self.acts(thread_set.place, instruction):
+                self.coverage.shortened = max(self.coverage.shortened, instruction.other)
             self.guess(thread_set.place, instruction)
         self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:

@@ -453,6 +453,8 @@ class Coverage:
         passed_by: the same of a loop with a condition.
         unknown: whether only data decide how many turns some loop has.
         cut: whether a loop inside another was left although its condition held: what comes after may be out of step.
+        shortened: how deep loops lie that take part in the protocol and were left although the text alone says that
+            they go on; 0 where there are none. Of roles that unroll one in different ways each did another part of it.
         complete: whether the run ended before the limit of steps.
         went: which ways each branch and loop was taken, by place.
         doubtful: those of them that something supposed or unknown decided.
@@ -472,6 +474,7 @@ class Coverage:
     passed_by: bool = False
     unknown: bool = False
     cut: bool = False
+    shortened: int = 0
     complete: bool = True
     went: dict[int, set[bool]] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)

@@ -76,6 +76,7 @@ _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
+_INNER, _EVERY = 2, 1  # depth of loops
 _LONGER = 5  # numbers of turns that are tried for a longer run
 _LATE = (4, 8, 16, 1 << 30)  # shares of the tiles of a grid that are left for a CTA
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
@@ -286,6 +287,7 @@ class Study:
     thorough: bool
     ptx: bool = False
     begun: Run | None = None
+    whole: int = 0  # how deep loops lie that go round as often as the text says; 0: all are cut
     judged: Run | None = None
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -344,6 +346,7 @@ class Study:
             self.actions,
             self.module,
             tiles=tiles,
+            whole=self.whole,
             forced=forced,
             agreed=agreed,
             excusing=bool(forced),
@@ -418,9 +421,22 @@ class Study:
     # -- all runs
 
     def begin(self) -> Run:
-        """The long run, which is made once: a launch may have been chosen by it."""
+        """The long run, which is made once: a launch may have been chosen by it.
+
+        Where it has findings and loops were left although the text says that they go on, it is one in which they do, if
+        that is not too long: those inside others, or all.
+        """
         if self.begun is None:
-            self.begun = self.counted(self.shape.extent, self.limit("long_tiles"))
+            self.begun = first = self.counted(self.shape.extent, self.limit("long_tiles"))
+            coverage = first.machine.coverage
+            for depth in (_INNER, _EVERY) if coverage.complete and not first.calm else ():
+                if depth <= coverage.shortened:
+                    self.whole = depth
+                    one = self.counted(self.shape.extent, self.limit("long_tiles"))
+                    if one.machine.coverage.complete and not (one.hangs and one.machine.coverage.shortened):
+                        self.begun = one
+                        break
+                    self.whole = 0
         return self.begun
 
     def around(self) -> Run:
@@ -801,9 +817,9 @@ class Study:
         A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
         such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
         its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
-        what is awaited may come of that.
+        what is awaited may come of that, and where a loop was left although the text says that it goes on.
         """
-        if first.machine.coverage.unknown or first.by_data():
+        if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
             return False
         alone = self.one_number() and first.certain
         passed = frozenset[int]() if alone else first.passed_loops()
