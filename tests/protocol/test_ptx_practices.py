@@ -417,10 +417,61 @@ DONE:
 """
 )
 
+# A warp waits for its bulk store alone, and falls behind: its warpgroup has its wgmma in common all the same, and what one
+# of the warps has waited for none of them reads any more.
+REUSED = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry reused(.param .u64 to, .param .u32 tiles)
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r3, %r1, 4;
+  add.s32 %r3, %r2, %r3;
+  mov.b32 %r4, 0;
+  ld.param.u32 %r5, [tiles];
+  ld.param.u64 %rd1, [to];
+  setp.ge.u32 %p1, %r1, 32;
+  setp.eq.u32 %p2, %r1, 0;
+  shr.u32 %r6, %r2, 4;
+  and.b32 %r6, %r6, 16383;
+  cvt.u64.u32 %rd2, %r6;
+  or.b64 %rd3, %rd2, 0x4000004000010000;
+  add.s64 %rd4, %rd3, 256;
+  st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};
+  st.shared.v4.b32 [%r3+4096], {%r1, %r1, %r1, %r1};
+  st.shared.v4.b32 [%r3+8192], {%r1, %r1, %r1, %r1};
+NEXT:
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd3, 1, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  @%p1 bra STORED;
+  @%p2 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2+8192], 2048;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+STORED:
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f5, %f6, %f7, %f8}, %rd4, %rd4, 1, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};
+  add.s32 %r4, %r4, 1;
+  setp.lt.s32 %p3, %r4, %r5;
+  @%p3 bra NEXT;
+  ret;
+}
+"""
+)
+
 # The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
+    "a wgmma reads what other warps wrote": (REUSED, "  bar.sync 0;\n", "", {"PR111"}),
     "halves without a barrier": (HALVES, "  bar.sync %r9, 128;\n", "", {"PR111"}),
     "the barrier of the other CTA": (COUNTED_BY_ONE, "mov.b32 %r5, 0;", "mov.b32 %r5, 1;", {"PR120", "PR124"}),
     "a phase that is never complete": (ONE_MORE, "[%r2], 33;", "[%r2], 34;", {"PR125"}),
@@ -459,6 +510,7 @@ MISTAKES = {
 RIGHT = {
     "ended": ENDED,
     "refilled": REFILLED,
+    "reused": REUSED,
     "halves": HALVES,
     "counted by one": COUNTED_BY_ONE,
     "one more": ONE_MORE,

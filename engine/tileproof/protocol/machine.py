@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from functools import lru_cache
@@ -840,7 +841,10 @@ class Machine:
         return thread_set.clock.known.get(("read", *agent), -1) >= old.moment
 
     def of_warpgroup(self, thread_set: ThreadSet, agent: Agent) -> int:
-        """Up to when the wgmma of a warp are complete for threads of its warpgroup: it waits for all warps of them."""
+        """Up to when the wgmma of a warp are complete for threads of its warpgroup, which has them in common.
+
+        A group that these threads have waited for was committed by all warps, also by one that this run lets fall behind.
+        """
         size, warp = hardware.limit(self.book, "group_warps"), _warp(agent)
         if agent[0] != "wgmma" or agent[1] != thread_set.cta or not isinstance(warp, int):
             return -1
@@ -848,7 +852,23 @@ class Machine:
             return -1
         count = min(self.wgmma_complete.get((thread_set.cta, one), 0) for one in thread_set.warps)
         groups = self.wgmma_groups.get((thread_set.cta, warp), ())
-        return groups[count - 1] if 0 < count <= len(groups) else -1
+        return groups[min(count, len(groups)) - 1] if count and groups else -1
+
+    def joins_later(self, thread_set: ThreadSet, old: Access) -> bool:
+        """Whether threads have yet to take part in a wgmma that a run let other warps of their warpgroup issue first.
+
+        It cannot have read anything before: what these threads do now comes before it.
+        """
+        size, cta, open_ = hardware.limit(self.book, "group_warps"), thread_set.cta, thread_set.queue("wgmma").open
+        if old.kind != ".wgmma" or old.operation in open_.operations:
+            return False
+        for _, home, warp in old.agents:
+            if home != cta or not isinstance(warp, int) or any(one // size != warp // size for one in thread_set.warps):
+                return False
+            number = bisect_left(self.wgmma_groups.get((cta, warp), ()), old.moment)
+            if any(len(self.wgmma_groups.get((cta, one), ())) > number for one in thread_set.warps):
+                return False
+        return True
 
     def arriving(self, thread_set: ThreadSet) -> Clock:
         """The clock that a thread set releases at an arrival: all that it knows and did.
@@ -876,9 +896,10 @@ class Machine:
         for warp in mine:
             count = self.wgmma_complete.get((cta, warp), 0)
             for other in range(warp // size * size, warp // size * size + size):
-                if count and other not in mine and len(groups := self.wgmma_groups.get((cta, other), ())) >= count:
-                    clock.learn(("wgmma", cta, other), groups[count - 1])
-                    clock.learn(("read", cta, other), groups[count - 1])
+                if count and other not in mine and (groups := self.wgmma_groups.get((cta, other))):
+                    done = groups[min(count, len(groups)) - 1]
+                    clock.learn(("wgmma", cta, other), done)
+                    clock.learn(("read", cta, other), done)
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
         """A barrier of threads: each acquires the clocks of all."""

@@ -301,6 +301,9 @@ def _unordered(
     if earlier == ".dealloc":  # it came first in this run only: what it is to wait for is what comes after it here
         hazard, operation, at = "WAW" if writes else "WAR", old.operation, (("earlier", operation),)
         named, earlier = earlier, named
+    elif writes and machine.joins_later(thread_set, old):
+        hazard, operation, at = "RAW", old.operation, (("earlier", operation),)
+        named, earlier = earlier, named
     if _handed_on(machine, thread_set, old):
         machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
     elif {named, earlier} & _BY_THREADS:
