@@ -1368,6 +1368,28 @@ def test_threads_that_read_one_answer_go_the_same_way():
     assert found(ANSWERED.replace("  mbarrier.arrive.shared::cta.b64 _, [%r2+72];\n", "")) == {"PR126"}
 
 
+def test_an_answer_is_one_for_all_however_it_is_loaded():
+    """As two words of 64 bits, and in a role that asks once more before it leaves."""
+    words = ANSWERED.replace(
+        "ld.shared.b128 answer, [%r2];", "ld.shared.v2.b64 {%rd1, %rd2}, [%r2];\n  mov.b128 answer, {%rd1, %rd2};"
+    )
+    text = words.replace(".reg .b32 %r<9>;", ".reg .b32 %r<9>; .reg .b64 %rd<3>;")
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    assert found(text.replace("[%r2+72], 64;", "[%r2+72], 65;")) == {"PR125"}
+
+
+def test_the_work_of_a_late_cta_is_followed_where_tiles_are_counted_to_a_number():
+    text = (
+        RING.replace(", .param .u32 tiles)", ")")
+        .replace("ld.param.u32 %r4, [tiles];", "mov.b32 %r4, 6000;")
+        .replace("  mov.b32 %r5, 0;\n", "  mov.u32 %r5, %ctaid.x;\n")
+    )
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    assert found(text.replace("[%r11], 4096", "[%r11], 4100")) == {"PR124"}
+
+
 MATRICES = RING.replace("shl.b32 %r24, %r1, 2", "shl.b32 %r24, %r1, 4").replace(
     "ld.shared.b32 %r26, [%r25];", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r26}, [%r25];"
 )

@@ -467,6 +467,45 @@ STORED:
 """
 )
 
+# A thread leaves an address of tensor memory for others, and later an integer in its place.
+HANDED = (
+    HEAD
+    + """.visible .entry handed()
+.reqntid 256, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ge.u32 %p1, %r1, 32;
+  setp.ge.u32 %p2, %r1, 128;
+  setp.ne.u32 %p3, %r1, 0;
+  @!%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2], 64;
+  @!%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+  bar.sync 0;
+  ld.shared.b32 %r3, [%r2];
+  @%p3 bra GIVEN;
+  add.s32 %r4, %r3, 32;
+  st.shared.b32 [%r2+16], %r4;
+GIVEN:
+  bar.sync 0;
+  @%p2 bra TAKEN;
+  ld.shared.b32 %r5, [%r2+16];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r1};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r5];
+  tcgen05.wait::ld.sync.aligned;
+TAKEN:
+  bar.sync 0;
+  @!%p3 st.shared.b32 [%r2+16], %r1;
+  bar.sync 0;
+  ld.shared.b32 %r7, [%r2+16];
+  st.shared.b32 [%r2+64], %r7;
+  @!%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;
+  ret;
+}
+"""
+)
+
 # The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
@@ -503,6 +542,7 @@ MISTAKES = {
         "  setp.eq.s32 %p7, %r4, 32;\n  @!%p7 mbarrier.arrive.shared::cta.b64 _, [%r2+8];",
         {"PR126"},
     ),
+    "an address behind the columns": (HANDED, "%r3, 32;", "%r3, 64;", {"PR156"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
@@ -512,6 +552,7 @@ RIGHT = {
     "refilled": REFILLED,
     "reused": REUSED,
     "halves": HALVES,
+    "handed": HANDED,
     "counted by one": COUNTED_BY_ONE,
     "one more": ONE_MORE,
     "remote": REMOTE,

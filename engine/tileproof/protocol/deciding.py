@@ -63,16 +63,20 @@ def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
         if one.kind == "enter" and len(one.inputs) > 1 and term in deciding(code, (at,))[0]:
             bounds = writers.get(one.inputs[1], ())
             slots = {one.inputs[1], *(slot for _, bound in bounds for slot in bound.inputs)}
-            found |= {
-                value for slot in slots for _, written in writers.get(slot, ()) for value in _written_out(written)
-            }
+            found |= {value for slot in slots if (value := _written_out(writers, slot)) is not None}
     return frozenset(found)
 
 
-def _written_out(one: Instruction) -> Iterator[int]:
-    """The integers that an instruction gives which stand in the text."""
-    if one.kind == "compute" and not one.inputs and one.make is None and one.function is not None:
-        yield from (value for value in one.function() if type(value) is int)  # type: ignore[attr-defined]
+def _written_out(writers: Mapping[int, Sequence[tuple[int, Instruction]]], slot: int) -> int | None:
+    """The integer of a value that is computed of what stands in the text alone; None of any other."""
+    written = writers.get(slot, ())
+    one = written[0][1] if len(written) == 1 else None
+    if one is None or one.kind != "compute" or one.make is not None or one.function is None:
+        return None
+    read = [_written_out(writers, each) for each in one.inputs]
+    values: Sequence[object] = one.function(*read) if None not in read else ()  # type: ignore[assignment]
+    value = values[one.outputs.index(slot)] if len(values) == len(one.outputs) else None
+    return value if type(value) is int else None
 
 
 def fixed(

@@ -843,7 +843,7 @@ class Machine:
     def of_warpgroup(self, thread_set: ThreadSet, agent: Agent) -> int:
         """Up to when the wgmma of a warp are complete for threads of its warpgroup, which has them in common.
 
-        A group that these threads have waited for was committed by all warps, also by one that this run lets fall behind.
+        A group that these threads have waited for was committed by all warps, also by one that a run lets fall behind.
         """
         size, warp = hardware.limit(self.book, "group_warps"), _warp(agent)
         if agent[0] != "wgmma" or agent[1] != thread_set.cta or not isinstance(warp, int):
