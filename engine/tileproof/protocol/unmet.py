@@ -59,8 +59,10 @@ class Help:
             wanted = thread_set.awaited
             if wanted is None or not (thread_set.place in self.places or wanted in self.given):
                 continue
-            times = self.given.get(wanted, 0)
-            self.needless |= _rounds(machine, wanted) not in (None, times)
+            times, rounds = self.given.get(wanted, 0), _rounds(machine, wanted)
+            if rounds is None:
+                continue
+            self.needless |= rounds != times
             if isinstance(wanted, OnBarrier):
                 machine.named.complete(wanted.name, machine.now)
             else:
