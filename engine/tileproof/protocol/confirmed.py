@@ -11,7 +11,7 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
 from tileproof.protocol.study import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
-_HARMLESS = ("any_cluster", "any_block", "accessed_steps")  # doubts that take no finding away
+_HARMLESS = ("any_cluster", "any_block", "accessed_steps", "late_ctas")  # doubts that take no finding away
 
 
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:

@@ -144,7 +144,7 @@ class Watch:
             ),
             tuple(sorted((cta, len(held)) for cta, held in machine.tensor.allocated.items())),
             tuple(sorted(map(str, machine.tensor.writes))),
-            tuple(sorted((str(place), one.offset) for place, one in machine.tensor.addresses.items())),
+            tuple(sorted((str(place), one.offset, one.lane) for place, one in machine.tensor.addresses.items())),
             tuple((key, tuple(sorted(held.items()))) for key, held in sorted(machine.mailboxes.items())),
             tuple(sorted(machine.granted.items())),
             len(machine.taint.reasons),

@@ -216,6 +216,11 @@ class Barrier:
     seen: int = 0
     overrun: bool = False
 
+    @property
+    def even(self) -> bool:
+        """Whether it is not in the middle of a phase."""
+        return self.pending == self.count and not self.bytes
+
     def settle(self) -> None:
         """Complete the phase if the pending count and the tx-count are zero."""
         if self.pending == 0 and self.bytes == 0:

@@ -78,7 +78,7 @@ _SIZES = 2  # of runs that agree
 _FEW = 2  # of an argument, or of iterations
 _INNER, _EVERY = 2, 1  # depth of loops
 _LONGER = 5  # numbers of turns that are tried for a longer run
-_LATE = (4, 8, 16, 1 << 30)  # shares of the tiles of a grid that are left for a CTA
+_LATE = (4, 8, 16)  # shares of the tiles of a grid that are left for a CTA
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
@@ -176,14 +176,16 @@ class Run:
 
     @property
     def agreed(self) -> bool:
-        """Whether all roles came to its end together, and no mbarrier is in the middle of a phase."""
-        machine = self.machine
-        left = machine.coverage.unknown or machine.taint.reasons
-        whole = all(
-            one.pending == one.count and not one.bytes and one.phase - one.seen <= 1 and not one.overrun
-            for one in machine.barriers.values()
+        """Whether all roles came to its end together, and in step.
+
+        They did where nothing was guessed and no loop passed, or where no mbarrier is in the middle of a phase, and
+        each of its phases but the last was waited for.
+        """
+        if not _even(self) or self.machine.coverage.unknown or self.machine.taint.reasons:
+            return False
+        return (self.certain and not self.passes_loops()) or all(
+            one.even and one.phase - one.seen <= 1 and not one.overrun for one in self.machine.barriers.values()
         )
-        return _even(self) and whole and not left
 
     @property
     def certain(self) -> bool:
@@ -587,14 +589,15 @@ class Study:
                 replace(usual, apart=4 * apart, near=_FEW),
                 Extents((_FEW + 1) * self.limit("tile_elements"), _FEW, usual.counted, apart=2 * apart),
             )
+            if not found or not run.agreed:
+                continue
             lengths = {machine.steps}
-            for size in others if found and run.agreed else ():
+            for size in others:
                 one = self.run(size, machine.shape.extent, machine.tiles, budget=self.share("wide", machine))
                 if one.agreed and one.machine.steps not in lengths:
                     lengths.add(one.machine.steps)
                     found &= one.places()
-            enough = run.agreed and len(lengths) >= (_SIZES if self.open_loops() else 1)
-            every |= found if enough else frozenset()
+            every |= found if len(lengths) >= _SIZES or not self.open_loops() else frozenset()
         return tuple(one for one in faults if _named(one) in every)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
@@ -653,7 +656,7 @@ class Study:
         whole, extents = self.shape.extent, long.machine.shape.extents
         both = (extents.tensor, extents.argument)
         tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
-        return self.run(Extents(tensor, argument, extents.counted), turns, tiles)
+        return self.run(replace(extents, tensor=tensor, argument=argument), turns, tiles)
 
     def affords(self, long: Run) -> bool:
         """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
@@ -695,7 +698,10 @@ class Study:
         # Those of a kernel in PTX whose first run has no end.
         ended = self.near_the_end(first) if self.ptx and not coverage.complete else []
         if ended:
-            return _foremost(ended) or first
+            late = _foremost(ended)
+            if late is not None:
+                self.doubt("late_ctas", self.kernel, place=late.machine.shape.extents.number(place_term(0), 0))
+            return late or first
         alike = (first.machine.shape.extents, first.machine.tiles)
         for i, (extents, most) in enumerate(one for one in (*trials, *wider) if one != alike):
             if budget <= 0 or (i >= len(trials) and not self.missing()):
@@ -730,8 +736,8 @@ class Study:
         term, machine = place_term(0), first.machine
         found: list[Run] = []
         end = max(ends(self.compiled.code, term), default=0)
-        for share in _LATE if end > machine.tiles else ():
-            extents = replace(machine.shape.extents, given=((term, end - max(end // share, 1)),))
+        for tiles in (*(end // share for share in _LATE), 1) if end > machine.tiles else ():
+            extents = replace(machine.shape.extents, given=((term, end - max(tiles, 1)),))
             other = self.run(extents, self.shape.extent, machine.tiles, budget=self.share("trial", machine))
             self.reached.add(other.machine)
             found += [other] if other.machine.coverage.complete else []
@@ -754,11 +760,10 @@ class Study:
             return
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
-            machine = first.machine
-            self.lacking = self.unmet(first)
-            if self.lacking:
-                self.judged = self.run(machine.shape.extents, machine.shape.extent, machine.tiles)
-                yield from (one for one in self.judged.faults if one.code not in HAZARDS)
+            named = self.named(first)
+            if named is not None:
+                self.judged = named
+                yield from (one for one in named.faults if one.code not in HAZARDS)
                 return
             self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
             yield from (one for one in first.faults if one.code == UNINITIALISED or self.literal_number(one))
@@ -835,6 +840,14 @@ class Study:
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return not passed
 
+    def named(self, hung: Run) -> Run | None:
+        """The same run of a kernel in PTX, its hang named by what each launch lacks; None where that is not known."""
+        machine = hung.machine
+        self.lacking = self.unmet(hung)
+        if not self.lacking:
+            return None
+        return self.run(machine.shape.extents, machine.shape.extent, machine.tiles)
+
     def unmet(self, first: Run) -> Set[Awaited]:
         """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
         machine = first.machine
@@ -851,7 +864,7 @@ class Study:
         def helped(size: Size, help_: Help) -> Machine:
             return self.run(*size, program=self.compiled, help_=help_).machine
 
-        return unmet(machine, sizes, helped, self.open_loops())
+        return unmet(machine, sizes, helped, self.open_loops(), self.limit("diagnosis_steps"))
 
     def one_number(self) -> bool:
         """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
@@ -1015,13 +1028,10 @@ class Study:
                 size = replace(loads, apart=4 * turns, near=_FEW)
                 one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))
             if not (one.calm or _even(one)):
-                if one.hangs and stuck is None and (lacking := self.unmet(one)):
-                    self.lacking = lacking
-                    again = self.run(one.machine.shape.extents, one.machine.shape.extent, one.machine.tiles)
-                    self.reached.add(again.machine)
-                    faults += [
-                        fault for fault in again.faults if fault.code in DEADLOCKS and _named(fault) not in known
-                    ]
+                named = self.named(one) if one.hangs and stuck is None else None
+                if named is not None:
+                    self.reached.add(named.machine)
+                    faults += [one for one in named.faults if one.code in DEADLOCKS and _named(one) not in known]
                     break
                 stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
                 continue

@@ -35,7 +35,7 @@ _ARRIVING = frozenset(
 _MEETING = frozenset({"cta_arrive", "cta_barrier"})  # those that may complete a barrier of threads
 _LENGTHS = 2  # of runs that agree
 _TOGETHER = 3  # waits that are helped in one run
-_MOST = 24  # runs that are spent on one hang
+_MOST = 24  # runs that are made for one hang
 
 
 @dataclass(slots=True)
@@ -82,8 +82,7 @@ class Help:
         if self.needless or not self.given or not coverage.complete or open_:
             return False
         helped = {one.key for one in self.given if not isinstance(one, OnBarrier)}
-        others = (one for key, one in machine.barriers.items() if key not in helped)
-        return all(one.pending == one.count and not one.bytes for one in others)
+        return all(one.even for key, one in machine.barriers.items() if key not in helped)
 
 
 def _rounds(machine: Machine, wanted: Awaited) -> int | None:
@@ -94,18 +93,21 @@ def _rounds(machine: Machine, wanted: Awaited) -> int | None:
     return None if barrier is None else barrier.phase
 
 
-def unmet(machine: Machine, sizes: Sequence[Size], run: Callable[[Size, Help], Machine], open_: bool) -> Set[Awaited]:
+def unmet(
+    machine: Machine, sizes: Sequence[Size], run: Callable[[Size, Help], Machine], open_: bool, budget: int
+) -> Set[Awaited]:
     """The barriers that lack arrivals or bytes whatever a run supposes; none where that is not known of any.
 
     Args:
         machine: after a run in which threads wait for ever.
         sizes: of runs of several lengths; the first is that of this run.
         open_: whether there is a loop whose length the text does not say: else all runs are of one length.
+        budget: the instructions of all runs, but for those of the last wait that is helped.
     """
     arriving, meeting = (_steps(machine, names) for names in (_ARRIVING, _MEETING))
     left = [frozenset({place}) for place in _waits(machine)]
-    spent = 0
-    while left and spent < _MOST:
+    made = 0
+    while left and made < _MOST and budget > 0:
         places = left.pop(0)
         lengths: set[int] = set()
         executed: set[int] = set()
@@ -113,7 +115,7 @@ def unmet(machine: Machine, sizes: Sequence[Size], run: Callable[[Size, Help], M
         for size in sizes:
             help_ = Help(places)
             ended = run(size, help_)
-            spent += 1
+            made, budget = made + 1, budget - ended.steps
             if help_.suffices(ended):
                 lengths.add(ended.steps)
                 executed |= ended.coverage.executed

@@ -19,7 +19,6 @@ from tileproof.protocol.warps import ThreadSet
 
 _MOST_ELEMENTS = 64  # that one copy moves and that are followed
 _UNKNOWN = 1 << 40
-_WORD = 4
 _ASKED = 3  # questions for more work, apart from other terms
 
 
@@ -133,16 +132,16 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
 def answer(machine: Machine, cta: int, where: Address, size: int, asked: int, given: bool) -> None:
     """What threads find where they asked for the work of another CTA: all who read it decide alike.
 
-    The ISA does not say what the bytes of an answer are; here any word of it says whether there is more work.
+    The ISA does not say what the bytes of an answer are; here each of them says whether there is more work.
 
     Args:
         asked: the number of the question, of a CTA.
         given: whether there is more work.
     """
     if where.memory.space == "smem" and where.offset is not None and not where.parts:
-        words = sum(1 << 8 * at for at in range(0, size, _WORD)) if given else 0
+        said = int.from_bytes(bytes([given]) * size, "little")
         cells = machine.mailboxes.setdefault((cta, where.memory.serial), Cells())
-        cells.put(where.offset, Supposed(words, hash((_ASKED, asked))), size)
+        cells.put(where.offset, Supposed(said, hash((_ASKED, asked))), size)
 
 
 def _note(machine: Machine, thread_set: ThreadSet, where: Address, low: int, high: int) -> None:

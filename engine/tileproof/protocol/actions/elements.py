@@ -145,7 +145,7 @@ def _load_each(
     for i, slot in enumerate(outputs):
         found: Value = contents.load(machine, thread_set, there, i * size, size)
         if found is None and where.offset is not None:
-            found = Open(1, hash((held.memory.serial, where.offset + i * size)))
+            found = _unsaid(held, where.offset + i * size)
         thread_set.values[slot] = found
 
 
@@ -239,8 +239,13 @@ def _loaded_value(
         return None
     found = contents.load(machine, thread_set, held, index, length)
     if found is None and held.memory.space == "smem" and where.offset is not None and isinstance(index, int):
-        return Open(1, hash((held.memory.serial, where.offset)))
+        return _unsaid(held, where.offset)
     return found
+
+
+def _unsaid(where: Address, offset: int) -> Open:
+    """What is found at a byte of shared memory where nothing is known to be stored: all who look find the same."""
+    return Open(1, hash((where.memory.serial, offset)))
 
 
 def _length(text: str, where: Address) -> int | None:
@@ -325,7 +330,8 @@ def _keep_address(machine: Machine, thread_set: ThreadSet, where: Address, lengt
     if where.memory.space != "smem" or not isinstance(value, Address):
         return
     contents.store(machine, thread_set, where, 0, length, None)
-    if where.offset is not None and value.memory.space == "tmem" and not value.parts:
+    alike = not value.parts and not isinstance(value.first_lane, Lanes)
+    if where.offset is not None and value.memory.space == "tmem" and alike:
         slot = (thread_set.cta, where.memory.serial, where.offset)
         machine.tensor.addresses[slot] = value
         machine.tensor.overwritten.pop(slot, None)

@@ -39,17 +39,17 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif what in ("ctaid", "cluster.ctaid") and at is not None:
         place = (rank % cx, rank // cx % cy, rank // (cx * cy))[at]
         # Within a cluster the place in the grid is the place in the cluster, but for a multiple of its size.
-        alone = shape.cluster[at] == 1 and what == "ctaid"
-        first = shape.extents.number(place_term(at), 0) // shape.cluster[at] * shape.cluster[at]
-        beside = place + (first if what == "ctaid" else 0)
-        value = Supposed(shape.extents.number(place_term(at), place), place_term(at)) if alone else beside
+        given, size = shape.extents.number(place_term(at), 0), shape.cluster[at]
+        value = place if what == "cluster.ctaid" else given // size * size + place
+        if what == "ctaid" and size == 1:
+            value = Supposed(value, place_term(at))
     elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
     elif what == "nctaid" and at is not None:
         many = (cx, cy, cz)[at] * (max(machine.module.clusters, 1) if at == 0 else 1)
         value = Supposed(max(many, shape.extents.number(place_term(at), 0) + 1), place_term(at))
     elif what == "clusterid":
-        value = Supposed(0, place_term(0))
+        value = Supposed(shape.extents.number(place_term(0), 0) // cx, place_term(0))
     elif what == "nclusterid":
         value = Supposed(1, place_term(1))
     elif name == "cluster.ctarank":
