@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -913,6 +913,14 @@ class Machine:
 
     def targets(self, thread_set: ThreadSet, address: Address) -> dict[int, int]:
         """The CTAs that an address is in, and how many threads of the thread set address each."""
+        if isinstance(address.peer, Lanes):
+            pair: dict[int, int] = {}
+            for which in (False, True):
+                theirs = [thread for thread in thread_set.threads if address.peer.each[thread] == which]
+                if theirs:
+                    there = replace(address, peer=which)
+                    pair |= dict.fromkeys(self.targets(thread_set, there), len(theirs))
+            return pair
         if isinstance(address.cta, Lanes):
             found: dict[int, int] = {}
             for thread in thread_set.threads:

@@ -312,16 +312,28 @@ def _exclude(one: _Opcode) -> Computation:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_descriptor(base, unit):
+        if base.memory.space != "smem" or is_descriptor(base, unit) or isinstance(bits, Supposed):
             return (None,)
         if is_shifted(base):  # its bits are those of the address, so much higher
             found = _swizzled(base, raised(bits, _ROW))
             return (replace(found, extent=base.extent) if isinstance(found, Address) else None,)
-        if isinstance(bits, int) and bits & pair and not base.leader:
+        if isinstance(bits, int) and bits & pair and not base.leader and not isinstance(base.peer, Lanes):
             base, bits = replace(base, peer=not base.peer), bits & ~pair
+        if isinstance(bits, Lanes) and any(by is not None and by & pair for by in bits.each) and not base.leader:
+            base = replace(
+                base, peer=_others(base.peer, Lanes(tuple(by if by is None else by & pair for by in bits.each)))
+            )
+            bits = Lanes(tuple(by if by is None else by & ~pair for by in bits.each))
         return (_swizzled(base, bits),)
 
     return Computation("arith.xori", 2, function)
+
+
+def _others(usual: bool | Lanes, flipped: Lanes) -> Lanes:
+    """Which threads name the other CTA of a pair, where some of them name another one than they did."""
+    before = usual.each if isinstance(usual, Lanes) else (int(usual),) * len(flipped.each)
+    both = zip(before, flipped.each, strict=True)
+    return Lanes(tuple(None if was is None or by is None else int(bool(was) is not bool(by)) for was, by in both))
 
 
 def _swizzled(base: Address, bits: Value) -> Value:

@@ -130,7 +130,7 @@ class Address:
         vague: whether the part of a warpgroup is somewhere after it.
         sharers: the threads of a tiled copy that partition it: it is the first one's part.
         leader: whether it lies in the even CTA of a pair, whichever of the two the thread is in; ``peer``: in the other
-            one than the thread.
+            one than the thread, or for which threads it does.
         parts: for each thread of the CTA the byte where its own part starts, of tensor memory the column; empty where
             they have one place.
         origin: the type of a thread's part where the tile was shared out, before the swizzle.
@@ -148,7 +148,7 @@ class Address:
     cta: int | Lanes | None = None
     extent: int | None = None
     leader: bool = False
-    peer: bool = False
+    peer: bool | Lanes = False
     vague: bool = False
     sharers: int = 0
     parts: tuple[int | None, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
@@ -15,7 +16,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet, access_set
 from tileproof.protocol.actions.exits import accessed
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.memory import Access
+from tileproof.protocol.memory import Access, AccessLog
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Address
 from tileproof.protocol.vector_clock import Agent
@@ -89,7 +90,7 @@ def access(
         met = log.overlapping(low, high, lanes)
         for old in met:
             if _ordered(
-                machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
+                machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta, log
             ):
                 over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
@@ -153,6 +154,7 @@ def _ordered(
     moment: int,
     touched_bytes: AccessSet | None,
     cta: int,
+    log: AccessLog,
 ) -> bool:
     if not writes and not old.writes:
         return False
@@ -171,10 +173,10 @@ def _ordered(
             if not touching:
                 return False  # it lies between the places of those threads
             if shape == APART or sent:
-                met = tuple(agent for agent in old.agents if agent[-1] in touching)
-                if not met:
+                theirs = tuple(agent for agent in old.agents if agent[-1] in touching)
+                if not theirs:
                     return False
-                old = replace(old, agents=met)
+                old = replace(old, agents=theirs)
                 alone = _of_warps(agents) and touching == {agent[-1] for agent in agents}
     elif touched_bytes is not None:
         touching = touched_bytes.touching(old.low, old.high)
@@ -208,12 +210,13 @@ def _ordered(
     if own_lanes and not set(old.agents) <= set(agents):
         group = limit(book, "group_warps")
         mine = {one[-1] % group for one in agents if isinstance(one[-1], int)}
-        met = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
-        if len(met) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
-            if met:
-                part = replace(old, agents=met)
+        same = tuple(one for one in old.agents if not isinstance(one[-1], int) or one[-1] % group in mine)
+        if len(same) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
+            if same:
+                old = replace(old, agents=same)
                 _ordered(
-                    machine, thread_set, part, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta
+                    *(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes),
+                    *(cta, log),
                 )
             return False
     alone |= alike
@@ -239,7 +242,7 @@ def _ordered(
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
-    if unseen and _unfenced(machine, thread_set, old):
+    if unseen and not _copied_over(book, old, where, log) and _unfenced(machine, thread_set, old):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
@@ -259,6 +262,30 @@ def _its_own(book: Rulebook, agent: Agent, old: Access, agents: Sequence[Agent])
     group = limit(book, "group_warps")
     mine = {one[-1] for one in agents if isinstance(one[-1], int) and one[-1] % group == agent[-1] % group}
     return mine <= {agent[-1]} or (old.writes and mine <= {one[-1] for one in old.agents})
+
+
+def _copied_over(book: Rulebook, old: Access, where: Address, log: AccessLog) -> bool:
+    """Whether copies wrote, or may have written, to all of what threads wrote that is read now."""
+    writes = [one for one in log.accesses if one.writes]
+    first = next(i for i, one in enumerate(writes) if one.operation is old.operation and one.low == old.low)
+    copies = [one for one in writes[first + 1 :] if one.kind in (".async", ".tma")]
+    if not copies or where.offset is None:
+        return False
+    low, high = max(old.low, where.offset), min(old.high, where.offset + (where.extent or 1))
+    left = _bytes(old) & (1 << high) - (1 << low)
+    for one in copies:
+        boxed = one.kind == ".tma" and one.high > one.low + limit(book, "bulk_bytes")
+        if one.touched_bytes is None and not boxed and one.low <= low:
+            return True  # how much it copied is not known
+        left &= ~_bytes(one)
+    return not left
+
+
+def _bytes(one: Access) -> int:
+    """The bytes of an allocation that an access touches, as a set."""
+    if one.touched_bytes is None:
+        return (1 << one.high) - (1 << one.low)
+    return reduce(or_, one.touched_bytes.placed().values(), 0)
 
 
 def _unfenced(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
