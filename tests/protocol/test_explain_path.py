@@ -70,15 +70,15 @@ def spoilt_ptx() -> str:
 
 def test_the_path_of_a_finding_in_ptx_has_the_opcodes_as_written_and_the_lines_of_the_source():
     found = next(one for one in tileproof.check(text=spoilt_ptx(), explain_path=True).diagnostics if one.origins)
-    assert (found.code, str(found.origins[0])) == ("PR110", "store.cu:9:5")
+    assert (found.code, str(found.origins[0])) == ("PR110", "store.cu:7:3")
     write, *path = [(one.message, one.origins[0].line) for one in found.related]
-    assert write == ("the write by threads", 7)
+    assert write == ("what goes wrong", 9)
     assert path == [("warps 0 to 3 of CTA 0: bar.sync", 7)]
 
 
 def test_ptx_keeps_no_path_that_nobody_asked_for():
     (found,) = (one for one in tileproof.check(text=spoilt_ptx()).diagnostics if one.code == "PR110")
-    assert [one.message for one in found.related] == ["the write by threads"]
+    assert [one.message for one in found.related] == ["what goes wrong"]
 
 
 def test_the_command_shows_the_path_of_ptx(tmp_path: Path):

@@ -28,7 +28,7 @@ ROLES = (
 )
 RELEASE = "mbarrier.arrive.shared::cta.b64 _, [%r21+16];"
 COPY = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];"
-FULL, EMPTY = "smem + 8192", "smem + 8208"
+FULL, EMPTY = "barrier full[0] of ring 'smem'", "barrier empty[0] of ring 'smem'"
 
 
 def test_the_kernel_is_right():

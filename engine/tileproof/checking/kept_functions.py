@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from tileproof.base.patterns import regex
 from tileproof.base.source import Source, Span
 from tileproof.checking import kept_outcomes
-from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest
+from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, with_lines
 from tileproof.judge.outcome import Options
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Alias, Operation
@@ -27,12 +26,6 @@ from tileproof.protocol.verify import Asked, Studied
 from tileproof.rulebase.book import Rulebook
 
 _PLACE = regex(r"loc\s*+\(")  # how aliases begin that only tell places in a source
-_LINE = regex(r"<at (-?\d{1,12})>")
-
-
-def line(operation: Operation) -> str:
-    """Stands in hints for the line of an operation, which changes with what is before it."""
-    return f"<at {operation.name_span.start}>"
 
 
 class Functions:
@@ -59,20 +52,20 @@ class Functions:
                 continue
             with suppress(Exception):  # a damaged one may raise anything
                 found = kept_outcomes.read(io.BytesIO(content), places, operations)
-                found = _with_lines(found, lambda at: f"<at {places.outside_at(at)}>")
+                found = with_lines(found, lambda at: f"<at {places.outside_at(at)}>")
                 self.kept.memory.add(name, content)
                 return self.said(found)
         outcome = study()
         if outcome is not None:
             with suppress(Elsewhere):
-                moved = _with_lines(outcome, lambda at: f"<at {places.inside_at(at)}>")
+                moved = with_lines(outcome, lambda at: f"<at {places.inside_at(at)}>")
                 content = kept_outcomes.written(moved, places, operations)
                 self.kept.add(equal if places.name.encode() in content else alike, content)
         return self.said(outcome)
 
     def said(self, outcome: Outcome | None) -> Outcome | None:
         """An outcome whose hints say lines."""
-        return outcome and _with_lines(outcome, lambda at: str(self.source.position(at).line))
+        return outcome and with_lines(outcome, lambda at: str(self.source.position(at).line))
 
     def digest(self, asked: Asked, text: str, places: _Places) -> str:
         """What the study reads of a kernel, but for its name."""
@@ -121,12 +114,4 @@ class _Places:
         return self.start + at if at >= 0 else self.end + at + 1
 
 
-def _with_lines(outcome: Outcome, said: Callable[[int], str]) -> Outcome:
-    """An outcome with something else for the lines in its hints."""
-    if not any("<at " in fault.hint for fault in outcome.faults):
-        return outcome
-    faults = (replace(one, hint=_LINE.sub(lambda at: said(int(at[1])), one.hint)) for one in outcome.faults)
-    return replace(outcome, faults=tuple(faults))
-
-
-__all__ = ["Functions", "line"]
+__all__ = ["Functions"]

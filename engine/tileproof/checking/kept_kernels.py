@@ -25,7 +25,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.checking import kept_outcomes
-from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest
+from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, line, with_lines
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Attribute, Operation
 from tileproof.protocol.study import Outcome
@@ -52,7 +52,7 @@ class Kernels:
         self.between: list[Span] | None = None
 
     def outcome(self, function: Function) -> Outcome | None:
-        """The outcome of ``verify_function``, from memory or the cache where they have it.
+        """The outcome of ``verify_function``, hints with lines by ``line``, from memory or the cache if there.
 
         Raises:
             Unstructured: as of ``verify_function``.
@@ -67,12 +67,13 @@ class Kernels:
                 continue
             with suppress(Exception):  # a damaged one may raise anything
                 found = _outcome(content, read, function)
+                found = with_lines(found, lambda at: f"<at {read.outside(at, at + 1).start}>")
                 self.kept.memory.add(name, content)
                 return found
-        outcome = verify_function(self.book, self.graphs.of(function), explain, thorough)
+        outcome = verify_function(self.book, self.graphs.of(function), explain, thorough, line)
         if outcome is not None:
             with suppress(Elsewhere):
-                content = _written(outcome, read)
+                content = _written(with_lines(outcome, lambda at: f"<at {read.inside(Span(at, at + 1))[0]}>"), read)
                 self.kept.add(
                     equal if any(one in content for one in (function.name.encode(), _LOCAL)) else alike, content
                 )

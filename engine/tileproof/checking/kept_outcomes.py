@@ -10,23 +10,26 @@ import hashlib
 import io
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from tileproof.base.files import replace_bytes
+from tileproof.base.patterns import regex
 from tileproof.base.source import Span
 from tileproof.checking import results
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 
 _SUFFIX = ".kernel"
 _MOST_BYTES = 50_000_000  # of outcomes that a process keeps in memory
 _NOWHERE = Span(0, 0)
+_LINE = regex(r"<at (-?\d{1,12})>")
 
 
 class Elsewhere(Exception):
@@ -82,6 +85,25 @@ def digest(*parts: str) -> str:
     """What tells texts apart."""
     whole = "".join(f"{len(part)} {part}" for part in parts)
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+# -- lines in hints
+
+
+def line(operation: Operation) -> str:
+    """Stands in hints for the line of an operation, which changes with what is before it."""
+    return f"<at {operation.name_span.start}>"
+
+
+def with_lines(outcome: Outcome, said: Callable[[int], str]) -> Outcome:
+    """An outcome with something else for the lines in its hints."""
+
+    def changed(faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
+        return tuple(replace(one, hint=_LINE.sub(lambda at: said(int(at[1])), one.hint)) for one in faults)
+
+    if not any("<at " in fault.hint for fault in (*outcome.faults, *outcome.explained)):
+        return outcome
+    return replace(outcome, faults=changed(outcome.faults), explained=changed(outcome.explained))
 
 
 # -- outcomes as bytes

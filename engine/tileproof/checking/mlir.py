@@ -21,7 +21,8 @@ from tileproof.checking.assembly_multiplies import multiplies
 from tileproof.checking.consequences import merged
 from tileproof.checking.coverage import covered, unjudged
 from tileproof.checking.coverage import malformed as malformed_kernel
-from tileproof.checking.kept_functions import Functions, line
+from tileproof.checking.kept_functions import Functions
+from tileproof.checking.kept_outcomes import line
 from tileproof.checking.notes import note
 from tileproof.checking.protocol import diagnostic
 from tileproof.dialects.atom_names import unknown_atom

@@ -20,7 +20,7 @@ from tileproof.dialects.configuration import Facts
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.judge.outcome import FileReport, Options, errors_in, finding, finish
 from tileproof.judge.target import Target
-from tileproof.protocol.counterparts import counterpart, is_step, relevant
+from tileproof.protocol.counterparts import counterpart, in_ptx, is_step, relevant
 from tileproof.ptx.graph import Graphs
 from tileproof.ptx.module import Fault, Function, Module, Statement, is_ptx, read_module
 from tileproof.ptx.names import name_faults
@@ -199,8 +199,9 @@ def _followed(
         known: the codes that the checks of single threads reported in it, which are not said again.
     """
     from tileproof.checking.coverage import covered  # noqa: PLC0415
+    from tileproof.checking.kept_outcomes import with_lines  # noqa: PLC0415
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
-    from tileproof.protocol.confirmed import confirmed, unsaid  # noqa: PLC0415
+    from tileproof.protocol.confirmed import by_cause, confirmed, unsaid  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
 
     try:
@@ -209,18 +210,20 @@ def _followed(
         return reason.case, reason.operation.name_span
     if outcome is None:
         return "ptx", None
-    outcome = unsaid(book, outcome, known)
+    whole = with_lines(outcome, lambda at: str(source.position(at).line))
+    outcome = unsaid(book, whole, known)
     sure = confirmed(book, outcome, known)
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None
     open_ = [fault for fault in outcome.faults if fault not in sure and fault.code not in known]
     if open_:
-        said = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
+        why = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
         spans = (fault.operation.name_span for fault in open_)
-        more = tuple(Reason("unconfirmed", text, span) for text, span in zip(said, spans, strict=True))
+        more = tuple(Reason("unconfirmed", text, span) for text, span in zip(why, spans, strict=True))
         kernel = replace(kernel, reasons=(*kernel.reasons, *more))
-    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in sure]
+    said = [replace(fault, hint=in_ptx(book, fault.hint)) for fault in by_cause(book, whole, sure)]
+    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in said]
 
 
 @dataclass(frozen=True, slots=True)

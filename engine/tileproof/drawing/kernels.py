@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
@@ -12,7 +12,7 @@ from tileproof.drawing.picture import NoPicture
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.confirmed import confirmed, unsaid
+from tileproof.protocol.confirmed import by_cause, confirmed, unsaid
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Outcome, Study
@@ -84,8 +84,11 @@ def kernels_of(
         if study.judged is not None and wanted in (None, name, str(count)):
             found.append(Kernel(source, (name or "kernel")[:_NAME], study, tuple(findings), tuple(open_)))
 
+    def line(operation: Operation) -> int:
+        return source.position(operation.name_span.start).line
+
     if is_ptx(source):
-        for one in _of_ptx(book, source, contract, thorough):
+        for one in _of_ptx(book, source, contract, thorough, line):
             keep(*one)
         return found
     read = scan(source)
@@ -97,16 +100,13 @@ def kernels_of(
     def seen(outcome: Outcome, study: Study) -> None:
         keep(kernel_name(outcome.kernel) or "", study, list(map(_finding, outcome.faults)), ())
 
-    def line(operation: Operation) -> int:
-        return source.position(operation.name_span.start).line
-
     for _ in verify(book, read.module.operations, read.module.aliases, thorough=thorough, line=line, seen=seen):
         pass
     return found
 
 
 def _of_ptx(
-    book: Rulebook, source: Source, contract: str, thorough: bool
+    book: Rulebook, source: Source, contract: str, thorough: bool, line: Callable[[Operation], int]
 ) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
     """The kernels of a PTX module by their names, with their findings and those that are not confirmed."""
     module = read_module(book, source)
@@ -122,7 +122,9 @@ def _of_ptx(
             continue
         try:
             graph = graphs.of(function)
-            verify_function(book, graph, thorough=thorough, seen=lambda outcome, study: done.append((outcome, study)))
+            verify_function(
+                book, graph, thorough=thorough, line=line, seen=lambda outcome, study: done.append((outcome, study))
+            )
         except Unstructured:
             continue
         while done:
@@ -131,9 +133,10 @@ def _of_ptx(
             mine = [one for one in alone if low <= one.span.start < high]
             places = {(one.code, one.span) for one in mine}
             codes = {one.code for one in reported if low <= one.span.start < high}
-            outcome = unsaid(book, outcome, codes)
-            sure = list(map(_finding, confirmed(book, outcome, codes)))
-            others = [one for one in map(_finding, outcome.faults) if one not in sure]
+            rest = unsaid(book, outcome, codes)
+            standing = confirmed(book, rest, codes)
+            sure = list(map(_finding, by_cause(book, outcome, standing)))
+            others = [_finding(one) for one in rest.faults if one not in standing]
             yield (
                 function.name,
                 study,

@@ -85,6 +85,11 @@ def unsaid(book: Rulebook, outcome: Outcome, known: Set[str]) -> Outcome:
     return replace(outcome, faults=tuple(one for one in outcome.faults if codes.get(one.code) != ".ending"))
 
 
+def by_cause(book: Rulebook, outcome: Outcome, sure: tuple[ProtocolFault, ...]) -> tuple[ProtocolFault, ...]:
+    """Findings that stand, by their causes where these are known: of those that stand whatever else is reported."""
+    return outcome.explained if outcome.explained and sure == confirmed(book, outcome) else sure
+
+
 def within_warpgroup(book: Rulebook, fault: ProtocolFault) -> bool:
     """Whether a hazard is one between copies that threads wait for and a wgmma, at which its warpgroup meets."""
     known = Operations.of(book)

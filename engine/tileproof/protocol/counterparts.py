@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.rulebase.book import Rulebook
 
+_NAMES = regex(r"\bnvvm\.[\w.]*\w")
 PURE = frozenset({"elect", "index", "peer", "allocate", "tmem_address", "register_read"})
 """The steps that only have a result."""
 
@@ -77,3 +79,15 @@ def _rows(book: Rulebook) -> tuple[tuple[tuple[str, ...], Counterpart | None], .
         )
         found.append((tuple(spelling.split(".")), held if operation else None))
     return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def opcode_of(book: Rulebook, name: str) -> str:
+    """How PTX calls an operation of the IR: the shortest opcode that is the same; the name where there is none."""
+    same = [".".join(one) for one, held in _rows(book) if held is not None and held.operations[0] == name]
+    return min(same, key=len, default=name)
+
+
+def in_ptx(book: Rulebook, said: str) -> str:
+    """What is said of operations of the IR, by the opcodes that PTX has for them."""
+    return _NAMES.sub(lambda one: opcode_of(book, one[0]), said)

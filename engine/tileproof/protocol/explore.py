@@ -55,6 +55,7 @@ class Exploration:
         turned: the loops of which something supposed or unknown decides how often they go round.
         cells: where integers in shared memory were loaded or stored, by place.
         cycling: those of them that go round some stages in a run.
+        rounds: how many phases of each mbarrier that threads waited for were complete then, the most of all runs.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -64,6 +65,7 @@ class Exploration:
     uneven: set[int] = field(default_factory=set)
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
+    rounds: dict[tuple[int, int], int] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
@@ -74,6 +76,9 @@ class Exploration:
         self.uneven |= coverage.uneven
         self.turned |= coverage.turned
         self.cycling.update(coverage.cycling())
+        for (_, *where), barrier in machine.barriers.items():
+            key = (where[0], where[1])
+            self.rounds[key] = max(self.rounds.get(key, 0), barrier.seen)
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))
             self.cells[place] = (memory, min(first, low), max(last, high))

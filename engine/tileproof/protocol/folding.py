@@ -69,6 +69,7 @@ class Extents:
         given: integers that are otherwise, by their terms.
         apart: of two integers in global memory a word apart, by how much the later one is larger; 0: by the first one.
         near: the same of integers of one word, where it is otherwise: a list of tiles is shorter than what is in one.
+        grid: how many clusters the grid has along x, where it is otherwise.
     """
 
     tensor: int
@@ -77,6 +78,7 @@ class Extents:
     given: tuple[tuple[int, int], ...] = ()
     apart: int = 0
     near: int = 0
+    grid: int = 0
 
     def number(self, term: int, usual: int) -> int:
         """The integer of a term; ``usual`` where nothing else is said of it."""

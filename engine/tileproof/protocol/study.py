@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.accumulators import Fills, unfilled
@@ -72,13 +73,22 @@ from tileproof.protocol.warps import Awaited, OnBarrier, OnMbarrier
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
+if TYPE_CHECKING:
+    from tileproof.protocol.diagnosis import Ended, Rerun, Search
+
 _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
+_FURTHER = 4  # the share of a search that only asks whether there is one operation
 _FEW = 2  # of an argument, or of iterations
 _INNER, _EVERY = 2, 1  # depth of loops
+_PLACES = 4  # that a run comes to for which others are missing
 _LONGER = 5  # numbers of turns that are tried for a longer run
+_TIMES = (8, 16)  # as large, where integers are given
 _LATE = (4, 8, 16)  # shares of the tiles of a grid that are left for a CTA
+_FEWER = 3  # runs of a grid of one CTA
+_ROUNDS = 2  # phases of an mbarrier that show both parities
+_CTAS = regex(r"sreg\.n(cta|cluster)id")
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
@@ -99,6 +109,7 @@ class Outcome:
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
         anyway: the hazards that runs with other loaded integers have as well.
+        explained: of a kernel in PTX the findings that stand by themselves, by their causes.
     """
 
     kernel: Operation
@@ -110,6 +121,7 @@ class Outcome:
     guessed: frozenset[int] = frozenset()
     exact: bool = False
     anyway: tuple[ProtocolFault, ...] = ()
+    explained: tuple[ProtocolFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +303,7 @@ class Study:
     begun: Run | None = None
     whole: int = 0  # how deep loops lie that go round as often as the text says; 0: all are cut
     judged: Run | None = None
+    shown: Run | None = None  # which has the findings that the judged one has not
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
     fills: Fills | None = None  # who fills accumulators in registers, once that was asked
@@ -510,7 +523,7 @@ class Study:
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
         together = self.ptx and (long.calm or _even(long))
-        wide = self.wide_runs(long, faults) if together else []
+        wide = [*self.wide_runs(long, faults), *self.few_ctas(long, faults)] if together else []
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
         self.of_other_lengths(long, faults)
@@ -600,15 +613,25 @@ class Study:
             every |= found if len(lengths) >= _SIZES or not self.open_loops() else frozenset()
         return tuple(one for one in faults if _named(one) in every)
 
-    def causes(self, outcome: Outcome, line: Callable[[Operation], object]) -> Outcome:
+    def causes(self, outcome: Outcome, line: Callable[[Operation], object], ptx: str = "") -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
 
         Args:
             line: where an operation is, for hints.
+            ptx: the text of the module, if it is PTX.
         """
-        if self.judged is None or not outcome.faults:
+        judged = self.judged
+        if judged is None or not outcome.faults:
             return outcome
-        from tileproof.protocol.diagnosis import SUPPLIED, Ended, Rerun, Search, diagnosed, supplied  # noqa: PLC0415
+        from tileproof.protocol.diagnosis import diagnosed  # noqa: PLC0415
+
+        if self.shown is not None and judged.places().isdisjoint(map(_named, outcome.faults)):
+            judged = self.shown
+        return replace(outcome, faults=diagnosed(replace(self.search(judged, line), ptx=ptx), outcome.faults))
+
+    def search(self, judged: Run, line: Callable[[Operation], object]) -> Search:
+        """The search for the causes of the findings of a run."""
+        from tileproof.protocol.diagnosis import SUPPLIED, Search, supplied  # noqa: PLC0415
 
         self.actions[SUPPLIED] = supplied
 
@@ -619,11 +642,10 @@ class Study:
 
             return rerun
 
-        whole, small, steps = self.sizes(self.judged)
+        whole, small, steps = self.sizes(judged)
         share = max(steps.steps * self.limit("diagnosis_share") // 100, self.limit("diagnosis_steps"))
         most, runs = min(share, self.limit("diagnosis_most")), self.limit("diagnosis_runs")
-        search = Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
-        return replace(outcome, faults=diagnosed(search, outcome.faults))
+        return Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
 
     def sizes(self, judged: Run) -> tuple[Size, Size, Machine]:
         """The size of a run, a smaller one that has the same findings, and a machine of that size.
@@ -638,13 +660,14 @@ class Study:
             if fewer * 2 > turns:
                 break
             tensor, argument = (n * fewer // turns if n >= turns else n for n in (extents.tensor, extents.argument))
-            size = (Extents(tensor, argument, extents.counted), fewer, machine.tiles)
+            size = (replace(extents, tensor=tensor, argument=argument), fewer, machine.tiles)
             one = self.run(*size, program=self.compiled)
             if judged.places() <= one.places():
                 small, least = size, one.machine
                 break
         if self.ptx and extents.counted:
-            size = (Extents(_FEW * _ELEMENTS, _FEW, counted=False), _FEW, machine.tiles)
+            elements = replace(extents, tensor=_FEW * _ELEMENTS, argument=_FEW, counted=False)
+            size = (elements, _FEW, machine.tiles)
             one = self.run(*size, program=self.compiled, budget=least.steps)
             same = judged.places() <= one.places() and machine.coverage.executed <= one.machine.coverage.executed
             if same and one.machine.coverage.complete:
@@ -760,7 +783,7 @@ class Study:
             return
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
-            named = self.named(first)
+            named = self.named(first, repair=True)
             if named is not None:
                 self.judged = named
                 yield from (one for one in named.faults if one.code not in HAZARDS)
@@ -826,6 +849,8 @@ class Study:
         """
         if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
             return False
+        if any(case == "barrier_address" for case, _ in first.machine.taint.reasons):
+            return False  # what comes to it may be what is awaited
         alone = self.one_number() and first.certain
         passed = frozenset[int]() if alone else first.passed_loops()
         wanted, awaited = first.stuck(), first.awaited()
@@ -840,31 +865,60 @@ class Study:
                 return self.hangs_in_turn(first) or self.hangs_when_long(first)
         return not passed
 
-    def named(self, hung: Run) -> Run | None:
-        """The same run of a kernel in PTX, its hang named by what each launch lacks; None where that is not known."""
-        machine = hung.machine
-        self.lacking = self.unmet(hung)
-        if not self.lacking:
-            return None
-        return self.run(machine.shape.extents, machine.shape.extent, machine.tiles)
+    def named(self, hung: Run, repair: bool = False) -> Run | None:
+        """The same run of a kernel in PTX, its hang named by what each launch lacks; None where that is not known.
 
-    def unmet(self, first: Run) -> Set[Awaited]:
-        """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
+        Args:
+            repair: whether to look also for one operation whose change makes the roles come to their end.
+        """
+        machine = hung.machine
+        if machine.coverage.unknown or machine.taint.reasons or hung.steps_by_data():
+            return None
+        sizes = self.lengths(hung)
+        self.lacking = self.unmet(hung, sizes)
+        if self.lacking:
+            return self.run(machine.shape.extents, machine.shape.extent, machine.tiles)
+        return hung if repair and self.misplaced(hung, sizes) else None
+
+    def lengths(self, first: Run) -> Sequence[Size]:
+        """The size of a run of a kernel in PTX, and others whose loops are of other lengths."""
         machine = first.machine
-        if machine.coverage.unknown or machine.taint.reasons or first.steps_by_data():
-            return frozenset()
         usual, turns, apart = machine.shape.extents, machine.shape.extent, self.limit("wide_turns")
-        sizes = (
+        if usual.given:
+            more = [tuple((term, times * one) for term, one in usual.given) for times in _TIMES]
+            return [(replace(usual, given=given), turns, machine.tiles) for given in (usual.given, *more)]
+        return (
             (usual, turns, machine.tiles),
             (Extents(_ELEMENTS * turns, _ELEMENTS * turns, counted=False), turns, turns + 1),
             (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
             (Extents(_FEW * self.limit("tile_elements"), _FEW, apart=2 * apart), turns, machine.tiles),
         )
 
+    def unmet(self, hung: Run, sizes: Sequence[Size]) -> Set[Awaited]:
+        """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
+
         def helped(size: Size, help_: Help) -> Machine:
             return self.run(*size, program=self.compiled, help_=help_).machine
 
-        return unmet(machine, sizes, helped, self.open_loops(), self.limit("diagnosis_steps"))
+        return unmet(hung.machine, sizes, helped, self.open_loops(), self.limit("diagnosis_steps"))
+
+    def misplaced(self, hung: Run, sizes: Sequence[Size]) -> bool:
+        """Whether one operation is why threads wait for ever: with another one the roles agree, in several lengths."""
+        from tileproof.protocol.diagnosis import misplaced  # noqa: PLC0415
+
+        def agree(program: Program) -> bool:
+            lengths: set[int] = set()
+            for size in sizes:
+                one = self.run(*size, program=program)
+                if one.calm and one.agreed and self.run(*size, program=self.compiled).hangs:
+                    lengths.add(one.machine.steps)
+                if len(lengths) >= (_SIZES if self.open_loops() else 1):
+                    return True
+            return False
+
+        stuck = [one for one in hung.faults if one.code in DEADLOCKS]
+        search = self.search(hung, lambda operation: 0)
+        return misplaced(replace(search, steps=search.steps // _FURTHER), stuck, agree)
 
     def one_number(self) -> bool:
         """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
@@ -971,14 +1025,15 @@ class Study:
                     continue
                 known.add(_named(fault))
                 anyway = self.shorter(long, self.shape.extent, tiles).places() if anyway is None else anyway
-                if _named(fault) in anyway:
-                    faults.append(fault)
-                else:
-                    said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
-                    faults.append(replace(fault, code=said.code, message=said.message, hint=said.hint))
+                faults.append(fault if _named(fault) in anyway else self.of_short_loops(fault))
         done.add(whole)
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
+
+    def of_short_loops(self, fault: ProtocolFault) -> ProtocolFault:
+        """A hazard that only short loops have, as a warning: a caller may never ask for so few turns."""
+        said = state(self.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
+        return replace(fault, code=said.code, message=said.message, hint=said.hint)
 
     def wide_runs(self, long: Run, faults: list[ProtocolFault]) -> list[Run]:
         """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
@@ -1007,9 +1062,39 @@ class Study:
             (tile, replace(extents, apart=4 * turns)),
             (tile, replace(few, apart=4 * turns, tensor=self.shape.extent * tile + tile)),  # the first one is a length
         )
-        for elements, loads in sizes:
+
+        def deciders() -> tuple[frozenset[int], bool]:
             wanted = {*wanted_ways(code, guards, self.reached), *counted_by(code, guards, self.reached)}
-            terms, loaded = deciding(code, wanted) if wanted and budget > 0 else ((), False)
+            return deciding(code, wanted) if wanted and budget > 0 else (frozenset(), False)
+
+        def take(one: Run, before: Set[int] = frozenset()) -> bool:
+            """What a run shows, of steps beside those that were executed before; whether to go on."""
+            nonlocal stuck
+            if not (one.calm or _even(one)):
+                named = self.named(one) if one.hangs and stuck is None else None
+                if named is not None:
+                    self.shown = named
+                    self.reached.add(named.machine)
+                    faults.extend(one for one in named.faults if one.code in DEADLOCKS and _named(one) not in known)
+                    return False
+                stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
+                return True
+            self.reached.add(one.machine)
+            new = [fault for fault in one.faults if _named(fault) not in known]
+            new = [fault for fault in new if not before or _rests_on(fault, frozenset(before), False)]
+            known.update(map(_named, new))
+            if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
+                usual = frozenset(long.machine.coverage.executed)
+                short = [one for one in new if one.code in HAZARDS and not _rests_on(one, usual, False)]
+                new = [self.of_short_loops(fault) if fault in short else fault for fault in new]
+            faults.extend(new)
+            if new and not one.calm:
+                self.shown = one
+                found.append(one)
+            return True
+
+        for elements, loads in sizes:
+            terms, loaded = deciders()
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
                 size = loads
             elif not terms:
@@ -1027,23 +1112,59 @@ class Study:
             if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
                 size = replace(loads, apart=4 * turns, near=_FEW)
                 one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))
-            if not (one.calm or _even(one)):
-                named = self.named(one) if one.hangs and stuck is None else None
-                if named is not None:
-                    self.reached.add(named.machine)
-                    faults += [one for one in named.faults if one.code in DEADLOCKS and _named(one) not in known]
-                    break
-                stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
+            if not take(one):
+                break
+        for place in list(wanted_ways(code, guards, self.reached))[:_PLACES]:
+            # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
+            usual, turns, tiles = self.reached.sizes[place]
+            terms, _ = deciding(code, (place,))
+            given = tuple((term, tile * _FEW) for term in sorted(terms - places))
+            if usual.tensor or not given or budget <= 0 or place not in wanted_ways(code, guards, self.reached):
                 continue
-            self.reached.add(one.machine)
-            new = [fault for fault in one.faults if _named(fault) not in known]
-            known |= {_named(fault) for fault in new}
-            faults += new
-            if new and not one.calm:
-                found.append(one)
+            one = self.run(replace(usual, given=given), turns, tiles, budget=budget)
+            budget -= one.machine.steps
+            if not take(one, set(self.reached.executed)):
+                break
         if stuck is not None and wanted_ways(code, guards, self.reached):
             self.doubt("loop_turns", stuck.operation, stuck)
         return found
+
+    def few_ctas(self, long: Run, faults: list[ProtocolFault]) -> list[Run]:
+        """Run a grid of one CTA, which has all tiles, where mbarriers are used too seldom to show a wrong phase.
+
+        Returns:
+            the runs that have findings of their own.
+        """
+        if not self.ptx or not self.seldom() or not self.counts_ctas():
+            return []
+        steps, budget = long.machine.coverage.executed, self.share("trial", long.machine)
+        ran = {one.steps: one.recipe for one in self.ran if not one.recipe.forced and one.executed >= steps}
+        known = {_named(fault) for fault in faults}
+        for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
+            one = self.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
+            budget -= one.machine.steps
+            if one.hangs:
+                named = self.named(one, repair=True)
+                faults += [fault for fault in named.faults if fault.code in DEADLOCKS] if named else []
+                self.shown = named or self.shown
+                return [named] if named else []
+            self.reached.add(one.machine)
+            new = [fault for fault in one.faults if fault.code in HAZARDS and _named(fault) not in known]
+            if new and _even(one):
+                self.shown = one
+                faults += new
+                return [one]
+            if budget <= 0 or not self.seldom():
+                break
+        return []
+
+    def seldom(self) -> bool:
+        """Whether threads waited for some mbarrier less often than once for either parity."""
+        return min(self.reached.rounds.values(), default=_ROUNDS) < _ROUNDS
+
+    def counts_ctas(self) -> bool:
+        """Whether the kernel asks how many CTAs there are."""
+        return any(_CTAS.search(one.operation.name) for one in self.compiled.code if one.kind == "effect")
 
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""

@@ -139,7 +139,7 @@ def verify_function(
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
-        explain, thorough, line, seen: as of ``verify``.
+        explain, thorough, line, seen: as of ``verify``; what stands alone is explained.
 
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
@@ -148,7 +148,9 @@ def verify_function(
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
     outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
-    outcome = outcome if line is None else study.causes(outcome, line)
+    if line is not None:
+        standing = replace(outcome, faults=confirmed(book, outcome))
+        outcome = replace(outcome, explained=study.causes(standing, line, graph.module.plain).faults)
     if seen is not None:
         seen(outcome, study)
     return outcome

@@ -46,7 +46,7 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif what == "cluster.nctaid" and at is not None:
         value = (cx, cy, cz)[at]
     elif what == "nctaid" and at is not None:
-        many = (cx, cy, cz)[at] * (max(machine.module.clusters, 1) if at == 0 else 1)
+        many = (cx, cy, cz)[at] * (max(shape.extents.grid or machine.module.clusters, 1) if at == 0 else 1)
         value = Supposed(max(many, shape.extents.number(place_term(at), 0) + 1), place_term(at))
     elif what == "clusterid":
         value = Supposed(shape.extents.number(place_term(0), 0) // cx, place_term(0))

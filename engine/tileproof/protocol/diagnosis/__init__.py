@@ -8,6 +8,6 @@ is one finding, at the operation to change (``report``), in the words of ``names
 """
 
 from tileproof.protocol.diagnosis.changes import SUPPLIED, supplied
-from tileproof.protocol.diagnosis.search import Ended, Rerun, Search, diagnosed
+from tileproof.protocol.diagnosis.search import Ended, Rerun, Search, diagnosed, misplaced
 
-__all__ = ["SUPPLIED", "Ended", "Rerun", "Search", "diagnosed", "supplied"]
+__all__ = ["SUPPLIED", "Ended", "Rerun", "Search", "diagnosed", "misplaced", "supplied"]

@@ -39,14 +39,15 @@ def missing_order(scene: Scene) -> Iterator[Change]:
     yield from _orders(scene)
 
 
-def _written(book: Rulebook, name: str) -> str:
-    """How an operation is written: the row of the table ``schedule``."""
-    return str(book.shared_table("schedule").rows[f".{name}",][4])
+def _written(book: Rulebook, name: str, pending: int, ptx: bool = False) -> str:
+    """How an operation is written in the IR or in PTX: the row of the table ``schedule``."""
+    text = str(book.shared_table("schedule").rows[f".{name}",][6 if ptx else 4])
+    return text.replace("{pending}", str(pending)).rstrip(";")
 
 
 def _new(scene: Scene, name: str, like: Operation, pending: int = 0) -> Instruction:
     """A step without operands, as it would be written."""
-    text = _written(scene.machine.book, name).replace("{pending}", str(pending))
+    text = _written(scene.machine.book, name, pending)
     operation = Operation(text.split()[0], (), (), (), (), (), (), (), False, (text,), (), like.span, like.name_span)
     effect = {"store_wait": "tmem_wait", "load_wait": "tmem_wait"}.get(name, name)
     return step(effect, operation)
@@ -56,7 +57,7 @@ def _insertion(scene: Scene, name: str, beside: Operation, after: bool, rank: in
     """An operation without operands is inserted."""
     new = _new(scene, name, beside, pending)
     case = "insert_after" if after else "insert_before"
-    facts = {"operation": new.operation.pieces[0]}
+    facts = {"operation": _written(scene.machine.book, name, pending, bool(scene.ptx))}
     return Change(case, facts, beside, inserted(beside, after, new), rank=rank)
 
 
@@ -102,7 +103,7 @@ def _groups(scene: Scene) -> Iterator[Change]:
             for one in issued:
                 new = _new(scene, f"{queue}_commit", commit)
                 moves = both(dropped(commit), inserted(one, True, new))
-                facts = {"operation": new.operation.pieces[0]}
+                facts = {"operation": _written(scene.machine.book, f"{queue}_commit", 0, bool(scene.ptx))}
                 if scene.straight(commit, one):
                     yield Change("moved", facts, commit, moves, (one,), rank=1)
         for fault in scene.faults:
@@ -110,7 +111,7 @@ def _groups(scene: Scene) -> Iterator[Change]:
                 for wait in scene.steps(f"{queue}_wait"):
                     if scene.straight(fault.operation, wait):
                         again = inserted(fault.operation, False, scene.instructions[id(wait)])
-                        facts = {"operation": wait.name}
+                        facts = {"operation": scene.called(wait)}
                         moves = both(dropped(wait), again)
                         yield Change("moved", facts, wait, moves, (fault.operation,), rank=0)
         for commit in commits:
@@ -120,7 +121,7 @@ def _groups(scene: Scene) -> Iterator[Change]:
                 yield _insertion(scene, f"{queue}_wait", fault.operation, False, rank=2)
         for wait, arrival in _late(scene) if queue == "wgmma" else ():
             again = inserted(arrival, False, scene.instructions[id(wait)])
-            facts = {"operation": wait.name}
+            facts = {"operation": scene.called(wait)}
             yield Change("moved", facts, wait, both(dropped(wait), again), (arrival,), rank=0)
         for arrival in scene.steps("arrive", "arrive_expect") if queue == "wgmma" else ():
             yield _insertion(scene, f"{queue}_wait", arrival, False, rank=2)
@@ -193,11 +194,11 @@ def _barriers(scene: Scene) -> Iterator[Change]:
         at = fault.operation.span.start
         for barrier in sorted(barriers, key=lambda one: abs(one.span.start - at))[:_MOST_MOVED]:
             instruction = scene.instructions[id(barrier)]
-            facts = {"operation": barrier.name}
+            facts = {"operation": scene.called(barrier)}
             again = copied(fault.operation, instruction, False)
             yield Change("moved", facts, barrier, both(dropped(barrier), again), (fault.operation,), rank=1)
         for instruction in list(known.values())[:4]:
-            facts = {"operation": instruction.operation.pieces[0].strip()}
+            facts = {"operation": scene.written(instruction.operation)}
             for earlier in _earlier(fault) if fault.code != "PR121" else ():
                 yield Change("insert_after", facts, earlier, copied(earlier, instruction, True), rank=2)
             yield Change("insert_before", facts, fault.operation, copied(fault.operation, instruction, False), rank=2)
@@ -212,7 +213,7 @@ def _before_freeing(scene: Scene, release: Operation, barriers: Sequence[Instruc
     program = scene.machine.program
     around = [program.code[place].operation for place in branches(program, scene.places[id(release)])]
     for instruction in barriers:
-        facts = {"operation": instruction.operation.pieces[0].strip()}
+        facts = {"operation": scene.written(instruction.operation)}
         new = replace(instruction, outputs=())
         for depth, branch in enumerate(around):
             make = inserted_before_branch(release, depth, new)

@@ -47,14 +47,15 @@ def explained(
         phase = scene.machine.barriers[change.key].phase
         stated = state(book, "PR126", "here", barrier=scene.name(change.key), phase=phase)
         code, message = stated.code, stated.message
-    hint = said.hint.replace(_LINE, str(line(change.operation)))
+    hint = scene.spelled(said.hint.replace(_LINE, str(line(change.operation))))
     if change.alike:
         hint += "; " + _place(scene, "alike", lines=", ".join(str(line(one)) for one in change.others))
     hint = first.hint if not hint or change.case == "order" else hint
     mine = {one.span.start for one in (change.operation, *(change.others if change.alike else ()))}
     rivals = [one for one in others if one.operation.span.start not in mine][:_OTHERS]
     for rival in rivals:
-        other = state(book, "PR191", rival.case, **rival.facts).hint.replace(_LINE, str(line(rival.operation)))
+        other = scene.spelled(state(book, "PR191", rival.case, **rival.facts).hint)
+        other = other.replace(_LINE, str(line(rival.operation)))
         hint += f"; or, {other}" if other else ""
     home = change.operation
     if change.case in _SIDES:

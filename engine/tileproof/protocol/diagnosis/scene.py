@@ -12,6 +12,7 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import walk
 from tileproof.protocol.actions import barrier_name
+from tileproof.protocol.counterparts import in_ptx
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.ledger import Event, Recorded
 from tileproof.protocol.machine import Machine
@@ -38,12 +39,28 @@ class Scene:
     Attributes:
         faults: the findings to explain, the first of them first.
         demoted: further ones of this run, by code and place, that are none of the kernel.
+        ptx: the text of the module, if it is PTX.
     """
 
     machine: Machine
     faults: tuple[ProtocolFault, ...]
     recorded: Recorded
     demoted: Set[tuple[str, int]] = frozenset()
+    ptx: str = ""
+
+    def called(self, operation: Operation) -> str:
+        """What an operation is called in the text."""
+        return self.ptx[slice(*operation.name_span)] if self.ptx else operation.name
+
+    def written(self, operation: Operation) -> str:
+        """An operation as the text has it."""
+        if self.ptx:
+            return self.ptx[operation.name_span.start : operation.span.end].rstrip("; \t\n")
+        return operation.pieces[0].strip()
+
+    def spelled(self, said: str) -> str:
+        """What is said of operations, which PTX spells otherwise than the IR."""
+        return in_ptx(self.machine.book, said) if self.ptx else said
 
     @cached_property
     def events(self) -> list[Event]:

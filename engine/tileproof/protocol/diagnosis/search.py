@@ -39,6 +39,7 @@ class Search:
         line: where an operation is.
         explain: whether findings keep the path that leads to them.
         runs, steps: how many runs, and instructions of all runs, may be spent.
+        ptx: the text of the module, if it is PTX.
     """
 
     book: Rulebook
@@ -49,6 +50,7 @@ class Search:
     explain: bool
     runs: int
     steps: int
+    ptx: str = ""
 
     @property
     def spent(self) -> bool:
@@ -65,7 +67,7 @@ class Search:
         self.steps -= 2 * machine.steps
         wanted = {named(fault) for fault in faults}
         mine = tuple(fault for fault in found if named(fault) in wanted)
-        return Scene(machine, mine, recorded, {named(fault) for fault in found} - wanted)
+        return Scene(machine, mine, recorded, {named(fault) for fault in found} - wanted, self.ptx)
 
     def trial(self, change: Change, program: Program, allowed: Set[Name], whole: bool = False) -> Ended | None:
         """One run, which ends with a finding that is not allowed; None where the budget is spent."""
@@ -77,15 +79,21 @@ class Search:
         self.steps -= machine.steps
         return machine, faults
 
-    def repairs(self, scene: Scene, program: Program) -> tuple[list[Change], set[Name]]:
-        """The changes after which most findings are gone and no other came, the likeliest first; and what is gone."""
+    def repairs(
+        self, scene: Scene, program: Program, wanted: Callable[[Change], bool] = lambda change: True
+    ) -> tuple[list[Change], set[Name]]:
+        """The changes after which most findings are gone and no other came, the likeliest first; and what is gone.
+
+        Args:
+            wanted: which changes to try.
+        """
         wrong = {named(fault) for fault in scene.faults}
         short: set[Name] = set()  # what only the shorter runs of trials have
         asked: Counter[Name] = Counter()
         best: list[Change] = []
         gone: set[Name] = set()
         further = _MOST_RIVALS
-        for change in suspects(scene):
+        for change in filter(wanted, suspects(scene)):
             if gone == wrong:
                 if (change.rank, change.joint) > (best[0].rank, best[0].joint) or not further:
                     break
@@ -195,4 +203,24 @@ def diagnosed(search: Search, faults: Sequence[ProtocolFault]) -> tuple[Protocol
     return tuple(one if search.explain else replace(one, path=()) for one in search.findings(faults))
 
 
-__all__ = ["Search", "diagnosed"]
+# Changes of what an operation names or counts: no thread goes another way for them, but that it need not wait for ever.
+_IN_PLACE = frozenset({"bytes", "completes_elsewhere", "count", "counts", "elsewhere", "threads", "waits_elsewhere"})
+
+
+def misplaced(search: Search, faults: Sequence[ProtocolFault], agree: Callable[[Program], bool]) -> bool:
+    """Whether threads wait for ever because of one operation, and not because of what a run supposes.
+
+    A run may suppose numbers of turns on which the roles of a launch would never disagree, and then a hang says nothing
+    of the kernel. It does where they agree once one operation names another barrier, or counts otherwise: the loops of
+    the kernel have the same turns as those of the changed one.
+
+    Args:
+        faults: the hangs.
+        agree: whether all roles of a program come to its end together, in runs of several lengths.
+    """
+    scene = search.scene(search.program, faults)
+    best, _ = search.repairs(scene, search.program, lambda one: one.case in _IN_PLACE and not one.joint)
+    return any(agree(one.program(search.program)) for one in best[:_CONFIRMED])
+
+
+__all__ = ["Ended", "Rerun", "Search", "diagnosed", "misplaced"]

@@ -220,6 +220,8 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
     if not scene.codes & (HANGS | {"PR120", "PR122", "PR111", "PR112", "PR113", "PR114"}):
         return
     named = {id(one) for fault in scene.faults for one in (fault.operation, *(at for _, at in fault.trace))}
+    late = [fault.operation for fault in scene.faults if fault.code in UNORDERED]
+    wrong = {warp for one in late for warp in scene.executing[id(one)]}  # which may have waited elsewhere
     for operation in scene.steps(*ARRIVALS, *EXPECTS, *COPIES, *WAITS):
         instruction = scene.instructions[id(operation)]
         assert instruction.effect is not None
@@ -246,6 +248,7 @@ def _misplaced(scene: Scene) -> Iterator[Change]:
             completes = instruction.effect.name in COPIES
             case = "waits_elsewhere" if waited else "completes_elsewhere" if completes else "elsewhere"
             near = target in scene.roots or places[0] in scene.roots or id(operation) in named
+            near |= waited and bool(scene.executing[id(operation)] & wrong)
             yield Change(case, facts, operation, change, rank=0 if lost else 1 if near else 3)
 
 
