@@ -101,6 +101,7 @@ class Trial:
         errors: how many stand.
         right: whether nothing goes wrong.
         beyond: whether threads named a CTA that the cluster does not have.
+        hangs: whether threads wait for ever: they may because of the cluster.
     """
 
     work: int
@@ -108,6 +109,7 @@ class Trial:
     errors: int
     right: bool
     beyond: bool = False
+    hangs: bool = False
 
 
 def narrowed(
@@ -145,7 +147,7 @@ def narrowed(
             if budget < needed or not (trial.errors or trial.beyond):
                 break  # the rest is not tried: what is right is assumed
         else:
-            chosen = min(done, key=lambda one: (-done[one].steps, done[one].errors))
+            chosen = min(done, key=lambda one: (done[one].hangs, -done[one].steps, done[one].errors))
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 _NOTHING: Decisions = {}
 _ELEMENTS = 64  # of the tile of a tensor
 _SIZES = 2  # of runs that agree
-_FURTHER = 4  # the share of a search that only asks whether there is one operation
+_FURTHER = 2  # the share of a search that only asks whether there is one operation
 _FEW = 2  # of an argument, or of iterations
 _INNER, _EVERY = 2, 1  # depth of loops
 _PLACES = 4  # that a run comes to for which others are missing
@@ -790,7 +790,6 @@ class Study:
                 return
             self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
             yield from (one for one in first.faults if one.code == UNINITIALISED or self.literal_number(one))
-            yield from self.disputed(first)
             return
         further = None
         if first.hangs and any(one.hangs for one in self.counts):
@@ -818,20 +817,6 @@ class Study:
         """Whether a number that the text writes out is wrong for the hardware, however a thread comes to it."""
         numbers = self.book.enums["number_finding"].by_spelling
         return fault.code in numbers and literal(self.compiled.code, fault.operation)
-
-    def disputed(self, first: Run) -> Iterator[ProtocolFault]:
-        """Uses of a named barrier that overlap whatever the integers are that a kernel in PTX gets.
-
-        One of these runs guesses nothing.
-        """
-        faults, turns = [one for one in first.faults if one.code == OVERLAP], self.shape.extent
-        if faults:
-            runs = [
-                self.run(Extents(size, size, counted=False), turns, size + 1) for size in (turns, _ELEMENTS * turns)
-            ]
-            alike = frozenset.intersection(*(frozenset(_conflicts(one)) for one in runs))
-            if any(one.certain for one in (first, *runs)):
-                yield from (one for one in faults if _named(one) in alike)
 
     def misled(self, long: Run) -> Iterator[ProtocolFault]:
         """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
@@ -1093,8 +1078,12 @@ class Study:
                 found.append(one)
             return True
 
+        alike: dict[int, set[int]] = {}  # how long runs are, by how far loaded integers are apart
+        fixed = False  # whether nothing else of a size makes a difference
         for elements, loads in sizes:
             terms, loaded = deciders()
+            if loaded and fixed and loads.apart in alike:
+                continue
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
                 size = loads
             elif not terms:
@@ -1109,6 +1098,9 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
+            if loaded:
+                fixed |= one.machine.steps in alike.setdefault(loads.apart, set())
+                alike[loads.apart].add(one.machine.steps)
             if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
                 size = replace(loads, apart=4 * turns, near=_FEW)
                 one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))

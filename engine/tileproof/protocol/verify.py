@@ -230,7 +230,7 @@ def _function_launched(
         wrong = [fault for fault in run.faults if _of_launch(book, fault.code)]
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
         executed, beyond = len(run.machine.coverage.executed), run.machine.beyond
-        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond)
+        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond, run.hangs)
 
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
@@ -242,7 +242,7 @@ def _ordered(
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
     unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
-    if unseen and not _copied_over(book, old, where, log) and _unfenced(machine, thread_set, old):
+    if unseen and _unfenced(machine, thread_set, old, lambda: _copied_over(book, old, where, log)):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
@@ -273,27 +273,41 @@ def _copied_over(book: Rulebook, old: Access, where: Address, log: AccessLog) ->
         return False
     low, high = max(old.low, where.offset), min(old.high, where.offset + (where.extent or 1))
     left = _bytes(old) & (1 << high) - (1 << low)
+    starts = sorted({one.low for one in writes if one.kind == ".tma"})
     for one in copies:
-        boxed = one.kind == ".tma" and one.high > one.low + limit(book, "bulk_bytes")
-        if one.touched_bytes is None and not boxed and one.low <= low:
-            return True  # how much it copied is not known
-        left &= ~_bytes(one)
+        if one.kind == ".tma" and one.high <= one.low + limit(book, "bulk_bytes"):
+            # How much it copied is not known: up to where another copy begins.
+            behind = next((start for start in starts if start > one.low), one.high)
+            left &= ~((1 << behind) - (1 << one.low))
+        elif one.kind == ".async" and one.touched_bytes is None and one.low <= low:
+            return True  # nor what threads copied
+        else:
+            left &= ~_bytes(one)
     return not left
 
 
 def _bytes(one: Access) -> int:
     """The bytes of an allocation that an access touches, as a set."""
-    if one.touched_bytes is None:
+    touched_bytes = one.touched_bytes
+    if touched_bytes is None:
         return (1 << one.high) - (1 << one.low)
-    return reduce(or_, one.touched_bytes.placed().values(), 0)
+    if touched_bytes.swizzle is None:
+        return touched_bytes.whole << touched_bytes.start
+    return reduce(or_, touched_bytes.placed().values(), 0)
 
 
-def _unfenced(machine: Machine, thread_set: ThreadSet, old: Access) -> bool:
-    """Whether the async proxy may not see an access by threads, in whatever a thread set has it do now."""
+def _unfenced(machine: Machine, thread_set: ThreadSet, old: Access, over: Callable[[], bool] = lambda: False) -> bool:
+    """Whether the async proxy may not see an access by threads, in whatever a thread set has it do now.
+
+    Args:
+        over: whether something else is there by now.
+    """
     agents = [agent for agent in old.agents if not machine.knows(thread_set, agent, old.moment, fenced=True)]
-    if agents and machine.unseen is not None:
+    if not agents or over():
+        return False
+    if machine.unseen is not None:
         machine.unseen(thread_set, agents, old.moment)
-    return bool(agents)
+    return True
 
 
 def _named(kind: str, writes: bool, agents: Sequence[Agent]) -> str:

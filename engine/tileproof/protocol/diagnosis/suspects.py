@@ -63,7 +63,9 @@ _READ = {"parity", "elsewhere", "waits_elsewhere", "completes_elsewhere", "pendi
 
 
 def _matters(scene: Scene, change: Change) -> bool:
-    """Whether a change is of what the run came to."""
+    """Whether a change is of what the run came to, and of what stands in the text."""
+    if not change.operation.span.end:
+        return False  # a branch that two conditions of the PTX became
     read = change.others if change.case == "phase" else (change.operation,) if change.case in _READ else ()
     return all(map(scene.executed, read))
 
