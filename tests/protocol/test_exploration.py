@@ -12,8 +12,8 @@ from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.explore import guards_of
 from tileproof.protocol.program import compile_kernel
+from tileproof.protocol.runs import Outcome
 from tileproof.protocol.steps import effects
-from tileproof.protocol.study import Outcome
 from tileproof.protocol.verify import kernels, verify
 
 BOOK = tileproof.load_rules()

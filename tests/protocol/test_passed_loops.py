@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tileproof.protocol.runs import Run
 from tileproof.protocol.state import Coverage
-from tileproof.protocol.study import Run
 
 STEP = SimpleNamespace(pure=False)
 # if: a loop around a step; else: a step.

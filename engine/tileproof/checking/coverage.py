@@ -11,8 +11,8 @@ from tileproof.dialects.operations import Operations
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.runs import Outcome
 from tileproof.protocol.steps import Step
-from tileproof.protocol.study import Outcome
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 

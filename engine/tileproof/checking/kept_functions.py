@@ -21,7 +21,7 @@ from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, with_lines
 from tileproof.judge.outcome import Options
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Alias, Operation
-from tileproof.protocol.study import Outcome
+from tileproof.protocol.runs import Outcome
 from tileproof.protocol.verify import Asked, Studied
 from tileproof.rulebase.book import Rulebook
 

@@ -28,7 +28,7 @@ from tileproof.checking import kept_outcomes
 from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, line, with_lines
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Attribute, Operation
-from tileproof.protocol.study import Outcome
+from tileproof.protocol.runs import Outcome
 from tileproof.protocol.verify import verify_function
 from tileproof.ptx.graph import Graphs
 from tileproof.ptx.module import Function, Module

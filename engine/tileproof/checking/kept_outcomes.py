@@ -23,7 +23,7 @@ from tileproof.checking import results
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.faults import ProtocolFault
-from tileproof.protocol.study import Outcome
+from tileproof.protocol.runs import Outcome
 from tileproof.rulebase.book import Rulebook
 
 _SUFFIX = ".kernel"

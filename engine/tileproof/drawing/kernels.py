@@ -14,8 +14,9 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.confirmed import by_cause, confirmed, unsaid
 from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.runs import Outcome
 from tileproof.protocol.structuring import Unstructured
-from tileproof.protocol.study import Outcome, Study
+from tileproof.protocol.study import Study
 from tileproof.protocol.verify import verify, verify_function
 from tileproof.ptx.graph import Graphs
 from tileproof.ptx.module import is_ptx, read_module

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
-from tileproof.protocol.study import Doubt, Outcome
+from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
 _HARMLESS = ("any_cluster", "any_block", "accessed_steps", "late_ctas")  # doubts that take no finding away

@@ -36,7 +36,6 @@ from tileproof.protocol.endings import (
     leaked,
     register_budget,
     understated_bytes,
-    unfinished,
     wrong_bytes,
 )
 from tileproof.protocol.explore import (
@@ -63,13 +62,26 @@ from tileproof.protocol.fixpoint import Period, Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Unseen
-from tileproof.protocol.program import Instruction, Program, with_extents
+from tileproof.protocol.program import Program, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
+from tileproof.protocol.runs import (
+    Doubt,
+    Outcome,
+    Ran,
+    Recipe,
+    Run,
+    each_once,
+    even,
+    key_of,
+    loops_at,
+    rests_on,
+    steps_of,
+)
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
 from tileproof.protocol.terms import place_term
 from tileproof.protocol.unmet import Help, unmet
-from tileproof.protocol.warps import Awaited, OnBarrier, OnMbarrier
+from tileproof.protocol.warps import Awaited
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 
@@ -93,198 +105,6 @@ _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may sh
 
 
 Size: TypeAlias = "tuple[Extents, int, int]"  # of a run: extents, turns, tiles
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is known of one kernel.
-
-    Attributes:
-        doubts: what was not verified, and why: cases of finding PR190.
-        steps: the operations that take part in its protocol.
-        executed: those of them that were executed in some run, by ``id``.
-        trip_counts: loops of unknown length were run with up to so many iterations; None where the verdict holds for
-            all numbers of them.
-        guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
-        exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
-            for ever: what comes behind cannot take them away.
-        anyway: the hazards that runs with other loaded integers have as well.
-        explained: of a kernel in PTX the findings that stand by themselves, by their causes.
-    """
-
-    kernel: Operation
-    faults: tuple[ProtocolFault, ...]
-    doubts: tuple[Doubt, ...]
-    steps: tuple[Operation, ...] = ()
-    executed: frozenset[int] = frozenset()
-    trip_counts: int | None = None
-    guessed: frozenset[int] = frozenset()
-    exact: bool = False
-    anyway: tuple[ProtocolFault, ...] = ()
-    explained: tuple[ProtocolFault, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Something that is not verified: a case of finding PR190, where, and its words.
-
-    Attributes:
-        fault: the finding that is in doubt, where there is one.
-    """
-
-    case: str
-    operation: Operation
-    message: str
-    hint: str = ""
-    fault: ProtocolFault | None = None
-
-    @property
-    def assumed(self) -> bool:
-        """Whether it is an assumption about the launch, under which all may be verified."""
-        return self.case.startswith("assumed_")
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What a run was told: it is run again so, of this program or of one with the same control flow."""
-
-    extents: Extents
-    turns: int
-    tiles: int
-    forced: Decisions
-    agreed: Decisions
-    budget: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A run that there was.
-
-    Attributes:
-        recipe: what it was told.
-        steps: how many instructions it took.
-        places: its findings by code and place.
-        executed: the steps that it executed, by ``id`` of their operations.
-    """
-
-    recipe: Recipe
-    steps: int
-    places: frozenset[tuple[str, int]]
-    executed: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a kernel, and what it found."""
-
-    machine: Machine
-    faults: tuple[ProtocolFault, ...]
-
-    @property
-    def calm(self) -> bool:
-        """Whether it came to its end without a hazard, and no thread waits for ever or went on without a reason."""
-        serious = any(fault.code in HAZARDS or fault.code in DEADLOCKS for fault in self.faults)
-        return not serious and self.machine.coverage.complete and not self.machine.taint.released
-
-    @property
-    def agreed(self) -> bool:
-        """Whether all roles came to its end together, and in step.
-
-        They did where nothing was guessed and no loop passed, or where no mbarrier is in the middle of a phase, and
-        each of its phases but the last was waited for.
-        """
-        if not _even(self) or self.machine.coverage.unknown or self.machine.taint.reasons:
-            return False
-        return (self.certain and not self.passes_loops()) or all(
-            one.even and one.phase - one.seen <= 1 and not one.overrun for one in self.machine.barriers.values()
-        )
-
-    @property
-    def certain(self) -> bool:
-        """Whether it came to its end, and nothing in it was guessed or left out."""
-        coverage = self.machine.coverage
-        left = coverage.guessed or coverage.unknown or coverage.skipped or coverage.cut or coverage.passed_by
-        return coverage.complete and not left and not self.machine.taint.reasons
-
-    @property
-    def hangs(self) -> bool:
-        """Whether threads wait for ever."""
-        return any(fault.code in DEADLOCKS for fault in self.faults)
-
-    def stuck(self) -> frozenset[str]:
-        """The kinds of its deadlocks."""
-        return frozenset(one.code for one in self.faults if one.code in DEADLOCKS)
-
-    def left_loop(self) -> bool:
-        """Whether a loop that takes part in the protocol was left, or not entered, by what is supposed or unknown."""
-        coverage, code = self.machine.coverage, self.machine.program.code
-        return any(_loops(code, place) for place in coverage.doubtful & coverage.left)
-
-    def passed_loops(self) -> frozenset[int]:
-        """The places of such loops that no thread went around, or of a branch past them.
-
-        All left the loop at once, or none went the way of the branch where it is; the other way has no loop, for that
-        may be the same work in another form.
-        """
-        coverage, code = self.machine.coverage, self.machine.program.code
-
-        def passes(place: int) -> bool:
-            if code[place].kind != "branch":
-                return place in coverage.left and place not in coverage.circled and _loops(code, place)
-            return len(coverage.went[place]) == 1 and self.goes_past(place)
-
-        return frozenset(filter(passes, coverage.doubtful))
-
-    def goes_past(self, place: int) -> bool:
-        """Whether threads took a way of a branch that has no such loop where the other way has one."""
-        code, ways = self.machine.program.code, self.machine.coverage.went[place]
-        one = code[place]
-        then, otherwise = (
-            any(_loops(code, at) for at in range(low, high))
-            for low, high in ((place + 1, one.other), (one.other, one.target))
-        )
-        return (True in ways and otherwise and not then) or (False in ways and then and not otherwise)
-
-    def passes_loops(self) -> bool:
-        """Whether threads ever went past such a loop by what is supposed: then others may have gone around theirs."""
-        coverage, code = self.machine.coverage, self.machine.program.code
-        return any(code[place].kind == "branch" and self.goes_past(place) for place in coverage.doubtful)
-
-    def by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
-        code = self.machine.program.code
-        return self.steps_by_data() or any(code[place].outputs for place in self.machine.coverage.undecided)
-
-    def steps_by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided whether steps were executed."""
-        code = self.machine.program.code
-        return any(
-            one.effect and not one.effect.pure
-            for place in self.machine.coverage.undecided
-            for one in code[place : code[place].target]
-        )
-
-    def places(self) -> frozenset[tuple[str, int]]:
-        """The findings by code and place."""
-        return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
-
-    def awaited(self) -> frozenset[object]:
-        """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""
-        blocked = [one.blocked for one in self.machine.thread_sets]
-        return frozenset(
-            one.key if isinstance(one, OnMbarrier) else one.name if isinstance(one, OnBarrier) else "cluster"
-            for one in blocked
-            if one is not None
-        )
-
-    def waits(self) -> frozenset[tuple[int, int, int, int]]:
-        """Where threads wait for ever: CTA, first thread, place, and how many phases of the barrier are complete."""
-        found = set()
-        for thread_set in self.machine.thread_sets:
-            wait = thread_set.blocked
-            phase = self.machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
-            found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
-        return frozenset(found)
 
 
 @dataclass(slots=True)
@@ -522,7 +342,7 @@ class Study:
         if self.open_loops():
             complete = long.machine.coverage.complete
             bound = self.short_runs(long, faults, period if long is first else None) if complete else 0
-        together = self.ptx and (long.calm or _even(long))
+        together = self.ptx and (long.calm or even(long))
         wide = [*self.wide_runs(long, faults), *self.few_ctas(long, faults)] if together else []
         natural = frozenset(self.reached.executed)
         guessed = self.seek(long, faults, natural)
@@ -540,7 +360,7 @@ class Study:
             self.doubt("guessed_steps", loose[0], count=len(loose))
         executed = frozenset(id(one) for one in steps if id(one) in self.reached.executed)
         doubts = sorted(self.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
-        exact = long.certain and long.hangs and {_named(one) for one in faults} <= long.places()
+        exact = long.certain and long.hangs and {key_of(one) for one in faults} <= long.places()
         return Outcome(
             self.kernel,
             tuple(faults),
@@ -564,11 +384,11 @@ class Study:
         machine, usual = long.machine, long.machine.shape.extents
         sizes = (replace(usual, argument=usual.argument + 1), replace(usual, tensor=max(usual.tensor // 2, 1)))
         runs = [self.run(size, machine.shape.extent, machine.tiles, budget=_FEW * machine.steps) for size in sizes]
-        ended = [one for one in runs if _even(one)]
+        ended = [one for one in runs if even(one)]
 
         def stands(fault: ProtocolFault) -> bool:
             met = [one for one in ended if id(fault.operation) in one.machine.coverage.executed]
-            return bool(met) and all(_named(fault) in one.places() for one in met)
+            return bool(met) and all(key_of(fault) in one.places() for one in met)
 
         open_ = [one for one in wrong if not stands(one)]
         faults[:] = [one for one in faults if one not in open_]
@@ -587,7 +407,7 @@ class Study:
         """
         from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
 
-        hazards = frozenset(_named(one) for one in faults if one.code in HAZARDS)
+        hazards = frozenset(key_of(one) for one in faults if one.code in HAZARDS)
         if not (self.ptx and hazards and self.reached.leading and self.kernel.attribute(LOADS) is not None):
             return tuple(one for one in faults if one.code in HAZARDS)
         every: set[tuple[str, int]] = set()
@@ -611,7 +431,7 @@ class Study:
                     lengths.add(one.machine.steps)
                     found &= one.places()
             every |= found if len(lengths) >= _SIZES or not self.open_loops() else frozenset()
-        return tuple(one for one in faults if _named(one) in every)
+        return tuple(one for one in faults if key_of(one) in every)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object], ptx: str = "") -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
@@ -625,7 +445,7 @@ class Study:
             return outcome
         from tileproof.protocol.diagnosis import diagnosed  # noqa: PLC0415
 
-        if self.shown is not None and judged.places().isdisjoint(map(_named, outcome.faults)):
+        if self.shown is not None and judged.places().isdisjoint(map(key_of, outcome.faults)):
             judged = self.shown
         return replace(outcome, faults=diagnosed(replace(self.search(judged, line), ptx=ptx), outcome.faults))
 
@@ -779,7 +599,7 @@ class Study:
                 self.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
             yield from long.faults
             if not first.machine.coverage.skipped and not first.machine.coverage.cut:
-                yield from (one for one in first.faults if one.code in HAZARDS and _named(one) not in long.places())
+                yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
             return
         coverage = first.machine.coverage
         if self.ptx and first.hangs and not self.hangs_anyhow(first):
@@ -805,7 +625,7 @@ class Study:
             if fault.code in DEADLOCKS and doubtful:
                 further = further or self.counted(self.shape.extent, self.shape.extent + 1)
                 self.reached.add(further.machine)
-                if not first.waits() & further.waits() and _named(fault) not in _conflicts(further):
+                if not first.waits() & further.waits() and key_of(fault) not in _conflicts(further):
                     self.doubt("loop_turns", fault.operation, fault)
                     continue
             elif (coverage.skipped or coverage.cut) and fault.code in HAZARDS:
@@ -972,7 +792,7 @@ class Study:
 
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""
-        return any(_loops(self.compiled.code, place) for place in self.reached.leading)
+        return any(loops_at(self.compiled.code, place) for place in self.reached.leading)
 
     def short_runs(self, long: Run, faults: list[ProtocolFault], period: Period | None) -> int | None:
         """Run short loops over many tiles, and add what only they show; how many iterations the verdict holds for.
@@ -983,7 +803,7 @@ class Study:
         loops over as many tiles show as well does not depend on the length.
         """
         tiles, budget = max(self.limit("short_tiles"), long.machine.tiles), self.share("short", long.machine)
-        known = {_named(fault) for fault in faults}
+        known = {key_of(fault) for fault in faults}
         anyway: frozenset[tuple[str, int]] | None = None
         done: set[int] = set()
         whole = min(self.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
@@ -1006,11 +826,11 @@ class Study:
                     self.doubt("short_loops", wrong[-1].operation, turns=turns)
                 continue
             for fault in one.faults:
-                if fault.code not in HAZARDS or _named(fault) in known:
+                if fault.code not in HAZARDS or key_of(fault) in known:
                     continue
-                known.add(_named(fault))
+                known.add(key_of(fault))
                 anyway = self.shorter(long, self.shape.extent, tiles).places() if anyway is None else anyway
-                faults.append(fault if _named(fault) in anyway else self.of_short_loops(fault))
+                faults.append(fault if key_of(fault) in anyway else self.of_short_loops(fault))
         done.add(whole)
         bound = next(turns for turns in range(most + 3) if turns not in done) - 1
         return None if period is not None and bound >= most else max(bound, 0)
@@ -1034,7 +854,7 @@ class Study:
         guards = guards_of(code)
         budget = self.share("wide", long.machine)
         places = {place_term(axis) for axis in range(3)}  # in the grid, which counts tiles
-        known = {_named(fault) for fault in faults}
+        known = {key_of(fault) for fault in faults}
         found: list[Run] = []
         stuck: ProtocolFault | None = None
         few, turns = Extents(_FEW, _FEW, extents.counted), self.limit("wide_turns")
@@ -1055,22 +875,22 @@ class Study:
         def take(one: Run, before: Set[int] = frozenset()) -> bool:
             """What a run shows, of steps beside those that were executed before; whether to go on."""
             nonlocal stuck
-            if not (one.calm or _even(one)):
+            if not (one.calm or even(one)):
                 named = self.named(one) if one.hangs and stuck is None else None
                 if named is not None:
                     self.shown = named
                     self.reached.add(named.machine)
-                    faults.extend(one for one in named.faults if one.code in DEADLOCKS and _named(one) not in known)
+                    faults.extend(one for one in named.faults if one.code in DEADLOCKS and key_of(one) not in known)
                     return False
                 stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
                 return True
             self.reached.add(one.machine)
-            new = [fault for fault in one.faults if _named(fault) not in known]
-            new = [fault for fault in new if not before or _rests_on(fault, frozenset(before), False)]
-            known.update(map(_named, new))
+            new = [fault for fault in one.faults if key_of(fault) not in known]
+            new = [fault for fault in new if not before or rests_on(fault, frozenset(before), False)]
+            known.update(map(key_of, new))
             if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
                 usual = frozenset(long.machine.coverage.executed)
-                short = [one for one in new if one.code in HAZARDS and not _rests_on(one, usual, False)]
+                short = [one for one in new if one.code in HAZARDS and not rests_on(one, usual, False)]
                 new = [self.of_short_loops(fault) if fault in short else fault for fault in new]
             faults.extend(new)
             if new and not one.calm:
@@ -1078,12 +898,8 @@ class Study:
                 found.append(one)
             return True
 
-        alike: dict[int, set[int]] = {}  # how long runs are, by how far loaded integers are apart
-        fixed = False  # whether nothing else of a size makes a difference
         for elements, loads in sizes:
             terms, loaded = deciders()
-            if loaded and fixed and loads.apart in alike:
-                continue
             if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
                 size = loads
             elif not terms:
@@ -1098,9 +914,6 @@ class Study:
             tiles = long.machine.tiles if loaded else _FEW
             one = self.run(size, self.shape.extent, tiles, budget=budget)
             budget -= one.machine.steps
-            if loaded:
-                fixed |= one.machine.steps in alike.setdefault(loads.apart, set())
-                alike[loads.apart].add(one.machine.steps)
             if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
                 size = replace(loads, apart=4 * turns, near=_FEW)
                 one = self.run(size, self.shape.extent, tiles, budget=self.share("wide", long.machine))
@@ -1131,7 +944,7 @@ class Study:
             return []
         steps, budget = long.machine.coverage.executed, self.share("trial", long.machine)
         ran = {one.steps: one.recipe for one in self.ran if not one.recipe.forced and one.executed >= steps}
-        known = {_named(fault) for fault in faults}
+        known = {key_of(fault) for fault in faults}
         for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
             one = self.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
             budget -= one.machine.steps
@@ -1141,8 +954,8 @@ class Study:
                 self.shown = named or self.shown
                 return [named] if named else []
             self.reached.add(one.machine)
-            new = [fault for fault in one.faults if fault.code in HAZARDS and _named(fault) not in known]
-            if new and _even(one):
+            new = [fault for fault in one.faults if fault.code in HAZARDS and key_of(fault) not in known]
+            if new and even(one):
                 self.shown = one
                 faults += new
                 return [one]
@@ -1178,11 +991,11 @@ class Study:
     def seek(self, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
         """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
         rough = self.ptx and not long.calm  # no run goes better
-        known = {_named(fault) for fault in faults}
+        known = {key_of(fault) for fault in faults}
 
         def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
             one = self.run(*sizes, forced, agreed)
-            return Sought(forced, one.machine, one.calm or (rough and _even(one)))
+            return Sought(forced, one.machine, one.calm or (rough and even(one)))
 
         smooth: set[int] = set(natural)
         runs = self.limit("seek_runs")
@@ -1194,8 +1007,8 @@ class Study:
             if self.ptx and not trial.machine.taint.released:
                 # A number that is wrong for the hardware is wrong on whatever way threads come to it.
                 for fault in each_once(trial.machine.faults):
-                    if _named(fault) not in known and self.literal_number(fault):
-                        known.add(_named(fault))
+                    if key_of(fault) not in known and self.literal_number(fault):
+                        known.add(key_of(fault))
                         faults.append(fault)
             if long.hangs or self.ptx:
                 # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
@@ -1204,21 +1017,15 @@ class Study:
             disagreed = bool(trial.machine.taint.released)
             before = frozenset(smooth) if disagreed else natural
             for fault in each_once(trial.machine.faults):
-                if _named(fault) not in known and _rests_on(fault, before, disagreed):
-                    known.add(_named(fault))
+                if key_of(fault) not in known and rests_on(fault, before, disagreed):
+                    known.add(key_of(fault))
                     faults.append(fault)
         return self.reached.executed - smooth
 
     @staticmethod
     def wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
         """Whether a run that was told which way to go found what rests on steps that no other executes."""
-        return any(_rests_on(fault, natural, False) for fault in machine.faults)
-
-
-def _loops(code: Sequence[Instruction], place: int) -> bool:
-    """Whether a loop that takes part in the protocol begins at a place."""
-    inside = code[place : code[place].target] if code[place].kind in ("test", "check") else ()
-    return any(one.effect is not None and not one.effect.pure for one in inside)
+        return any(rests_on(fault, natural, False) for fault in machine.faults)
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
@@ -1235,57 +1042,16 @@ def _foremost(ended: Sequence[Run]) -> Run | None:
     best = max(free, key=lambda one: len(one.machine.coverage.executed))
     every = frozenset.intersection(*(one.places() for one in free))
     sure = len(free) >= _SIZES and all(one.certain for one in free)
-    found = tuple(one for one in best.faults if (sure or one.code == PROXY) and _named(one) in every)
+    found = tuple(one for one in best.faults if (sure or one.code == PROXY) and key_of(one) in every)
     return Run(best.machine, found) if found else None
-
-
-def _even(run: Run) -> bool:
-    """Whether all roles of a run came to its end together, whatever hazards are in it."""
-    wrong = any(fault.code in DEADLOCKS for fault in run.faults) or any(unfinished(run.machine))
-    return run.machine.coverage.complete and not run.machine.taint.released and not wrong
-
-
-def _rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:
-    """Whether a finding is one of the steps that only a run executes that was told which way to go.
-
-    Args:
-        before: the steps that other runs execute: those that were told nothing, or whose roles agreed.
-        disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
-    """
-    if disagreed and fault.code in DEADLOCKS:
-        return False  # threads that were let go meet others where they never would
-    new = [id(one) not in before for one in (fault.operation, *(place for _, place in fault.trace))]
-    return all(new) if disagreed else any(new)
 
 
 def _conflicts(run: Run) -> set[tuple[str, int]]:
     """The findings of a run about named barriers whose uses overlap: no thread need wait for ever for them."""
-    return {_named(fault) for fault in run.faults if fault.code == OVERLAP}
-
-
-def _named(fault: ProtocolFault) -> tuple[str, int]:
-    return fault.code, fault.operation.span.start
+    return {key_of(fault) for fault in run.faults if fault.code == OVERLAP}
 
 
 def _short_first(turns: int) -> Iterator[int]:
     """Numbers of iterations, those first that show most: 2 and 1, then the others from 0 on."""
     yield from (2, 1, 0)
     yield from range(3, turns)
-
-
-def steps_of(program: Program) -> Iterator[Operation]:
-    """The operations of a program that take part in the protocol, in textual order, each once."""
-    seen = set()
-    for one in program.code:
-        if one.effect is not None and not one.effect.pure and id(one.operation) not in seen:
-            seen.add(id(one.operation))
-            yield one.operation
-
-
-def each_once(faults: Sequence[ProtocolFault]) -> Iterator[ProtocolFault]:
-    seen = set()
-    for fault in faults:
-        key = (fault.code, fault.operation.span)
-        if key not in seen:
-            seen.add(key)
-            yield fault

@@ -27,10 +27,11 @@ from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_bloc
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
+from tileproof.protocol.runs import Doubt, Outcome, each_once
 from tileproof.protocol.state import EarlyRead, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
-from tileproof.protocol.study import Doubt, Outcome, Study, each_once
+from tileproof.protocol.study import Study
 from tileproof.ptx.graph import Graph
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state

@@ -18,8 +18,9 @@ from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import Action
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.program import Program
+from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.study import Doubt, Outcome, Study
+from tileproof.protocol.study import Study
 from tileproof.protocol.verify import Judged, studies, verify
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine, InsertionPoints

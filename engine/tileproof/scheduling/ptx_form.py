@@ -17,10 +17,11 @@ from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.ptx_kernels import compile_function
+from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.steps import Step
 from tileproof.protocol.structuring import Unstructured
-from tileproof.protocol.study import Doubt, Outcome, Study
+from tileproof.protocol.study import Study
 from tileproof.protocol.values import Address, Value
 from tileproof.protocol.verify import Judged, function_studies, verify_function
 from tileproof.protocol.warps import ThreadSet

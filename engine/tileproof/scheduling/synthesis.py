@@ -16,8 +16,9 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.budget import limit
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.runs import Outcome, Ran
 from tileproof.protocol.steps import Step
-from tileproof.protocol.study import Outcome, Ran, Study
+from tileproof.protocol.study import Study
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
 from tileproof.scheduling.edits import Edited, Gap, InsertedLine

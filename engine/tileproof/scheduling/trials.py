@@ -29,8 +29,9 @@ from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
+from tileproof.protocol.runs import Ran, Run
 from tileproof.protocol.steps import Step, effects
-from tileproof.protocol.study import Ran, Run, Study
+from tileproof.protocol.study import Study
 from tileproof.protocol.warps import ThreadSet
 from tileproof.rulebase.book import Rulebook
 from tileproof.scheduling.edits import Gap
