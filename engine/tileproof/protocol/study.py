@@ -942,10 +942,12 @@ class Study:
         """
         if not self.ptx or not self.seldom() or not self.counts_ctas():
             return []
-        steps, budget = long.machine.coverage.executed, self.share("trial", long.machine)
-        ran = {one.steps: one.recipe for one in self.ran if not one.recipe.forced and one.executed >= steps}
+        executed, budget = long.machine.coverage.executed, self.share("trial", long.machine)
+        ran = {one.steps: one.recipe for one in self.ran if not one.recipe.forced and one.executed >= executed}
         known = {key_of(fault) for fault in faults}
         for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
+            if budget <= 0 or not self.seldom():
+                break
             one = self.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
             budget -= one.machine.steps
             if one.hangs:
@@ -953,14 +955,14 @@ class Study:
                 faults += [fault for fault in named.faults if fault.code in DEADLOCKS] if named else []
                 self.shown = named or self.shown
                 return [named] if named else []
+            if not even(one):
+                continue
             self.reached.add(one.machine)
             new = [fault for fault in one.faults if fault.code in HAZARDS and key_of(fault) not in known]
-            if new and even(one):
+            if new:
                 self.shown = one
                 faults += new
                 return [one]
-            if budget <= 0 or not self.seldom():
-                break
         return []
 
     def seldom(self) -> bool:

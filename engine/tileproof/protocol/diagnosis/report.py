@@ -56,7 +56,7 @@ def explained(
     for rival in rivals:
         other = scene.spelled(state(book, "PR191", rival.case, **rival.facts).hint)
         other = other.replace(_LINE, str(line(rival.operation)))
-        hint += f"; or, {other}" if other else ""
+        hint += f"; or, {other}" if other and other not in hint else ""
     home = change.operation
     if change.case in _SIDES:
         home = scene.beside(home, _SIDES[change.case], change.behind)
