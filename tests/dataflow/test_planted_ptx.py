@@ -119,7 +119,7 @@ TRUE = {
     "tilelang__gemm_tcgen5mma_matmul__sm_100a": {"PR112"},
     # Warp 0 loads tiles, then frees tensor memory that warps 4 to 7 still read: they meet at no barrier before that.
     # Stages of K and V are released behind tcgen05.commit, before anybody waits for it: the next tile overwrites them.
-    "tilelang__mha_fwd_bshd_main__sm_100a": {"PR112", "PR114"},
+    "tilelang__mha_fwd_bshd_main__sm_100a": {"PR112"},
     # A warpgroup stores sums behind its loop, the other reads them behind its own: they meet at no barrier there.
     "tilelang__mla_decode_ws_main_no_split__sm_90a": {"PR116"},
     # Each turn loads into the tile that the MMA of the turn before reads; the MMA are committed only behind the loop.
