@@ -8,15 +8,17 @@ import tileproof
 from protocol.rings import ARRIVAL, ring
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
-from tileproof.protocol import study as protocol
+from tileproof.protocol import verify as protocol
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.runs import Outcome
+from tileproof.protocol.study import Study
 from tileproof.protocol.verify import verify
 
 BOOK = tileproof.load_rules()
 LONG = 48  # iterations: more than any state below takes to come again, twice
 
 
-def outcome(text: str, thorough: bool = False) -> protocol.Outcome:
+def outcome(text: str, thorough: bool = False) -> Outcome:
     (found,) = verify(BOOK, scan(Source("ring.mlir", text)).module.operations, {}, thorough=thorough)
     return found
 
@@ -25,14 +27,14 @@ def one_by_one(text: str, counts: range, monkeypatch: pytest.MonkeyPatch) -> dic
     """The findings of runs with these trip counts."""
     found: dict[int, set[str]] = {}
 
-    def outcome_of(self: protocol.Study) -> protocol.Outcome:
+    def outcome_of(study: Study) -> Outcome:
         for turns in counts:
-            run = self.run(Extents(turns, turns), turns, 3)
+            run = study.run(Extents(turns, turns), turns, 3)
             found[turns] = {fault.code for fault in run.faults}
-        return protocol.Outcome(self.kernel, (), ())
+        return Outcome(study.kernel, (), ())
 
     with monkeypatch.context() as patched:
-        patched.setattr(protocol.Study, "outcome", outcome_of)
+        patched.setattr(protocol, "conclude", outcome_of)
         outcome(text)
     return found
 

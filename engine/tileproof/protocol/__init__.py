@@ -39,6 +39,7 @@ finds in it where loads of tensor memory complete, and ``program`` lays it out a
 does not matter (``control_flow`` and ``structuring`` make branches and loops of blocks first); ``memory``,
 ``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says what each step does,
 ``endings`` what is wrong when a run has ended; ``trace`` keeps the path to a finding; ``launch`` reads how a kernel is
-launched; ``explore``, ``fixpoint`` and ``budget`` say which runs of a kernel there are, ``study`` what they say
+launched; ``explore``, ``fixpoint`` and ``budget`` say which runs of a kernel there are, ``study`` makes them,
+``runs`` says what one shows, ``hangs`` and ``lengths`` what is compared between several, ``judging`` what all say
 together, and ``verify`` goes through the kernels of a module and their launches.
 """

@@ -23,6 +23,7 @@ from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
+from tileproof.protocol.judging import conclude
 from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_blocks
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
@@ -215,7 +216,7 @@ def _function_launched(
         one = begun.pop(shape, None) or study(shape)
         if done is not None:
             done.append(one)
-        return one.outcome(), one
+        return conclude(one), one
 
     copied = _has(book, compiled, "thread_copy_step")
 
@@ -361,7 +362,7 @@ def _judge(
         study = Study(book, kernel, compiled, shape, module, dict(actions), explain, thorough)
         if done is not None:
             done.append(study)
-        return study.outcome(), study
+        return conclude(study), study
 
     return judged
 

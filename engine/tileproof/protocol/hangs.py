@@ -1,0 +1,170 @@
+"""Whether a kernel hangs, or only a run of it.
+
+Threads that wait for ever are a finding unless the run supposed what no launch has: numbers on which roles that compute
+them apart would agree. ``unmet.py`` and ``diagnosis`` have the two arguments from one run that is helped or changed;
+here are those from several runs of one text, in which threads wait for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+
+from tileproof.protocol.faults import DEADLOCKS
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.program import Program
+from tileproof.protocol.runs import Run
+from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Size, Study
+from tileproof.protocol.unmet import Help, unmet
+from tileproof.protocol.warps import Awaited
+
+_FURTHER = 2  # the share of a search that only asks whether there is one operation
+_TIMES = (8, 16)  # as large, where integers are given
+
+
+def hangs_anyhow(study: Study, first: Run) -> bool:
+    """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
+
+    A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
+    such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
+    its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
+    what is awaited may come of that, and where a loop was left although the text says that it goes on.
+    """
+    if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
+        return False
+    if any(case == "barrier_address" for case, _ in first.machine.taint.reasons):
+        return False  # what comes to it may be what is awaited
+    alone = study.one_number() and first.certain
+    passed = frozenset[int]() if alone else first.passed_loops()
+    wanted, awaited = first.stuck(), first.awaited()
+    turns = study.shape.extent  # fewer than a ring has stages may show nothing
+    for size in (turns, 2 * turns + 1, ELEMENTS * turns):
+        one = study.run(Extents(size, size, counted=False), turns, size + 1)
+        passed &= one.passed_loops()
+        if alone and one.certain and one.hangs:
+            continue
+        awaited &= one.awaited()
+        if not awaited or wanted != one.stuck():
+            return _hangs_in_turn(study, first) or _hangs_when_long(study, first)
+    return not passed
+
+
+def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:
+    """The same run of a kernel in PTX, its hang named by what each launch lacks; None where that is not known.
+
+    Args:
+        repair: whether to look also for one operation whose change makes the roles come to their end.
+    """
+    machine = hung.machine
+    if machine.coverage.unknown or machine.taint.reasons or hung.steps_by_data():
+        return None
+    sizes = _sizes(study, hung)
+    study.lacking = _unmet(study, hung, sizes)
+    if study.lacking:
+        return study.run(machine.shape.extents, machine.shape.extent, machine.tiles)
+    return hung if repair and _misplaced(study, hung, sizes) else None
+
+
+def _sizes(study: Study, first: Run) -> Sequence[Size]:
+    """The size of a run of a kernel in PTX, and others whose loops are of other lengths."""
+    machine = first.machine
+    usual, turns, apart = machine.shape.extents, machine.shape.extent, study.limit("wide_turns")
+    if usual.given:
+        more = [tuple((term, times * one) for term, one in usual.given) for times in _TIMES]
+        return [(replace(usual, given=given), turns, machine.tiles) for given in (usual.given, *more)]
+    return (
+        (usual, turns, machine.tiles),
+        (Extents(ELEMENTS * turns, ELEMENTS * turns, counted=False), turns, turns + 1),
+        (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
+        (Extents(FEW * study.limit("tile_elements"), FEW, apart=2 * apart), turns, machine.tiles),
+    )
+
+
+def _unmet(study: Study, hung: Run, sizes: Sequence[Size]) -> Set[Awaited]:
+    """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
+
+    def helped(size: Size, help_: Help) -> Machine:
+        return study.run(*size, program=study.compiled, help_=help_).machine
+
+    return unmet(hung.machine, sizes, helped, study.open_loops(), study.limit("diagnosis_steps"))
+
+
+def _misplaced(study: Study, hung: Run, sizes: Sequence[Size]) -> bool:
+    """Whether one operation is why threads wait for ever: with another one the roles agree, in several lengths."""
+    from tileproof.protocol.diagnosis import misplaced  # noqa: PLC0415
+
+    def agree(program: Program) -> bool:
+        lengths: set[int] = set()
+        for size in sizes:
+            one = study.run(*size, program=program)
+            if one.calm and one.agreed and study.run(*size, program=study.compiled).hangs:
+                lengths.add(one.machine.steps)
+            if len(lengths) >= (AGREEING if study.open_loops() else 1):
+                return True
+        return False
+
+    stuck = [one for one in hung.faults if one.code in DEADLOCKS]
+    search = study.search(hung, lambda operation: 0)
+    return misplaced(replace(search, steps=search.steps // _FURTHER), stuck, agree)
+
+
+def _hangs_in_turn(study: Study, first: Run) -> bool:
+    """Whether threads wait for ever for the same in long loops, and none of them has left such a loop.
+
+    Then roles that do not agree on how often a loop runs are not the cause, and short loops show nothing.
+    """
+    wanted = first.stuck()
+    turns, tiles = study.shape.extent, first.machine.tiles
+    elements = [(Extents(n, n, counted=False), turns, n) for n in (ELEMENTS * turns, 2 * ELEMENTS * turns)]
+    counts = [(Extents(n, n), n, tiles) for n in (2 * turns, 4 * turns)]
+
+    def same(runs: Iterable[Run]) -> bool:
+        awaited, passed = first.awaited(), first.passed_loops()
+        for one in runs:
+            awaited &= one.awaited()
+            passed &= one.passed_loops()
+            if not awaited or one.left_loop() or wanted != one.stuck():
+                return False
+        return not passed
+
+    if same(study.run(*size) for size in elements):
+        return True
+    return not first.left_loop() and same(study.run(*size) for size in counts)
+
+
+def _hangs_when_long(study: Study, first: Run) -> bool:
+    """Whether threads wait for ever for the same in all long loops, though roles agree on how often loops run.
+
+    They agree where short loops of different lengths come to their end and leave nothing open: it is a ring of
+    barriers, longer than those loops, that does not go round. Where one integer says how long all loops are, no
+    turn and one turn are such lengths, or one short run is enough that does all that the long one does.
+    """
+    tiles, turns = first.machine.tiles, study.shape.extent
+    if not first.certain:
+        return False
+    alone, whole = study.one_number(), first.machine.coverage.executed
+    few = [study.counted(length, tiles) for length in ((0, 1) if alone else (1, FEW))]
+    calm = [one for one in few if one.certain and one.calm]
+    agreed = len(calm) == len(few) and few[0].machine.steps < few[1].machine.steps
+    if not agreed and not (alone and any(one.machine.coverage.executed >= whole for one in calm)):
+        # What counts elements is as long with few of them as with one tile: loops of other lengths are short.
+        sizes = (Extents(length, length, counted=False) for length in (turns, 2 * turns + 1, FEW))
+        few = [one for size in sizes if (one := study.run(size, turns, tiles)).certain and one.calm]
+        for one in few:
+            study.reached.add(one.machine)
+        if len({one.machine.steps for one in few}) < AGREEING or study.missing():
+            return False
+    more = study.counted(2 * turns, tiles)
+    return more.certain and more.hangs and more.awaited() == first.awaited()
+
+
+def hung_everywhere(study: Study) -> Run | None:
+    """A run in which nothing is guessed and threads wait for ever, as in all others, of other sizes; None if none.
+
+    Two sizes are needed: one alone may be a problem that no launch asks for.
+    """
+    alike = [frozenset(one for one in run.places() if one[0] in DEADLOCKS) for run in study.counts]
+    if len(alike) < AGREEING or not alike[0] or any(one != alike[0] for one in alike):
+        return None
+    return study.counts[0]

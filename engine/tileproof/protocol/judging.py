@@ -1,0 +1,289 @@
+"""What the runs of one kernel say together.
+
+The machine executes one way through a kernel at a time. The runs of a kernel are
+
+1. the long run: loops of unknown length go around more often than any ring has stages;
+2. short runs, if there are such loops: no turn, one, two and so on, as far as the budget allows. A hazard that only
+   they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
+   to a state that it had before (``fixpoint``);
+3. longer runs (``lengths.py``), and runs that seek steps (``explore``), which were not executed yet.
+
+A thread that waits for ever is a finding, unless the wait may rest on a loop that the machine left by guess: then a run
+with more turns shows whether it waits for the same phase at the same place, or ``hangs.py`` has another argument. What
+is neither is a doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tileproof.base.diagnostic import Severity
+from tileproof.protocol.deciding import ends, literal
+from tileproof.protocol.explore import Decisions, Sizes, Sought, seek, unreachable
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
+from tileproof.protocol.fixpoint import Watch
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang
+from tileproof.protocol.lengths import affords, anyway, few_ctas, of_other_lengths, short_runs, wide_runs
+from tileproof.protocol.machine import Machine
+from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, rests_on, steps_of
+from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study
+from tileproof.protocol.terms import place_term
+
+_LATE = (4, 8, 16)  # shares of the tiles of a grid that are left for a CTA
+
+
+def conclude(study: Study) -> Outcome:
+    """What is known of a kernel after all runs that its budget allows."""
+    tiles = study.limit("long_tiles")
+    first = long = study.around()
+    period = None
+    while period is None and first.calm and study.open_loops() and affords(study, first):
+        watch = Watch(study.compiled, study.limit("watched_states"))
+        study.shape = replace(study.shape, extent=2 * study.shape.extent)
+        first = long = study.counted(study.shape.extent, tiles, watch)
+        study.reached.add(first.machine)
+        period = watch.found
+    coverage = first.machine.coverage
+    if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
+        long = _better(study, first)
+        study.reached.add(long.machine)
+    study.judged = long
+    faults = [*_certain(study, first, long)]
+    if long.machine.misled and long.calm:
+        faults += _misled(study, long)
+    bound: int | None = None
+    if study.open_loops():
+        complete = long.machine.coverage.complete
+        bound = short_runs(study, long, faults, period if long is first else None) if complete else 0
+    together = study.ptx and (long.calm or even(long))
+    wide = [*wide_runs(study, long, faults), *few_ctas(study, long, faults)] if together else []
+    natural = frozenset(study.reached.executed)
+    guessed = _seek_steps(study, long, faults, natural)
+    of_other_lengths(study, long, faults)
+    never = unreachable(study.compiled.code, study.reached) if together else ()
+    steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
+    if not long.machine.coverage.complete:
+        study.doubt("too_many_steps", study.kernel)
+    blind = [one for one in steps if id(one) in study.unseen]
+    wrong = any(study.book.findings[fault.code].severity is Severity.ERROR for fault in faults)
+    if blind and not wrong:  # with an error nobody takes the kernel for verified, and it may be the cause
+        study.doubt("accessed_steps", blind[0], count=len(blind))
+    loose = [one for one in steps if id(one) in guessed]
+    if loose:
+        study.doubt("guessed_steps", loose[0], count=len(loose))
+    executed = frozenset(id(one) for one in steps if id(one) in study.reached.executed)
+    doubts = sorted(study.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
+    exact = long.certain and long.hangs and {key_of(one) for one in faults} <= long.places()
+    return Outcome(
+        study.kernel,
+        tuple(faults),
+        tuple(doubts),
+        steps,
+        executed,
+        bound,
+        frozenset(guessed),
+        exact=exact,
+        anyway=anyway(study, (long, *wide), faults),
+    )
+
+
+def _better(study: Study, first: Run) -> Run:
+    """A run that is calm and goes as far as the first one, which is not; the first one where there is none.
+
+    A wait that one run leaves because what it waits for came is none that lasts for ever. Where a counted loop had
+    no turn, all that it does is missing: with larger arguments, and then with larger tensors, it may have some.
+    Where roles count the same iterations in loops of different kinds, or alternate, few large tiles or more
+    iterations of the loops over tiles go further. Where steps are still missing arguments may count tiles: the last
+    one of few is in the tensors.
+    """
+    turns, tiles = study.shape.extent, study.limit("long_tiles")
+    elements = ELEMENTS * turns
+    coverage = first.machine.coverage
+    trials = []
+    if coverage.skipped:
+        trials += [(Extents(turns, elements), tiles)] if study.compiled.counts else []
+        trials += [(Extents(elements, elements, counted=False), tiles)]
+    elif coverage.guessed or coverage.unknown:
+        # What looks like a loop over tiles may count stages of a ring: as many turns go around it.
+        trials += [(Extents(turns, turns), turns + 1)] if first.hangs and not coverage.unknown else []
+        trials += [(Extents(FEW, FEW), study.limit("few_tiles"))]  # roles that alternate go through all tiles
+    wrong = first.hangs or coverage.cut or not coverage.complete  # more than a loop without a turn
+    if wrong and (coverage.skipped or coverage.guessed or coverage.unknown or not coverage.complete):
+        counts = (FEW, turns) if study.compiled.counts else (turns,)
+        trials += [(Extents(elements, count, counted=False), turns + 1) for count in counts]
+        trials += [(Extents(turns, turns), turns + 1)] if (Extents(turns, turns), turns + 1) not in trials else []
+    elif wrong:
+        exact = study.limit("tile_elements") * turns if study.ptx else elements
+        trials += [(Extents(exact, exact, counted=False), tiles)]  # no fewer turns, counted exactly
+    fewer = (FEW, 1) if coverage.skipped and study.compiled.counts else ()
+    wider = [(Extents(elements, count, counted=False), tiles) for count in fewer]
+    hung = {id(first.machine.program.code[place].operation) for _, _, place, _ in first.waits()}
+    budget = study.share("trial", first.machine)
+    # Those of a kernel in PTX whose first run has no end.
+    ended = _near_the_end(study, first) if study.ptx and not coverage.complete else []
+    if ended:
+        late = _foremost(ended)
+        if late is not None:
+            study.doubt("late_ctas", study.kernel, place=late.machine.shape.extents.number(place_term(0), 0))
+        return late or first
+    alike = (first.machine.shape.extents, first.machine.tiles)
+    for i, (extents, most) in enumerate(one for one in (*trials, *wider) if one != alike):
+        if budget <= 0 or (i >= len(trials) and not study.missing()):
+            break
+        other = study.run(extents, turns, most, budget=budget)
+        budget -= other.machine.steps
+        done = other.machine.coverage
+        study.reached.add(other.machine)
+        if other.certain:
+            study.counts.append(other)
+        further = done.executed >= (hung if first.hangs else coverage.executed)
+        if done.skipped or not done.complete:
+            continue
+        if study.ptx and not coverage.complete:
+            ended.append(other)
+            continue
+        if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
+            return other
+    if study.ptx and not coverage.complete and not (any(one.calm for one in ended) and not study.missing()):
+        # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
+        few = (Extents(FEW, FEW), Extents(turns, turns, counted=False), Extents(turns, FEW, counted=False))
+        for extents in few:
+            other = study.run(extents, turns, FEW, budget=study.share("trial", first.machine))
+            study.reached.add(other.machine)
+            ended += [other] if other.machine.coverage.complete else []
+            if (len(ended) >= AGREEING or any(one.calm for one in ended)) and not study.missing():
+                break
+    return _foremost(ended) or first
+
+
+def _near_the_end(study: Study, first: Run) -> list[Run]:
+    """Runs of CTAs so late in the grid that they come to their end, where loops over tiles count to a number."""
+    term, machine = place_term(0), first.machine
+    found: list[Run] = []
+    end = max(ends(study.compiled.code, term), default=0)
+    for tiles in (*(end // share for share in _LATE), 1) if end > machine.tiles else ():
+        extents = replace(machine.shape.extents, given=((term, end - max(tiles, 1)),))
+        other = study.run(extents, study.shape.extent, machine.tiles, budget=study.share("trial", machine))
+        study.reached.add(other.machine)
+        found += [other] if other.machine.coverage.complete else []
+        if len(found) == AGREEING:
+            break
+    return found
+
+
+def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
+    """The findings of the long run that do not rest on how often it supposes that loops run."""
+    if long is not first:
+        if first.hangs and first.machine.coverage.unknown:
+            study.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+        yield from long.faults
+        if not first.machine.coverage.skipped and not first.machine.coverage.cut:
+            yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
+        return
+    coverage = first.machine.coverage
+    if study.ptx and first.hangs and not hangs_anyhow(study, first):
+        named = named_hang(study, first, repair=True)
+        if named is not None:
+            study.judged = named
+            yield from (one for one in named.faults if one.code not in HAZARDS)
+            return
+        study.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+        yield from (one for one in first.faults if one.code == UNINITIALISED or _literal_number(study, one))
+        return
+    further = None
+    if first.hangs and any(one.hangs for one in study.counts):
+        further = study.counted(study.shape.extent, study.shape.extent + 1)
+        study.counts += [further] if further.certain else []
+    everywhere = hung_everywhere(study) if first.hangs else None
+    if everywhere is not None:
+        study.judged = everywhere
+        yield from everywhere.faults
+        return
+    doubtful = coverage.guessed or coverage.unknown or coverage.skipped
+    for fault in first.faults:
+        if fault.code in DEADLOCKS and doubtful:
+            further = further or study.counted(study.shape.extent, study.shape.extent + 1)
+            study.reached.add(further.machine)
+            if not first.waits() & further.waits() and key_of(fault) not in _conflicts(further):
+                study.doubt("loop_turns", fault.operation, fault)
+                continue
+        elif (coverage.skipped or coverage.cut) and fault.code in HAZARDS:
+            study.doubt("loop_turns", fault.operation, fault)
+            continue
+        yield fault
+
+
+def _literal_number(study: Study, fault: ProtocolFault) -> bool:
+    """Whether a number that the text writes out is wrong for the hardware, however a thread comes to it."""
+    numbers = study.book.enums["number_finding"].by_spelling
+    return fault.code in numbers and literal(study.compiled.code, fault.operation)
+
+
+def _misled(study: Study, long: Run) -> Iterator[ProtocolFault]:
+    """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
+    machine = long.machine
+    one = study.run(machine.shape.extents, machine.shape.extent, machine.tiles, eager=machine.misled)
+    yield from (fault for fault in one.faults if fault.code in HAZARDS)
+
+
+def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:
+    """Seek the steps that were not executed; those of them that only runs executed whose roles disagree."""
+    rough = study.ptx and not long.calm  # no run goes better
+    known = {key_of(fault) for fault in faults}
+
+    def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
+        one = study.run(*sizes, forced, agreed)
+        return Sought(forced, one.machine, one.calm or (rough and even(one)))
+
+    smooth: set[int] = set(natural)
+    runs = study.limit("seek_runs")
+    for trial in seek(study.compiled.code, study.reached, told, long.machine, runs, study.seek_share, study.ptx):
+        if not (trial.machine.taint.released or (study.ptx and not rough and _wrong_there(trial.machine, natural))):
+            smooth |= trial.machine.coverage.executed
+        if study.ptx and not trial.machine.taint.released:
+            # A number that is wrong for the hardware is wrong on whatever way threads come to it.
+            for fault in each_once(trial.machine.faults):
+                if key_of(fault) not in known and _literal_number(study, fault):
+                    known.add(key_of(fault))
+                    faults.append(fault)
+        if long.hangs or study.ptx:
+            # What comes after a hang is new in every run that is let go on, and says nothing. In PTX the conditions
+            # of one decision are spread over predicates, of which such a run is told only some.
+            continue
+        disagreed = bool(trial.machine.taint.released)
+        before = frozenset(smooth) if disagreed else natural
+        for fault in each_once(trial.machine.faults):
+            if key_of(fault) not in known and rests_on(fault, before, disagreed):
+                known.add(key_of(fault))
+                faults.append(fault)
+    return study.reached.executed - smooth
+
+
+def _wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
+    """Whether a run that was told which way to go found what rests on steps that no other executes."""
+    return any(rests_on(fault, natural, False) for fault in machine.faults)
+
+
+def _foremost(ended: Sequence[Run]) -> Run | None:
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all go wrong alike."""
+    stuck = [one for one in ended if one.hangs and not one.left_loop()]
+    if stuck and all(one.hangs or one.calm for one in ended):
+        return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
+    calm = [one for one in ended if one.calm]
+    if calm:
+        return max(calm, key=lambda one: (len(one.machine.coverage.executed), one.machine.shape.extents.tensor))
+    free = [one for one in ended if not one.hangs]
+    if not free or len(free) < len(ended):
+        return None
+    best = max(free, key=lambda one: len(one.machine.coverage.executed))
+    every = frozenset.intersection(*(one.places() for one in free))
+    sure = len(free) >= AGREEING and all(one.certain for one in free)
+    found = tuple(one for one in best.faults if (sure or one.code == PROXY) and key_of(one) in every)
+    return Run(best.machine, found) if found else None
+
+
+def _conflicts(run: Run) -> set[tuple[str, int]]:
+    """The findings of a run about named barriers whose uses overlap: no thread need wait for ever for them."""
+    return {key_of(fault) for fault in run.faults if fault.code == OVERLAP}

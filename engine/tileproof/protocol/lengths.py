@@ -1,0 +1,303 @@
+"""Runs whose loops are shorter or longer than those of the long run, and what only they show.
+
+Short loops show an order that exists only where a loop goes around its whole ring; longer ones the steps that no short
+one comes to; a grid of one CTA the second use of an mbarrier that each tile uses once. What depends on a length that a
+run supposes is told apart here from what does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+
+from tileproof.base.patterns import regex
+from tileproof.protocol.deciding import deciding
+from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, UNDERSTATED, ProtocolFault
+from tileproof.protocol.fixpoint import Period
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.hangs import named_hang
+from tileproof.protocol.runs import Run, even, key_of, rests_on
+from tileproof.protocol.study import AGREEING, FEW, Study
+from tileproof.protocol.terms import place_term
+from tileproof.rulebase.findings import state
+
+_PLACES = 4  # that a run comes to for which others are missing
+_FEWER = 3  # runs of a grid of one CTA
+_ROUNDS = 2  # phases of an mbarrier that show both parities
+_CTAS = regex(r"sreg\.n(cta|cluster)id")
+
+
+def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Period | None) -> int | None:
+    """Run short loops over many tiles, and add what only they show; how many iterations the verdict holds for.
+
+    It holds for all numbers where the shorter ones were run up to a state that came again, and a period more.
+
+    The order of two accesses may exist only where a loop goes through its whole ring of stages. A hazard that long
+    loops over as many tiles show as well does not depend on the length.
+    """
+    tiles, budget = max(study.limit("short_tiles"), long.machine.tiles), study.share("short", long.machine)
+    known = {key_of(fault) for fault in faults}
+    anyway: frozenset[tuple[str, int]] | None = None
+    done: set[int] = set()
+    whole = min(study.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
+    most = whole - 1 if period is None else period.reached + period.length
+    for turns in _short_first(most + 1):
+        if budget <= 0 and turns > FEW:
+            break
+        one = shorter(study, long, turns, tiles)
+        budget -= one.machine.steps
+        study.reached.add(one.machine)
+        if not one.machine.coverage.complete:
+            break
+        done.add(turns)
+        if not long.calm:
+            continue
+        if one.hangs or not _comparable(one, long):
+            # A caller may never ask for so few, and roles need not agree on which of them has an iteration then.
+            wrong = [fault for fault in one.faults if fault.code in DEADLOCKS or fault.code in HAZARDS]
+            if wrong and turns:
+                study.doubt("short_loops", wrong[-1].operation, turns=turns)
+            continue
+        for fault in one.faults:
+            if fault.code not in HAZARDS or key_of(fault) in known:
+                continue
+            known.add(key_of(fault))
+            anyway = shorter(study, long, study.shape.extent, tiles).places() if anyway is None else anyway
+            faults.append(fault if key_of(fault) in anyway else _of_short_loops(study, fault))
+    done.add(whole)
+    bound = next(turns for turns in range(most + 3) if turns not in done) - 1
+    return None if period is not None and bound >= most else max(bound, 0)
+
+
+def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
+    """A hazard that only short loops have, as a warning: a caller may never ask for so few turns."""
+    said = state(study.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)
+    return replace(fault, code=said.code, message=said.message, hint=said.hint)
+
+
+def shorter(study: Study, long: Run, turns: int, tiles: int) -> Run:
+    """A run like the long one, with loops of so many turns."""
+    whole, extents = study.shape.extent, long.machine.shape.extents
+    both = (extents.tensor, extents.argument)
+    tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
+    return study.run(replace(extents, tensor=tensor, argument=argument), turns, tiles)
+
+
+def affords(study: Study, long: Run) -> bool:
+    """Whether all numbers of iterations up to twice those of the long run can be run as short runs."""
+    needed = 2 * long.machine.steps * study.shape.extent
+    return not long.machine.coverage.skipped and needed <= study.share("short", long.machine)
+
+
+def _comparable(short: Run, long: Run) -> bool:
+    """Whether the roles agreed on the trip counts of a short run: they need not agree on which has no iteration."""
+    mine, other = short.machine.coverage, long.machine.coverage
+    missing = (mine.skipped and not other.skipped) or (mine.unknown and not other.unknown)
+    missing |= (mine.passed_by and not other.passed_by) or (bool(mine.guessed) and not other.guessed)
+    return not missing
+
+
+def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
+    """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
+
+    A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
+    unrolled one end is that of odd numbers. Threads may wait for ever so because roles count by different integers:
+    such a run says nothing, and where all are such that is named.
+
+    Returns:
+        the runs that come to their end and have findings of their own.
+    """
+    code, extents, tile = study.compiled.code, long.machine.shape.extents, study.limit("tile_elements")
+    guards = guards_of(code)
+    budget = study.share("wide", long.machine)
+    places = {place_term(axis) for axis in range(3)}  # in the grid, which counts tiles
+    known = {key_of(fault) for fault in faults}
+    found: list[Run] = []
+    stuck: ProtocolFault | None = None
+    few, turns = Extents(FEW, FEW, extents.counted), study.limit("wide_turns")
+    sizes = (  # elements of an integer that the kernel gets, or what it loads
+        (tile, replace(few, apart=turns)),
+        (tile + 1, replace(few, apart=2 * turns, tensor=(FEW + 1) * tile)),
+        (1, replace(few, apart=2 * turns)),
+        (tile // 2, replace(few, apart=4 * turns)),
+        (tile // 4, replace(few, apart=16 * turns)),
+        (tile, replace(extents, apart=4 * turns)),
+        (tile, replace(few, apart=4 * turns, tensor=study.shape.extent * tile + tile)),  # the first one is a length
+    )
+
+    def deciders() -> tuple[frozenset[int], bool]:
+        wanted = {*wanted_ways(code, guards, study.reached), *counted_by(code, guards, study.reached)}
+        return deciding(code, wanted) if wanted and budget > 0 else (frozenset(), False)
+
+    def take(one: Run, before: Set[int] = frozenset()) -> bool:
+        """What a run shows, of steps beside those that were executed before; whether to go on."""
+        nonlocal stuck
+        if not (one.calm or even(one)):
+            named = named_hang(study, one) if one.hangs and stuck is None else None
+            if named is not None:
+                study.shown = named
+                study.reached.add(named.machine)
+                faults.extend(one for one in named.faults if one.code in DEADLOCKS and key_of(one) not in known)
+                return False
+            stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
+            return True
+        study.reached.add(one.machine)
+        new = [fault for fault in one.faults if key_of(fault) not in known]
+        new = [fault for fault in new if not before or rests_on(fault, frozenset(before), False)]
+        known.update(map(key_of, new))
+        if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
+            usual = frozenset(long.machine.coverage.executed)
+            short = [one for one in new if one.code in HAZARDS and not rests_on(one, usual, False)]
+            new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
+        faults.extend(new)
+        if new and not one.calm:
+            study.shown = one
+            found.append(one)
+        return True
+
+    for elements, loads in sizes:
+        terms, loaded = deciders()
+        if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
+            size = loads
+        elif not terms:
+            break
+        else:
+            size = replace(
+                loads,
+                apart=0,
+                tensor=min(loads.tensor, extents.tensor),
+                given=tuple((term, turns * (1 if term in places else elements)) for term in sorted(terms)),
+            )
+        tiles = long.machine.tiles if loaded else FEW
+        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        budget -= one.machine.steps
+        if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
+            size = replace(loads, apart=4 * turns, near=FEW)
+            one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
+        if not take(one):
+            break
+    for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
+        # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
+        usual, turns, tiles = study.reached.sizes[place]
+        terms, _ = deciding(code, (place,))
+        given = tuple((term, tile * FEW) for term in sorted(terms - places))
+        if usual.tensor or not given or budget <= 0 or place not in wanted_ways(code, guards, study.reached):
+            continue
+        one = study.run(replace(usual, given=given), turns, tiles, budget=budget)
+        budget -= one.machine.steps
+        if not take(one, set(study.reached.executed)):
+            break
+    if stuck is not None and wanted_ways(code, guards, study.reached):
+        study.doubt("loop_turns", stuck.operation, stuck)
+    return found
+
+
+def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
+    """Run a grid of one CTA, which has all tiles, where mbarriers are used too seldom to show a wrong phase.
+
+    Returns:
+        the runs that have findings of their own.
+    """
+    if not study.ptx or not _seldom(study) or not _counts_ctas(study):
+        return []
+    executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
+    ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
+    known = {key_of(fault) for fault in faults}
+    for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
+        if budget <= 0 or not _seldom(study):
+            break
+        one = study.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
+        budget -= one.machine.steps
+        if one.hangs:
+            named = named_hang(study, one, repair=True)
+            faults += [fault for fault in named.faults if fault.code in DEADLOCKS] if named else []
+            study.shown = named or study.shown
+            return [named] if named else []
+        if not even(one):
+            continue
+        study.reached.add(one.machine)
+        new = [fault for fault in one.faults if fault.code in HAZARDS and key_of(fault) not in known]
+        if new:
+            study.shown = one
+            faults += new
+            return [one]
+    return []
+
+
+def _seldom(study: Study) -> bool:
+    """Whether threads waited for some mbarrier less often than once for either parity."""
+    return min(study.reached.rounds.values(), default=_ROUNDS) < _ROUNDS
+
+
+def _counts_ctas(study: Study) -> bool:
+    """Whether the kernel asks how many CTAs there are."""
+    return any(_CTAS.search(one.operation.name) for one in study.compiled.code if one.kind == "effect")
+
+
+def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
+    """Leave out bytes that are read and not expected, unless runs with other integers find them as well.
+
+    Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself.
+    """
+    wrong = [one for one in faults if one.code == UNDERSTATED]
+    if not wrong:
+        return
+    machine, usual = long.machine, long.machine.shape.extents
+    sizes = (replace(usual, argument=usual.argument + 1), replace(usual, tensor=max(usual.tensor // 2, 1)))
+    runs = [study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps) for size in sizes]
+    ended = [one for one in runs if even(one)]
+
+    def stands(fault: ProtocolFault) -> bool:
+        met = [one for one in ended if id(fault.operation) in one.machine.coverage.executed]
+        return bool(met) and all(key_of(fault) in one.places() for one in met)
+
+    open_ = [one for one in wrong if not stands(one)]
+    faults[:] = [one for one in faults if one not in open_]
+    for fault in open_ if open_ == wrong else ():  # where others stand nobody takes the kernel for verified
+        study.doubt("loop_turns", fault.operation, fault)
+
+
+def anyway(study: Study, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
+    """The hazards of a kernel in PTX that do not depend on the integers that it loads.
+
+    Roles that load them for themselves may disagree on what a run supposes them to be, and then accesses meet that
+    never do. They do not disagree where all come to their end, no barrier is left in the middle of a phase and no
+    loop was passed; a hazard that is in all such runs, of several lengths, is one of the text.
+
+    Args:
+        runs: those in which the findings are.
+    """
+    from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
+
+    hazards = frozenset(key_of(one) for one in faults if one.code in HAZARDS)
+    if not (study.ptx and hazards and study.reached.leading and study.kernel.attribute(LOADS) is not None):
+        return tuple(one for one in faults if one.code in HAZARDS)
+    every: set[tuple[str, int]] = set()
+    for run in runs:
+        found = hazards & run.places() - every
+        machine, usual = run.machine, run.machine.shape.extents
+        apart = usual.apart or study.limit("wide_turns")
+        others = (
+            replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1),
+            replace(usual, tensor=4 * usual.tensor, argument=2 * usual.argument + 1),
+            replace(usual, apart=2 * apart, near=FEW),
+            replace(usual, apart=4 * apart, near=FEW),
+            Extents((FEW + 1) * study.limit("tile_elements"), FEW, usual.counted, apart=2 * apart),
+        )
+        if not found or not run.agreed:
+            continue
+        lengths = {machine.steps}
+        for size in others:
+            one = study.run(size, machine.shape.extent, machine.tiles, budget=study.share("wide", machine))
+            if one.agreed and one.machine.steps not in lengths:
+                lengths.add(one.machine.steps)
+                found &= one.places()
+        every |= found if len(lengths) >= AGREEING or not study.open_loops() else frozenset()
+    return tuple(one for one in faults if key_of(one) in every)
+
+
+def _short_first(turns: int) -> Iterator[int]:
+    """Numbers of iterations, those first that show most: 2 and 1, then the others from 0 on."""
+    yield from (2, 1, 0)
+    yield from range(3, turns)
