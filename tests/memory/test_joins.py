@@ -128,3 +128,13 @@ def test_branches_share_shared_memory():
     behind = f"{one.format('x')}\n{one.format('y')}\n      return"
     given = text.replace("4096 : i64", "404160 : i64")
     assert codes(given.replace("return", behind, 1), "sm_90a") == {"DS156"}
+
+
+@pytest.mark.parametrize(("small", "expected"), [(1024, set()), (1025, {"DS156", "DS157"})])
+def test_one_partition_of_shared_memory_lies_behind_the_other(small: int, expected: set[str]):
+    """The DSL lays out partition 0 first, wherever it is allocated; the kernel has 4096 bytes in it already."""
+    large = '{smem.partition_id = 1 : i32} : !cute.memref<i8, smem, align<1024>, "227328:1">'
+    least = f'{{smem.partition_id = 0 : i32}} : !cute.memref<i8, smem, align<8>, "{small}:1">'
+    both = f"%x = cute.memref.alloca() {large}\n%y = cute.memref.alloca() {least}\n      return"
+    text = launched("mask_outside_cluster").replace("4096 : i64", "232448 : i64")
+    assert codes(text.replace("return", both, 1), "sm_90a") == expected

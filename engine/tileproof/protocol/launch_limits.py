@@ -6,7 +6,7 @@ constants are or-ed into it. Shared memory is what the kernel allocates and what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from math import prod
 
 from tileproof.base.patterns import regex
@@ -23,6 +23,7 @@ from tileproof.rulebase.expression import Scalar
 
 _MASK = regex(r"\bmulticast_mask\s*=\s*(%[\w$.#-]+)")
 _TWO = regex(r"cta_2\b|\bis_two_cta\b")
+_NUMBER = regex(r"\d+")
 _SEGMENTS = regex(r"array<i32:\s*([\d,\s]*)>")
 
 
@@ -44,8 +45,11 @@ def launch_facts(
     known = [prod(cluster) for cluster in clusters if cluster is not None]
     ctas = max(known) if known and len(known) == len(clusters) else None
     grouped: list[tuple[Operation, int]] = []
-    kinds = book.enums["group_operation"].by_spelling
+    kinds, known_steps = book.enums["group_operation"].by_spelling, Operations.of(book)
+    partitions: dict[int, set[int]] = {}
     for operation, scope in walk((kernel,)):
+        if known_steps.step(operation.name) == "allocate":
+            partitions.setdefault(_partition(operation), set()).add(id(operation))
         if operation.name in kinds:
             grouped.append((operation, _group(operation)))
         if ctas is not None and (mask := _mask(book, operation, scope)) is not None:
@@ -53,7 +57,10 @@ def launch_facts(
             values: dict[str, Scalar] = {"cta": max(highest, 0), "ctas": ctas or 1}
             yield Facts("launched_mask", values, {}, {}, operation.name_span)
     yield from _groups([one for one in grouped if kinds[one[0].name] != ".mma"], grouped)
-    allocated, first = _allocated(kernel, 0, Operations.of(book), dict(aliases))
+    allocated, first = 0, None
+    for _, chosen in sorted(partitions.items()):  # one behind the other, each in textual order
+        allocated, one = _end(kernel, allocated, chosen, dict(aliases))
+        first = first or one
     if first is None:
         return
     given = [dynamic for _, dynamic in launches if dynamic is not None]
@@ -82,15 +89,16 @@ def _groups(managing: list[tuple[Operation, int]], all_of_them: list[tuple[Opera
         yield Facts("tmem_management", values, {}, {}, operation.name_span)
 
 
-def _allocated(
-    operation: Operation, before: int, known: Operations, aliases: dict[str, Alias]
+def _end(
+    operation: Operation, before: int, chosen: Set[int], aliases: dict[str, Alias]
 ) -> tuple[int, Operation | None]:
-    """Where the shared memory that an operation allocates ends, and the first allocation; branches share memory.
+    """Where the shared memory that some allocations in an operation take ends, and the first; branches share memory.
 
     Args:
         before: where that of the operations before it ends.
+        chosen: the allocations, by ``id``.
     """
-    if known.step(operation.name) == "allocate":
+    if id(operation) in chosen:
         size, alignment = size_of(operation, aliases), byte_alignment(operation, aliases)
         return (-(-before // alignment) * alignment + size, operation) if size and alignment else (before, None)
     most, first = before, None
@@ -98,11 +106,18 @@ def _allocated(
         end = before
         for block in region.blocks:
             for inner in block.operations:
-                if inner.regions or known.step(inner.name) == "allocate":
-                    end, one = _allocated(inner, end, known, aliases)
+                if inner.regions or id(inner) in chosen:
+                    end, one = _end(inner, end, chosen, aliases)
                     first = first or one
         most = max(most, end)
     return most, first
+
+
+def _partition(operation: Operation) -> int:
+    """The partition of shared memory that an allocation is in; the DSL lays out one behind the other."""
+    attribute = operation.attribute("smem.partition_id")
+    found = _NUMBER.match(attribute.text) if attribute is not None else None
+    return int(found[0]) if found is not None else 0
 
 
 def _mask(book: Rulebook, operation: Operation, scope: Scope) -> str | None:
