@@ -16,10 +16,12 @@ import tileproof
 from conftest import SMALL, corpus_files
 from protocol.rings import ARRIVAL, ring
 from protocol.test_practices import CASES, FRAME
+from protocol.test_ptx_kernels import RING
 from tileproof.base.diagnostic import Severity
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import scan
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.verify import verify
 
 BOOK = tileproof.load_rules()
@@ -212,3 +214,16 @@ def test_uses_of_a_named_barrier_that_count_differently_are_an_error_however_oft
     assert found
     more = f"%more = arith.constant 192 : i32\n{use.replace('%c160_i32', '%more')}"
     assert "PR133" in judged(before + more + after).errors
+
+
+@pytest.mark.parametrize("text", [ring(2), RING], ids=["ir", "ptx"])
+def test_an_error_of_the_machine_itself_is_a_kernel_that_is_not_verified(text: str, monkeypatch: pytest.MonkeyPatch):
+    def fails(machine: Machine) -> None:
+        raise IndexError(machine.steps)
+
+    monkeypatch.setattr(Machine, "run", fails)
+    report = tileproof.check(text)
+    (kernel,) = report.files[0].kernels
+    assert "failure" in {one.case for one in kernel.reasons}
+    assert kernel.steps > kernel.executed == 0
+    assert [(one.code, one.severity) for one in report.diagnostics] == [("PR190", Severity.NOTE)]

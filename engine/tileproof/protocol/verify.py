@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
@@ -104,6 +106,23 @@ def verify(
             yield replace(outcome, faults=(*outcome.faults, *alone)) if alone else outcome
 
 
+@contextmanager
+def _followed(kernel: Operation) -> Iterator[None]:
+    """Make an error of the machine itself one kernel that is not followed: the others are checked all the same.
+
+    Raises:
+        Unstructured: for any other error, but where Python is in its development mode (``-X dev``).
+    """
+    try:
+        yield
+    except Unstructured:
+        raise
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        raise Unstructured(kernel, "failure") from error
+
+
 def _studied(
     book: Rulebook,
     asked: Asked,
@@ -123,8 +142,9 @@ def _studied(
         return None
     module = Surroundings(lambda text: resolve(text, aliases), _slots(compiled, asked.boxes), asked.early)
     judged = _judge(book, kernel, compiled, module, actions, explain, thorough)
-    outcome, study = _launched(book, asked.launched, judged)
-    outcome = outcome if line is None else study.causes(outcome, line)
+    with _followed(kernel):
+        outcome, study = _launched(book, asked.launched, judged)
+        outcome = outcome if line is None else study.causes(outcome, line)
     if seen is not None:
         seen(outcome, study)
     return outcome
@@ -149,10 +169,11 @@ def verify_function(
     compiled = compile_function(book, graph)
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
-    outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
-    if line is not None:
-        standing = replace(outcome, faults=confirmed(book, outcome))
-        outcome = replace(outcome, explained=study.causes(standing, line, graph.module.plain).faults)
+    with _followed(compiled.kernel):
+        outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
+        if line is not None:
+            standing = replace(outcome, faults=confirmed(book, outcome))
+            outcome = replace(outcome, explained=study.causes(standing, line, graph.module.plain).faults)
     if seen is not None:
         seen(outcome, study)
     return outcome
