@@ -50,7 +50,7 @@ def reported() -> Iterator[tuple[str, str, str | None, set[str | None]]]:
 
 
 # The calls that pass a case of PR190 without its code, and the position of the case in them.
-DOUBTS = {"Unfollowed": 1, "Unstructured": 1, "_unfollowed": 4, "self.doubt": 0}
+DOUBTS = {"Unfollowed": 1, "Unstructured": 1, "_unfollowed": 4, "study.doubt": 0}
 
 
 def doubts() -> Iterator[tuple[str, str, set[str | None]]]:
