@@ -277,3 +277,56 @@ FLAG = """
 def test_integers_go_through_shared_memory(body, expected):
     got, told = found_in_body(body)
     assert got == expected, told
+
+
+# As FlashAttention 4 writes it: registers that one text declares outside of braces, and others use.
+KEPT = (
+    'llvm.inline_asm has_side_effects asm_dialect = att ".reg .b32 kept_idesc; mov.b32 kept_idesc, 0x8200490;'
+    ' .reg .b64 kept_a; mov.b64 kept_a, {$0, 0x40004040};", "r" %low : (i32) -> ()\n'
+)
+USED = (
+    ISSUE.replace("mov.b32 idesc, 0x8200490;", "mov.b32 idesc, kept_idesc;")
+    .replace("mov.b32 desc_a_lo, $1;", "mov.b64 {desc_a_lo, desc_a_hi}, kept_a;")
+    .replace("mov.b32 desc_a_hi, 0x40004040;", "")
+)
+
+
+def keeping(kept: str, issue: str = USED) -> str:
+    return mma(issue).replace("    scf.if %first {\nllvm.inline", f"{kept}    scf.if %first {{\nllvm.inline")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (keeping(KEPT), set()),
+        (keeping(KEPT, USED.replace("+ 0x20", "+ 0xa0")), {"PR156"}),  # the shape says how many columns it writes
+        (keeping(KEPT, USED.replace("mov.b64 desc_b,", "mov.b64 kept_a,")), {"PR190"}),
+        (keeping(""), {"PR190"}),
+        (keeping(KEPT.replace(".reg .b64 kept_a; mov", "{ .reg .b64 kept_a; mov").replace('};"', '}; }"')), {"PR190"}),
+    ],
+)
+def test_registers_outside_of_braces_are_those_of_the_kernel(body, expected):
+    got, told = found_in_body(body)
+    assert got == expected, told
+
+
+# Tensor memory by a number, where all of it is allocated: nobody loads the address that the allocation left.
+LOADED = """    %acc = llvm.load %full_word : !llvm.ptr<3> -> !llvm.ptr<6>
+    %acc_word = llvm.ptrtoint %acc : !llvm.ptr<6> to i32
+"""
+NUMBERED = """    %zero = cute.assume(%c0) : (i32) -> !cute.i32<divby 16>
+    %start = cute.inttoptr(%zero) : !cute.i32<divby 16> to !cute.ptr<f32, tmem, align<16>>
+    %acc_word = cute.ptrtoint(%start) : !cute.ptr<f32, tmem, align<16>> to i32
+    %acc = builtin.unrealized_conversion_cast %start : !cute.ptr<f32, tmem, align<16>> to !llvm.ptr<6>
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "wait", "expected"),
+    [("512", WAIT, set()), ("512", "", {"PR113"}), ("256", WAIT, {"PR190"}), ("256", "", {"PR190"})],
+)
+def test_a_number_is_a_place_in_tensor_memory_where_all_of_it_is_allocated(columns, wait, expected):
+    body = mma(wait=wait).replace("constant 256", f"constant {columns}")
+    assert LOADED in body
+    got, told = found_in_body(body.replace(LOADED, NUMBERED))
+    assert got == expected, told

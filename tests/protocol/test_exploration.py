@@ -202,3 +202,55 @@ def test_guards_are_the_innermost_branches_around_a_place():
         around = [i for i, one in enumerate(code) if one.kind in ("branch", "test", "check") and i < place < one.target]
         assert guard == max(around, default=-1)
     assert any(a != b for a, b in itertools.pairwise(guards))
+
+
+# -- numbers of turns
+
+# Two roles: one goes round as often as the text says, the other as often as an argument says.
+TILES = """    %four = arith.constant 4 : i32
+    %c128 = arith.constant 128 : i32
+    %tiles = arith.divsi %n, %c128 : i32
+    %tid ="""
+
+
+def counting(filled: str, drained: str) -> str:
+    fills, drains, rest = ring(2).split("to %n step")
+    return f"{fills}to {filled} step{drains}to {drained} step{rest}".replace("    %tid =", TILES, 1)
+
+
+@pytest.mark.parametrize("roles", [("%four", "%tiles"), ("%tiles", "%four"), ("%four", "%four")])
+def test_an_argument_may_count_the_elements_of_as_many_tiles_as_the_text_says(roles: tuple[str, str]):
+    found = outcome(counting(*roles))
+    assert not found.faults
+    assert len(found.executed) == len(found.steps)
+
+
+def test_roles_that_agree_for_no_argument_wait_for_ever():
+    assert codes(counting("%four", "%c128")) == {"PR126"}
+    assert codes(counting("%four", "%tiles").replace(ARRIVAL, "", 1)) == {"PR126"}
+
+
+# A loop whose step is data, 0 or 1: with 0 it would have no turn, for its bounds are computed alike.
+STEPS = """
+    scf.if %first {
+      nvvm.mbarrier.init %extra, %c1 : !llvm.ptr<3>, i32
+    }
+    nvvm.fence.mbarrier.init
+"""
+STEPPED = """
+    %token2 = nvvm.mbarrier.arrive.shared %extra, %c1 : !llvm.ptr<3>, i32 -> i64
+    %word = llvm.load %data : !llvm.ptr<1> -> i32
+    %odd = arith.cmpi ne, %word, %c0 : i32
+    %step = arith.extui %odd : i1 to i32
+    scf.for %x = %c0 to END step %step : i32 {
+      nvvm.mbarrier.try_wait.parity.shared %extra, %x, %c32 : !llvm.ptr<3>, i32, i32
+    }
+"""
+
+
+@pytest.mark.parametrize(("end", "found"), [("%c1", set()), ("%stages", {"PR126"})])
+def test_a_loop_goes_round_by_a_step_that_is_data(end: str, found: set[str]):
+    extra = "    %extra = llvm.getelementptr %full[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n"
+    initialised = extra + STEPS.replace("%c1 :", "%c32 :")
+    text = ring(2, after=STEPPED.replace("END", end)).replace("    nvvm.fence.mbarrier.init\n", initialised, 1)
+    assert codes(text) == found

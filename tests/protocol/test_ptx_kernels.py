@@ -1595,3 +1595,90 @@ def test_a_ring_that_hangs_in_all_long_loops_of_several_integers_is_found():
     )
     assert found(two) == set()
     assert found(two.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
+
+
+# Warps of a branch meet again in a block that has more of them; then threads compute by their own number.
+MEETING = (
+    HEAD
+    + """.visible .entry meeting(.param .u64 data)
+.reqntid 384, 1, 1
+{
+  .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;
+  setp.gt.u32 %p1, %r4, 3;
+  @%p1 bra REST;
+  setp.gt.u32 %p2, %r4, 1;
+  mov.b32 %r5, 16;
+  @%p2 bra MET;
+  mov.b32 %r5, 32;
+MET:
+  mad.lo.s32 %r6, %r5, %r1, %r1;
+  add.s32 %r7, %r2, %r6;
+  cp.async.ca.shared.global [%r7], [%rd1], 4;
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+REST:
+  bar.sync 0;
+  ret;
+}
+"""
+)
+
+
+def test_what_some_warps_have_is_an_integer_for_each_thread_of_the_block():
+    report = tileproof.check(MEETING)
+    assert (report.diagnostics, report.files[0].kernels[0].executed) == ((), 4)
+
+
+# Where there are few rows threads pass by the wait, and write to what the copy may still fill.
+PASSING = (
+    HEAD
+    + """.visible .entry passing(.param .align 64 .b8 map[128], .param .u32 rows)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<7>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  ld.param.u32 %r4, [rows];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+  fence.mbarrier_init.release.cluster;
+READY:
+  bar.sync 0;
+  @%p1 bra LOADED;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+8192], 4096;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2], 4096, [%r2+8192];
+LOADED:
+  setp.lt.s32 %p2, %r4, 100000;
+  @%p2 bra PASSED;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+8192], 0;
+  @!%p3 bra AGAIN;
+  ld.shared.b32 %r6, [%r2];
+PASSED:
+  bar.sync 0;
+  shl.b32 %r5, %r1, 4;
+  add.s32 %r5, %r2, %r5;
+  st.shared.v4.b32 [%r5], {%r1, %r1, %r1, %r1};
+  ret;
+}
+"""
+)
+
+
+def test_a_hazard_that_only_those_have_who_pass_by_their_work_is_no_error():
+    report = tileproof.check(PASSING)
+    (kernel,) = report.files[0].kernels
+    (reason,) = kernel.reasons
+    assert [one.severity.value for one in report.diagnostics] == ["note"]
+    assert (reason.case, kernel.executed) == ("unconfirmed", kernel.steps)
+    assert "PR117" in reason.message
+    wrong = tileproof.check(PASSING.replace("  @!%p3 bra AGAIN;\n", ""))  # nobody waits
+    assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR112"}

@@ -9,7 +9,7 @@ import operator
 
 import pytest
 
-from tileproof.protocol.terms import lift, said_of, told
+from tileproof.protocol.terms import absorbing, lift, said_of, told
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
 
 A, B = Supposed(3, 101), Supposed(7, 102)
@@ -111,3 +111,22 @@ def test_an_open_integer_decides_and_is_no_number():
     assert moved.number == 5
     assert lift(operator.add, "addi")(OPEN, Lanes((1, 2))) is None
     assert lift(operator.add, "addi")(OPEN, None) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        (0, None, 0),
+        (None, 0, 0),
+        (0, A, 0),
+        (Supposed(0, 104), 0, 0),
+        (Supposed(0, 104), None, Supposed(0, 104)),  # where it is another number the product is not known
+        (Supposed(0, 104), 128, None),  # to be computed: it has a term of its own
+        (Supposed(0, 104), Lanes((1, 2)), None),
+        (A, B, None),
+        (None, None, None),
+    ],
+)
+def test_only_a_zero_of_the_text_is_zero_whatever_is_supposed(a, b, found):
+    assert (got := absorbing(a, b)) == found
+    assert type(got) is type(found)

@@ -56,6 +56,7 @@ def expand(
     new: Callable[[], int],
     effects: Callable[[Operation, Sequence[str]], Step | None],
     rebind: Callable[[str, int], None],
+    registers: dict[str, int],
 ) -> list[Node]:
     """The nodes of an operation with inline assembly.
 
@@ -64,12 +65,17 @@ def expand(
         new: makes a slot.
         effects: the step that an operation is.
         rebind: gives an operand of the operation, which the text writes to, another slot.
+        registers: the slots of those of the whole kernel; those of this text are added.
     """
     called = names(operation)
+    found = statements(book, called.text)
     writer = Writer(book, operation, new, effects, outputs, new())
+    kept = _of_the_kernel(found)
+    for name in kept:
+        writer.slots[name] = registers[name] if name in registers else registers.setdefault(name, new())
     for slot, mine in zip(inputs, called.operands, strict=False):
         writer.slots.update(dict.fromkeys(mine, slot))
-    writer.write(statements(book, called.text), called)
+    writer.write(found, called)
     if len(outputs) == len(called.results):
         for slot, name in zip(outputs, called.results, strict=True):
             if slot not in writer.made:
@@ -81,7 +87,23 @@ def expand(
         if place < len(operation.operands) and place < len(inputs) and writer.slots.get(name) != inputs[place]:
             rebind(operation.operands[place], writer.slots[name])
     writer.close()
+    for name in kept:
+        if writer.slots[name] != registers[name]:
+            writer.nodes.append(Leaf(operation, (writer.slots[name],), (registers[name],), None, again=True))
     return writer.nodes
+
+
+def _of_the_kernel(found: Sequence[Statement]) -> list[str]:
+    """The registers of a text that others may use: those that it declares outside of braces, or not at all."""
+    kept: dict[str, None] = {}
+    for one in found:
+        parts = [part for operand in one.operands or () for part in operand.parts]
+        for name in (one.guard, one.second, *(name for part in parts for name in part.names)):
+            if name and name[0] not in "$._" and name != one.jumps_to and one.scope is not None:
+                declared = one.scope.register(name)
+                if name[0] != "%" if declared is None else declared[1].outer is None:
+                    kept[name] = None
+    return list(kept)
 
 
 def _leaf(value: Value) -> int | Lanes | None:

@@ -67,6 +67,18 @@ def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
     return frozenset(found)
 
 
+def turns_written(code: Sequence[Instruction]) -> dict[int, int]:
+    """How often loops go around that the text itself counts, by the place of their test."""
+    writers = _writers(code)
+    found: dict[int, int] = {}
+    for at, one in enumerate(code):
+        if one.kind == "test":
+            low, high, step = (_written_out(writers, slot) for slot in one.inputs)
+            if low is not None and high is not None and step:
+                found[at] = len(range(low, high, step))
+    return found
+
+
 def _written_out(writers: Mapping[int, Sequence[tuple[int, Instruction]]], slot: int) -> int | None:
     """The integer of a value that is computed of what stands in the text alone; None of any other."""
     written = writers.get(slot, ())
@@ -183,4 +195,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "ends", "fixed", "literal"]
+__all__ = ["deciding", "ends", "fixed", "literal", "turns_written"]

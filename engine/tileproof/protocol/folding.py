@@ -35,10 +35,11 @@ from tileproof.layout.swizzle import apply_swizzle
 from tileproof.layout.values import ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Wildcard
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters
+from tileproof.protocol import budget
 from tileproof.protocol.access_sets import distances, part_of
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
 from tileproof.protocol.steps import words
-from tileproof.protocol.terms import lift
+from tileproof.protocol.terms import absorbing, lift
 from tileproof.protocol.values import (
     Address,
     Allocation,
@@ -154,10 +155,10 @@ def _function(
         return _aliased(book, aliasing, operation, inputs, outputs)
     if operations.step(name) == "read" and outputs:
         kind = inputs[0] if inputs else None
-        held = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
+        held = _of_space(kind, "rmem")
         return loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
-        return _algebra(operation, inputs, outputs, extents)
+        return _algebra(operation, inputs, outputs, extents, budget.limit(book, "least_tile"))
     if name == "llvm.extractvalue":
         return _member(operation)
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
@@ -198,7 +199,7 @@ def _aliased(
         case "atom":
             return _set_field(operation)
         case "retyped":
-            return _retyped(outputs)
+            return _retyped(book, outputs)
         case "swizzled":
             return _swizzled(operation)
         case "offset":
@@ -209,12 +210,37 @@ def _aliased(
             return lambda view: (replace(view, extent=None) if isinstance(view, Address) else view,)
         case "slice":
             return _slice(book, inputs, outputs)
+        case "fragment" if outputs and _of_space(outputs[0], "tmem"):
+            return _placed(_view(book, operation, at, inputs, outputs), at, _unplaced(book))
         case "view" | "regrouped" | "part" | "fragment" if outputs and isinstance(outputs[0], Tensor):
             return _view(book, operation, at, inputs, outputs)
         case "descriptor":
             unit = descriptor_unit(book)
             return lambda *operands: (described(operands[at], unit) if at < len(operands) else None,)
     return None
+
+
+def _of_space(kind: Type | None, space: str) -> bool:
+    """Whether a type is of a tensor in a space of memory."""
+    return isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == space
+
+
+def _placed(view: Function, at: int, unplaced: Address) -> Function:
+    """The view of an operand, or of tensor memory without a place where the operand is no address."""
+
+    def function(*operands: Value) -> Sequence[Value]:
+        held = [one if i != at or isinstance(one, Address) else unplaced for i, one in enumerate(operands)]
+        return view(*held)
+
+    return function
+
+
+@lru_cache(maxsize=1)
+def _unplaced(book: Rulebook) -> Address:
+    """The beginning of the tensor memory in which fragments are that nobody gives a place."""
+    lanes = limit(book, "tmem_lanes") // limit(book, "group_warps")
+    memory = Allocation("tensor memory", "tmem", 0, (), limit(book, "lane_bit"), limit(book, "column_bits"), lanes)
+    return Address(memory, 0, memory.column)
 
 
 _FROM_LANE = regex(r"shfl\.sync\s+idx\b|shfl_kind\s*<?\s*idx\b")
@@ -234,9 +260,18 @@ def _shuffled(value: Value, lane: Value, warp: int) -> Value:
     return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
 
 
-def _retyped(outputs: Sequence[Type | None]) -> Function:
-    unit = element_bits(outputs[0].element) if outputs and isinstance(outputs[0], Pointer) else None
-    return lambda base: (replace(base, unit=unit or base.unit) if isinstance(base, Address) else base,)
+def _retyped(book: Rulebook, outputs: Sequence[Type | None]) -> Function:
+    """A pointer of another type; a number in tensor memory is a place in it that nobody gave one."""
+    kind = outputs[0] if outputs else None
+    unit = element_bits(kind.element) if isinstance(kind, Pointer) else None
+    unplaced = _unplaced(book) if isinstance(kind, Pointer) and kind.space == "tmem" else None
+
+    def function(base: Value) -> Sequence[Value]:
+        if unplaced is not None and type(base) is int:
+            base = unplaced.moved(base)
+        return (replace(base, unit=unit or base.unit) if isinstance(base, Address) else base,)
+
+    return function
 
 
 _SWIZZLE = regex(r"S<(\d+),(\d+),(-?\d+)>")
@@ -355,8 +390,8 @@ def _arithmetic(book: Rulebook, operation: Operation, dialect: str = "arith.") -
 
 def _with_zeros(lifted: Callable[..., Value], a: Value, b: Value) -> Value:
     """A product or conjunction, which is zero where one of the two is, whatever the other may be."""
-    if a == 0 or b == 0:
-        return 0
+    if (zero := absorbing(a, b)) is not None:
+        return zero
     known = a if isinstance(a, Lanes) else b
     if isinstance(known, Lanes) and not (isinstance(a, int | Lanes) and isinstance(b, int | Lanes)):
         return Lanes(tuple(0 if one == 0 else None for one in known.each), known.term)
@@ -518,7 +553,7 @@ _BY_EXTENTS = frozenset({*_PARTS, "cute.ceil_div", "cute.size"})  # operations w
 
 
 def _algebra(
-    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents
+    operation: Operation, inputs: Sequence[Type | None], outputs: Sequence[Type | None], extents: Extents, tile: int
 ) -> Function | None:
     name = operation.name
     count = sum(result.count for result in operation.results)
@@ -530,7 +565,9 @@ def _algebra(
         return pairwise if len(operation.operands) == 2 else None
     if name == "cute.ceil_div":
         counts = tuple(_extent(leaf, extents.tensor) for leaf in leaves_of(outputs[0] if outputs else None))
-        divisors = () if extents.counted else _divisors(inputs[1] if len(inputs) > 1 else None)
+        divisors = _divisors(inputs[1] if len(inputs) > 1 else None)
+        if extents.counted and any(one >= tile for one in divisors):
+            divisors = ()  # a tile; fewer are the tiles of a group, which are counted
         if not divisors or len(divisors) != len(counts):
             return lambda *_operands: (counts,)  # how many tiles there are is the extent that matters
         return lambda a, *_: (_rounded_up(integers(a), divisors, counts),)
@@ -889,7 +926,7 @@ def _view(
     kind = outputs[0]
     count = len(outputs)
 
-    registers = isinstance(kind, Tensor) and isinstance(kind.iterator, Pointer) and kind.iterator.space == "rmem"
+    registers = _of_space(kind, "rmem")
     tiled = inputs[0] if inputs else None
     shared = operation.name == "cute.tiled.mma.partition" and isinstance(tiled, TiledMma) and size(tiled.atoms) != 1
     sharers = 0

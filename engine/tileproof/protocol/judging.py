@@ -15,22 +15,31 @@ is neither is a doubt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
-from tileproof.protocol.deciding import ends, literal
+from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.explore import Decisions, Sizes, Sought, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang
-from tileproof.protocol.lengths import affords, anyway, few_ctas, of_other_lengths, short_runs, wide_runs
+from tileproof.protocol.lengths import (
+    affords,
+    anyway,
+    few_ctas,
+    of_other_lengths,
+    short_runs,
+    wide_runs,
+    without_turns,
+)
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, rests_on, steps_of
+from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, loops_at, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study
 from tileproof.protocol.terms import place_term
 
+_WRITTEN = 8  # numbers of turns in the text that are tried
 _LATE = (4, 8, 16)  # shares of the tiles of a grid that are left for a CTA
 
 
@@ -61,6 +70,8 @@ def conclude(study: Study) -> Outcome:
     wide = [*wide_runs(study, long, faults), *few_ctas(study, long, faults)] if together else []
     natural = frozenset(study.reached.executed)
     guessed = _seek_steps(study, long, faults, natural)
+    if together and not long.calm:
+        without_turns(study, long, faults)
     of_other_lengths(study, long, faults)
     never = unreachable(study.compiled.code, study.reached) if together else ()
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
@@ -144,8 +155,12 @@ def _better(study: Study, first: Run) -> Run:
         if study.ptx and not coverage.complete:
             ended.append(other)
             continue
-        if (coverage.skipped and not first.faults) or (other.calm and (further or not coverage.complete)):
+        if (coverage.skipped and first.calm) or (other.calm and (further or not coverage.complete)):
             return other
+    if first.hangs and coverage.complete:
+        meant = _as_written(study, first, hung)
+        if meant is not None:
+            return meant
     if study.ptx and not coverage.complete and not (any(one.calm for one in ended) and not study.missing()):
         # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
         few = (Extents(FEW, FEW), Extents(turns, turns, counted=False), Extents(turns, FEW, counted=False))
@@ -156,6 +171,25 @@ def _better(study: Study, first: Run) -> Run:
             if (len(ended) >= AGREEING or any(one.calm for one in ended)) and not study.missing():
                 break
     return _foremost(ended) or first
+
+
+def _as_written(study: Study, first: Run, hung: Set[int]) -> Run | None:
+    """A calm run in which an argument counts the elements of as many tiles as the text gives another role; else None.
+
+    A loop that is written out has the first or the last tile beside it, perhaps.
+
+    Args:
+        hung: the operations, by ``id``, where threads waited for ever.
+    """
+    code, tile, machine = study.compiled.code, study.limit("tile_elements"), first.machine
+    written = {turns for at, turns in turns_written(code).items() if turns and loops_at(code, at)}
+    for tiles in sorted({turns + more for turns in written for more in (0, 1)})[:_WRITTEN]:
+        size = replace(machine.shape.extents, argument=tiles * tile)
+        one = study.run(size, machine.shape.extent, machine.tiles, budget=study.share("trial", machine))
+        if one.calm and one.machine.coverage.executed >= hung:
+            study.reached.add(one.machine)
+            return one
+    return None
 
 
 def _near_the_end(study: Study, first: Run) -> list[Run]:

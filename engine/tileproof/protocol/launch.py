@@ -33,6 +33,7 @@ Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
 )
 
+_MOSTLY = 0.8  # of the steps that a launch executes at most: one in which threads wait for ever may do more
 _DIMENSIONS = regex(r"\d+")
 _CALLEE = regex(r"@[\w$.-]+(?:::@([\w$.-]+))?")
 _BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
@@ -128,6 +129,7 @@ def narrowed(
     """
     block = launched.shapes[0].block
     usual = [one for one in launched.shapes if one.block == block]
+    usual = [one for one in usual if not (pairs and one.ctas % 2)] or usual
     if launched.cluster_known or len(usual) == 1:
         return launched
     done = {one: tried(one, False) for one in usual}
@@ -147,7 +149,14 @@ def narrowed(
             if budget < needed or not (trial.errors or trial.beyond):
                 break  # the rest is not tried: what is right is assumed
         else:
-            chosen = min(done, key=lambda one: (done[one].hangs, -done[one].steps, done[one].errors))
+            most = max(one.steps for one in done.values())
+            chosen = min(
+                done,
+                key=lambda one: (
+                    done[one].steps < _MOSTLY * most,
+                    *(done[one].hangs, -done[one].steps, done[one].errors),
+                ),
+            )
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]

@@ -70,6 +70,20 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
     return None if period is not None and bound >= most else max(bound, 0)
 
 
+def without_turns(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
+    """State the hazards of a long run as those of short loops where one that does more has none.
+
+    In a kernel in PTX the integers may be such that roles pass by their loops: what the long run does so, beside loops
+    that have no turn, is what a calm run does that goes around them.
+    """
+    executed = long.machine.coverage.executed
+    if any(one.calm and one.executed > executed for one in study.ran):
+        known = long.places()
+        faults[:] = [
+            _of_short_loops(study, one) if one.code in HAZARDS and key_of(one) in known else one for one in faults
+        ]
+
+
 def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
     """A hazard that only short loops have, as a warning: a caller may never ask for so few turns."""
     said = state(study.book, "PR117", "here", hazard=fault.message, remedy=fault.hint)

@@ -194,7 +194,8 @@ class Machine:
             names = self.program.kernel.regions[0].blocks[0].arguments
             for (slot, text), name in zip(self.program.arguments, names, strict=True):
                 values[slot] = self.argument(slot, text, name.name)
-            thread_set = ThreadSet(cta, tuple(range(self.shape.threads)), values, Clock(), self.shape.warp)
+            block = self.shape.threads
+            thread_set = ThreadSet(cta, tuple(range(block)), values, Clock(), self.shape.warp, block)
             self.thread_sets.append(thread_set)
         while True:
             moved = False
@@ -289,6 +290,10 @@ class Machine:
         if kind == "effect":
             assert instruction.effect is not None
             self.coverage.executed.add(id(instruction.operation))
+            for slot in instruction.inputs:
+                held = values[slot]
+                if isinstance(held, Address) and not held.memory.serial:
+                    values[slot] = self.placed(thread_set, held)
             if instruction.effect.name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
@@ -319,7 +324,7 @@ class Machine:
         if kind == "jump":
             if instruction.other:
                 index = values[instruction.outputs[0]]
-                step = self.uniform(thread_set, instruction.inputs[2])
+                step = self.count(thread_set, instruction.inputs[2])
                 values[instruction.outputs[0]] = index + step if isinstance(index, int) and step else None
             return instruction.target
         if kind == "branch":
@@ -379,7 +384,7 @@ class Machine:
         return value if isinstance(value, int) else None
 
     def count(self, thread_set: ThreadSet, slot: int) -> int | None:
-        """A bound of a counted loop: one that is open is the same for all who compute it alike."""
+        """A bound of a counted loop, or its step: one that is open is the same for all who compute it alike."""
         value = thread_set.values[slot]
         return Supposed(value.number, value.term) if isinstance(value, Open) else self.uniform(thread_set, slot)
 
@@ -674,19 +679,29 @@ class Machine:
             self.mark(event, thread_set)
 
     def deliver(self) -> bool:
-        """Let copies of unknown length deliver what is announced; whether a barrier waited for that."""
-        moved = False
-        for key, barrier in self.barriers.items():
-            if barrier.unsized_copies and barrier.bytes > 0 and barrier.bytes % self.copied == 0:
-                if not moved:
-                    self.deliveries.look(self.barriers)
-                if barrier.expecting is not None:
-                    self.deliveries.add(key, barrier, barrier.expecting)
-                barrier.unsized = barrier.phase
-                barrier.bytes = 0
-                barrier.settle()
-                moved = True
-        return moved
+        """Let copies of unknown length deliver what is announced; whether a barrier waited for that.
+
+        Others may still copy to the same barrier: threads of other CTAs that wait for the rest of their warp go on
+        first, and barriers with as many copies as an earlier phase had are complete first.
+        """
+        waiting = [
+            (key, one)
+            for key, one in self.barriers.items()
+            if one.unsized_copies and one.bytes > 0 and one.bytes % self.copied == 0
+        ]
+        if any(part.parked and part.cta != key[0] for key, _ in waiting for part in self.thread_sets):
+            return self.release_parked()
+        full = [(key, one) for key, one in waiting if one.unsized_copies >= one.most_copies]
+        if waiting:
+            self.deliveries.look(self.barriers)
+        for key, barrier in full or waiting:
+            if barrier.expecting is not None:
+                self.deliveries.add(key, barrier, barrier.expecting)
+            barrier.unsized = barrier.phase
+            barrier.most_copies = max(barrier.most_copies, barrier.unsized_copies)
+            barrier.bytes = 0
+            barrier.settle()
+        return bool(waiting)
 
     def excuse(self) -> bool:
         """Let a thread set go on that waits for what is in doubt; whether there was one."""
@@ -779,6 +794,11 @@ class Machine:
             pointers = zip(held, instruction.types, strict=False)
             held = [self.literal(thread_set, one) if _POINTER in text else one for one, text in pointers]
         return held
+
+    def placed(self, thread_set: ThreadSet, fragment: Address) -> Address | None:
+        """The place of a fragment that nobody gave one, where a number would be an address; None where it is not."""
+        first = self.literal(thread_set, 0)
+        return replace(fragment, memory=first.memory) if isinstance(first, Address) else None
 
     def literal(self, thread_set: ThreadSet, value: Value) -> Value:
         """A number as an address of tensor memory, where these threads come after the allocation of all of it.

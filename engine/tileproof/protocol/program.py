@@ -206,7 +206,9 @@ class _Layout:
         return len(self.code) > start
 
     def leaf(self, node: Leaf) -> None:
-        if node.effect is not None and (pinned(node) or any(slot in self.live for slot in node.outputs)):
+        if node.again:
+            self.move(node.operation, node.outputs, node.inputs)
+        elif node.effect is not None and (pinned(node) or any(slot in self.live for slot in node.outputs)):
             self.emit(
                 Instruction("effect", node.operation, node.inputs, node.outputs, effect=node.effect, types=node.types)
             )

@@ -20,7 +20,7 @@ from tileproof.base.records import dataclass
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
-from tileproof.protocol.terms import is_truth, lift
+from tileproof.protocol.terms import absorbing, is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Supposed, Value, term_of
 from tileproof.rulebase.book import Rulebook
 
@@ -194,7 +194,8 @@ def _subtract(one: _Opcode) -> Computation:
 
 
 def _product(a: Value, b: Value, lifted: Lifted) -> Value:
-    return 0 if a == 0 or b == 0 else lifted(a, b)
+    zero = absorbing(a, b)
+    return lifted(a, b) if zero is None else zero
 
 
 def _multiply(one: _Opcode) -> Computation | None:

@@ -8,7 +8,7 @@ from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.endings import unfinished
 from tileproof.protocol.explore import Decisions
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, UNORDERED, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
@@ -85,12 +85,14 @@ class Ran:
         steps: how many instructions it took.
         places: its findings by code and place.
         executed: the steps that it executed, by ``id`` of their operations.
+        calm: whether it came to its end without a hazard, and nothing waits for ever.
     """
 
     recipe: Recipe
     steps: int
     places: frozenset[tuple[str, int]]
     executed: frozenset[int]
+    calm: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +226,11 @@ def rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> b
 
     Args:
         before: the steps that other runs execute: those that were told nothing, or whose roles agreed.
-        disagreed: whether roles of that run waited for each other for ever: then all its steps must be such.
+        disagreed: whether roles of that run waited for each other for ever: then all its steps must be such, and only
+            an order that is missing counts.
     """
-    if disagreed and fault.code in DEADLOCKS:
-        return False  # threads that were let go meet others where they never would
+    if disagreed and fault.code not in UNORDERED:
+        return False  # threads that were let go meet others where they never would, or before these did their part
     new = [id(one) not in before for one in (fault.operation, *(place for _, place in fault.trace))]
     return all(new) if disagreed else any(new)
 

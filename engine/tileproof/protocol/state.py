@@ -184,6 +184,7 @@ class Barrier:
         supposed: whether bytes of the current phase are expected of which the text does not say how many.
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
         boxes: what each of them copies, and to where.
+        most_copies: how many of them the phase had that had most.
         unsized: the last phase that a copy of unknown size completed.
         unannounced: a copy of unknown size that surely is of the current phase, for which no bytes are expected yet.
         sources: what ever arrived at it, by ``id`` of the operations.
@@ -211,6 +212,7 @@ class Barrier:
     unsized_copies: int = 0
     boxes: list[Box] = field(default_factory=list)
     unsized: int = -1
+    most_copies: int = 0
     unannounced: Operation | None = None
     sources: set[int] = field(default_factory=set)
     seen: int = 0

@@ -170,7 +170,7 @@ class Study:
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
             recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed
-            self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed)))
+            self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed), done.calm))
         return done
 
     def again(

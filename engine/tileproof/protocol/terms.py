@@ -46,6 +46,17 @@ def told(value: object, ways: Mapping[int, bool]) -> object:
     return value
 
 
+def absorbing(a: Value, b: Value) -> int | None:
+    """The zero that a product or conjunction is whatever the other operand may be; None where it is to be computed.
+
+    A zero that a run supposes stays one that it supposes: in another run the operand may be none.
+    """
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, int) and one == 0 and not (isinstance(one, Supposed) and isinstance(other, int | Lanes)):
+            return one
+    return None
+
+
 def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., Value]:
     """A function of integers on values, thread by thread where they differ; of something unknown it is unknown.
 
@@ -163,4 +174,4 @@ _TRUTHS: dict[str, Callable[[Sequence[Value]], int | None]] = {
 }
 
 
-__all__ = ["is_truth", "lift", "said_of", "told"]
+__all__ = ["absorbing", "is_truth", "lift", "said_of", "told"]

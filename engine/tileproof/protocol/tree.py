@@ -15,7 +15,12 @@ from tileproof.protocol.steps import Step
 
 @dataclass(slots=True)
 class Leaf:
-    """An operation without regions: a computation, or where ``effect`` is set a step of the protocol."""
+    """An operation without regions: a computation, or where ``effect`` is set a step of the protocol.
+
+    Attributes:
+        again: whether it copies values to slots that other operations copy to as well: a register of inline assembly
+            that the text around it uses.
+    """
 
     operation: Operation
     inputs: tuple[int, ...]
@@ -24,6 +29,7 @@ class Leaf:
     effect: Step | None = None
     types: tuple[str, ...] = ()
     make: Callable[[Extents], Function | None] | None = None
+    again: bool = False
 
 
 @dataclass(slots=True)

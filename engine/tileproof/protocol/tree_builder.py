@@ -28,6 +28,8 @@ class Builder:
     Attributes:
         types: of each slot, free of aliases, empty where it is not known.
         constants: the slots that the text alone gives a value.
+        registers: the slots of those that inline assembly declares outside of braces, or that it uses and does not
+            declare: they are the kernel's, and keep what one text leaves there for the next.
     """
 
     aliases: dict[str, Alias]
@@ -36,6 +38,7 @@ class Builder:
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
     constants: dict[int, int] = field(default_factory=dict)
+    registers: dict[str, int] = field(default_factory=dict)
 
     def slot(self, name: str, scope: dict[str, int], text: str = "") -> int:
         self.count += 1
@@ -100,6 +103,7 @@ class Builder:
             lambda: self.slot("", {}),
             self.effects,
             scope.__setitem__,
+            self.registers,
         )
 
     def operands(self, operation: Operation | None, scope: Mapping[str, int]) -> tuple[int, ...]:

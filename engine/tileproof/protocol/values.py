@@ -82,7 +82,8 @@ class Allocation:
     Attributes:
         name: as diagnostics call it.
         space: ``smem``, ``rmem``, ``tmem`` or ``gmem``.
-        serial: tells allocations apart.
+        serial: tells allocations apart; 0 of the tensor memory of fragments that nobody gave a place: it begins at
+            column 0 of what is allocated.
         fields: ``(name, bytes, offset)`` of its parts.
         lane: of tensor memory, the lowest bit of the lane in an address; the column is below.
         column: of tensor memory, the bits that one lane of a column holds.

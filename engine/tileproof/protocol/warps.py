@@ -163,7 +163,7 @@ class ThreadSet:
     """Threads of one CTA at one place of the program.
 
     Attributes:
-        warp: the threads of a warp.
+        warp: the threads of a warp; block: those of the CTA, which all ``Lanes`` have an integer for.
         own: what each warp knows of itself alone: the moments of its completed asynchronous operations.
         turns: iterations of each loop without a known trip count.
         version: counts what it learned; parts with different versions do not reconverge.
@@ -177,6 +177,7 @@ class ThreadSet:
     values: list[Value]
     clock: Clock
     warp: int
+    block: int
     place: int = 0
     own: dict[Agent, int] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
@@ -215,6 +216,7 @@ class ThreadSet:
             list(self.values),
             self.clock.copy(),
             self.warp,
+            self.block,
             self.place,
             dict(self.own),
             {kind: queue.copy() for kind, queue in self.queues.items()},
@@ -248,10 +250,9 @@ class ThreadSet:
             if a == b:
                 continue
             if isinstance(a, int | Lanes) and isinstance(b, int | Lanes):
-                count = len(a.each) if isinstance(a, Lanes) else len(b.each) if isinstance(b, Lanes) else 0
-                count = count or max(*self.threads, *other.threads) + 1
                 mine = set(self.threads)
-                self.values[slot] = Lanes(tuple(_at(a if t in mine else b, t) for t in range(count)), _supposed(a, b))
+                each = tuple(_at(a if t in mine else b, t) for t in range(self.block))
+                self.values[slot] = Lanes(each, _supposed(a, b))
             elif isinstance(a, Address) or isinstance(b, Address):
                 self.values[slot] = self._met(other, a, b)
             else:
@@ -271,10 +272,8 @@ class ThreadSet:
 
     def _met(self, other: ThreadSet, a: Value, b: Value) -> Value:
         """What threads have that come from two branches, an address at least in one of them."""
-        count = max((len(one.parts) for one in (a, b) if isinstance(one, Address)), default=0)
         mine, theirs = set(self.threads), set(other.threads)
-        every = range(count or max(*self.threads, *other.threads) + 1)
-        return by_thread([True if t in mine else False if t in theirs else None for t in every], a, b)
+        return by_thread([True if t in mine else False if t in theirs else None for t in range(self.block)], a, b)
 
 
 def _supposed(a: Value, b: Value) -> int | None:

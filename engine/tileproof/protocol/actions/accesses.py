@@ -66,6 +66,8 @@ def access(
         return
     touched_bytes = None
     if where.parts and _proxy(machine.book, kind) == ".generic" and not where.loose:
+        if _outside(where.parts, thread_set.threads):
+            return
         touched_bytes = access_set(shape, where.parts, thread_set.threads, machine.shape.warp, where.origin)
     if touched_bytes is not None:
         where = where.exactly(touched_bytes.start, touched_bytes.end - touched_bytes.start)
@@ -113,6 +115,12 @@ def access(
                         machine.tensor.overwritten[slot] = operation
                     else:  # threads left it there
                         del machine.tensor.addresses[slot]
+
+
+@lru_cache(maxsize=512)
+def _outside(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> bool:
+    """Whether the parts of these threads lie outside a tile in which others have theirs: a condition keeps them off."""
+    return any(one is not None for one in parts) and all(parts[one] is None for one in threads if one < len(parts))
 
 
 def _started(
@@ -229,6 +237,9 @@ def _ordered(
     else:
         known = _known(machine, thread_set, old, shared)
     named = _named(kind, writes, agents)
+    by_threads = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
+    if not known and by_threads and _copied_over(book, old, where, log):
+        return False
     if not known:
         if machine.missed is not None:
             machine.missed(
@@ -241,8 +252,7 @@ def _ordered(
             )
         _unordered(machine, thread_set, old, named, writes, operation, where, cta)
         return True
-    unseen = old.kind == ".generic" and old.writes and not writes and _proxy(book, kind) == ".async"
-    if unseen and _unfenced(machine, thread_set, old, lambda: _copied_over(book, old, where, log)):
+    if by_threads and _unfenced(machine, thread_set, old, lambda: _copied_over(book, old, where, log)):
         buffer = where.memory.field_at(where.offset or 0)
         machine.report("PR110", "here", operation, at=(("earlier", old.operation),), buffer=buffer, access=named)
     reused = kind == ".cancel" and old.kind == ".generic" and not old.writes
@@ -276,8 +286,9 @@ def _copied_over(book: Rulebook, old: Access, where: Address, log: AccessLog) ->
     starts = sorted({one.low for one in writes if one.kind == ".tma"})
     for one in copies:
         if one.kind == ".tma" and one.high <= one.low + limit(book, "bulk_bytes"):
-            # How much it copied is not known: up to where another copy begins.
-            behind = next((start for start in starts if start > one.low), one.high)
+            # How much it copied is not known: up to where another copy begins, the last one as much as the one before.
+            before = max((start for start in starts if start < one.low), default=one.low)
+            behind = next((start for start in starts if start > one.low), max(one.high, 2 * one.low - before))
             left &= ~((1 << behind) - (1 << one.low))
         elif one.kind == ".async" and one.touched_bytes is None and one.low <= low:
             return True  # nor what threads copied
