@@ -155,7 +155,8 @@ def _better(study: Study, first: Run) -> Run:
         if study.ptx and not coverage.complete:
             ended.append(other)
             continue
-        if (coverage.skipped and first.calm) or (other.calm and (further or not coverage.complete)):
+        more = not first.faults or (first.calm and further and not other.hangs)
+        if (coverage.skipped and more) or (other.calm and (further or not coverage.complete)):
             return other
     if first.hangs and coverage.complete:
         meant = _as_written(study, first, hung)
