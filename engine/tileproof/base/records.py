@@ -35,7 +35,7 @@ def _record(*, frozen: bool = False, slots: bool = False, eq: bool = True) -> Ca
     def make(written: type) -> type:
         fields = tuple(_fields(written))
         names = tuple(one.name for one in fields)
-        kind: type[Any] = _slotted(written, names) if slots else _plain(written, fields)
+        kind: type[Any] = _slotted(written, names, frozen) if slots else _plain(written, fields)
         kind.__dataclass_fields__ = {one.name: one for one in fields}
         kind.__dataclass_params__ = _PARAMS
         kind.__match_args__ = names  # type: ignore[misc]
@@ -71,11 +71,18 @@ def _plain(written: type, fields: Fields) -> type:
     return written
 
 
-def _slotted(written: type, names: tuple[str, ...]) -> type:
-    """The class again, with a slot for each field."""
+def _slotted(written: type, names: tuple[str, ...], frozen: bool) -> type:
+    """The class again, with a slot for each field.
+
+    A frozen one has them from a class that is not frozen, which a record is of until all its fields have their values:
+    to set each by ``object.__setattr__`` takes four times as long, and the machine of the protocol makes many records.
+    """
     dropped = {*names, "__dict__", "__weakref__"}
     body = {name: value for name, value in vars(written).items() if name not in dropped}
-    kind = type(written)(written.__name__, written.__bases__, body | {"__slots__": names})
+    make, bases, slots = type(written), written.__bases__, names
+    if frozen:
+        bases, slots = (make(written.__name__, bases, {"__slots__": names, "__module__": written.__module__}),), ()
+    kind: type = make(written.__name__, bases, body | {"__slots__": slots})
     kind.__qualname__ = written.__qualname__
     return kind
 
@@ -96,32 +103,36 @@ class _Init:
 def _init(kind: type, fields: Fields, frozen: bool) -> Any:
     """``__init__`` of a class: the code of its form, with the names of its fields in place of ``_0``, ``_1``, ..."""
     form = tuple(one.default_factory is not _NONE for one in fields)
-    code = _code(form, frozen, hasattr(kind, "__post_init__"))
+    opened = frozen and "__slots__" in vars(kind)
+    code = _code(form, frozen and not opened, opened, hasattr(kind, "__post_init__"))
     written = {f"_{place}": one.name for place, one in enumerate(fields)}
     code = code.replace(
         co_varnames=tuple(written.get(name, name) for name in code.co_varnames),
         co_names=tuple(written.get(name, name) for name in code.co_names),
         co_consts=tuple(written.get(one, one) if isinstance(one, str) else one for one in code.co_consts),
     )
-    names: dict[str, Any] = {"_put": object.__setattr__, "_missing": _NONE}
+    names: dict[str, Any] = {"_put": object.__setattr__, "_missing": _NONE, "_kind": kind, "_open": kind.__base__}
     names |= {f"_make{place}": one.default_factory for place, one in enumerate(fields) if form[place]}
     given = tuple(one.default for one, made in zip(fields, form, strict=True) if made or one.default is not _NONE)
     return FunctionType(code, names, "__init__", given)
 
 
 @cache
-def _code(form: tuple[bool, ...], frozen: bool, finished: bool) -> CodeType:
+def _code(form: tuple[bool, ...], frozen: bool, opened: bool, finished: bool) -> CodeType:
     """The code of ``__init__`` for fields ``_0``, ``_1``, ...: to compile it takes longer than all else of a class.
 
     Args:
         form: for each field whether its value is made where none is given.
+        frozen: whether fields cannot be set as usual; ``opened``: whether they can while it is of another class.
         finished: whether the class has a ``__post_init__``.
     """
-    lines = []
+    lines = ["_put(self, '__class__', _open)"] if opened else []
     for place, made in enumerate(form):
         name = f"_{place}"
         value = f"_make{place}() if {name} is _missing else {name}" if made else name
         lines.append(f"_put(self, '{name}', {value})" if frozen else f"self.{name} = {value}")
+    if opened:
+        lines.append("self.__class__ = _kind")
     if finished:
         lines.append("self.__post_init__()")
     parameters = ", ".join(["self", *(f"_{place}" for place in range(len(form)))])

@@ -196,6 +196,7 @@ Type: TypeAlias = (
 _BITS = regex(r"(?:f|bf|tf|i|si|ui)(\d+)")
 
 
+@lru_cache(maxsize=4096)
 def element_bits(element: str) -> int | None:
     """The width of an element in memory: ``f8E4M3FN`` has 8 bits, ``i1`` as well; None where the name does not say."""
     found = _BITS.match(element)

@@ -72,7 +72,7 @@ class AccessSet:
 
     def clashes(self, other: AccessSet) -> Mapping[int, set[int]] | None:
         """For each warp of this the warps of the other that have a byte in common with it; None where unknown."""
-        if self.swizzle == other.swizzle:
+        if self.swizzle is other.swizzle or self.swizzle == other.swizzle:
             return _meeting(self.touched, other.touched, other.start - self.start)
         if all(one is None or one.base >= _LEAST_BASE for one in (self.swizzle, other.swizzle)):
             return _met(self.placed(), other.placed())
@@ -82,15 +82,20 @@ class AccessSet:
         """The warps that touch any of these bytes of the allocation; None where they are swizzled."""
         if self.swizzle is not None:
             return None
-        if high <= self.start:
-            return set()
-        first = max(low, self.start)
-        bits = (1 << high - first) - 1 << first - self.start
-        return {warp for warp, one in self.warps.items() if one & bits}
+        return _touching(self.touched, max(low - self.start, 0), high - self.start)
 
     def placed(self) -> dict[int, int]:
         """The bytes of each warp after the swizzle, from the beginning of the allocation."""
         return {warp: _swizzled(one << self.start, self.swizzle) for warp, one in self.warps.items()}
+
+
+@lru_cache(maxsize=1 << 14)
+def _touching(touched: Touched, low: int, high: int) -> set[int]:
+    """The warps that touch any of these bytes, counted from the lowest one that any of them touches."""
+    if high <= low:
+        return set()
+    bits = (1 << high - low) - 1 << low
+    return {warp for warp, one in touched.warps.items() if one & bits} if touched.whole & bits else set()
 
 
 @lru_cache(maxsize=1 << 14)

@@ -49,6 +49,8 @@ _IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # s
 _POINTER = "ptr<"
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
+# What a place computed last: the threads, what they gave, what was read of that, and the results.
+_Computed: TypeAlias = "tuple[tuple[int, ...] | None, list[Value], list[Value], Sequence[Value]]"
 Unseen: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int], None]"
 
 
@@ -163,7 +165,7 @@ class Machine:
     most: int = 0
     roles: int = 0
     copied: int = 1
-    computed: dict[int, tuple[list[Value], Sequence[Value]]] = field(default_factory=dict)
+    computed: dict[int, _Computed] = field(default_factory=dict)
     together: Set[str] = frozenset()
     addressed: Mapping[str, str] = field(default_factory=dict)
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
@@ -241,9 +243,13 @@ class Machine:
             self.steps += 1
             if instruction.kind == "compute":  # most are, and none of them waits or ends
                 self.compute(thread_set, instruction)
-                target = thread_set.place + 1
-            else:
-                target = self.execute(thread_set, instruction)
+                thread_set.blocked = None
+                thread_set.place += 1
+                first = False
+                if self.steps > self.most:
+                    return True
+                continue
+            target = self.execute(thread_set, instruction)
             if target < 0:
                 return not first or thread_set.place != started
             first = False
@@ -254,33 +260,56 @@ class Machine:
 
     def compute(self, thread_set: ThreadSet, instruction: Instruction) -> None:
         """Execute a function of values; it is computed anew only where it is one of other values than last."""
-        values, function = thread_set.values, instruction.function
-        found: Sequence[Value] = ()
-        if function is not None:
-            read = [values[slot] for slot in instruction.inputs]
-            for i, value in enumerate(read):
-                if isinstance(value, Lanes):
-                    read[i] = self.common(thread_set, value, instruction)
-                elif isinstance(value, tuple):
-                    for leaf in value:
-                        if isinstance(leaf, Lanes):
-                            read[i] = self.each_common(thread_set, value, instruction)
-                            break
-            last = self.computed.get(thread_set.place)
-            if last is not None:
-                for one, other in zip(read, last[0], strict=True):
-                    if one is not other and not same(one, other):
-                        last = None
-                        break
-            if last is None:
-                found = function(*read)  # type: ignore[assignment]
-                self.computed[thread_set.place] = (read, found)
+        values, function, outputs = thread_set.values, instruction.function, instruction.outputs
+        if function is None:
+            for slot in outputs:
+                values[slot] = None
+            return
+        given = [values[slot] for slot in instruction.inputs]
+        last = self.computed.get(thread_set.place)
+        found: Sequence[Value] | None = None
+        if last is not None and last[0] is thread_set.threads:
+            found = last[3]
+            for one, other in zip(given, last[1], strict=True):
+                if one is not other:
+                    found = None
+                    break
+        if found is None:
+            threads = thread_set.threads
+            read = self.read(thread_set, given, instruction)
+            if last is not None and all(map(same, read, last[2])):
+                found = last[3]
             else:
-                found = last[1]
-            if self.agreed:
-                found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
-        for i, slot in enumerate(instruction.outputs):
+                found = function(*read)  # type: ignore[assignment]
+                assert found is not None
+            alone = threads if thread_set.threads is threads else None  # a thread set that was split reads otherwise
+            self.computed[thread_set.place] = alone, given, read, found
+        if self.agreed:
+            found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
+        if len(outputs) == 1:
+            values[outputs[0]] = found[0] if found else None
+            return
+        for i, slot in enumerate(outputs):
             values[slot] = found[i] if i < len(found) else None
+
+    def read(self, thread_set: ThreadSet, given: list[Value], instruction: Instruction) -> list[Value]:
+        """The operands of a function, those that its threads have in common as one value."""
+        for value in given:
+            kind = value.__class__
+            if kind is Lanes or kind is tuple:
+                break
+        else:
+            return given
+        read = given.copy()
+        for i, value in enumerate(read):
+            if isinstance(value, Lanes):
+                read[i] = self.common(thread_set, value, instruction)
+            elif isinstance(value, tuple):
+                for leaf in value:
+                    if isinstance(leaf, Lanes):
+                        read[i] = self.each_common(thread_set, value, instruction)
+                        break
+        return read
 
     def execute(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         """Execute any other instruction: the next place, negative where the thread set waits."""
@@ -294,26 +323,27 @@ class Machine:
                 held = values[slot]
                 if isinstance(held, Address) and not held.memory.serial:
                     values[slot] = self.placed(thread_set, held)
-            if instruction.effect.name in _WAITS:
+            name = instruction.effect.name
+            if name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
-            if instruction.effect.name in self.together:
+            if name in self.together and len(thread_set.threads) != self.shape.threads:
                 self.whole_warps(thread_set, instruction.operation)
-            how = self.addressed.get(instruction.effect.name)
+            how = self.addressed.get(name)
             if how is not None and not sees(how, self.located(thread_set, instruction)):
                 self.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
-            where = (thread_set.cta, thread_set.warps)
+            where = (thread_set.cta, thread_set.warps) if self.history is not None else None
             if self.module.early:
                 self.waited(thread_set, instruction.operation)
             try:
-                target = self.actions[instruction.effect.name](self, thread_set, instruction)
+                target = self.actions[name](self, thread_set, instruction)
             except Unfollowed as reason:
                 if reason.case == "copy_barrier" and self.split_by_place(thread_set, instruction):
                     return self.execute(thread_set, instruction)
                 target = self.doubt(thread_set, instruction, reason)
-            if self.history is not None and target >= 0:
+            if self.history is not None and where is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
             return target
         if kind == "move":
@@ -854,6 +884,8 @@ class Machine:
 
     def ordered(self, thread_set: ThreadSet, old: Access, agent: Agent, alone: bool = False) -> bool:
         """Whether what an agent did in an access is ordered before what a thread set does now."""
+        if thread_set.clock.known.get(agent, -1) >= old.moment:  # as it is in most cases
+            return True
         if self.knows(thread_set, agent, old.moment, alone=alone):
             return True
         if old.writes or old.kind != ".generic":
@@ -927,12 +959,14 @@ class Machine:
         for thread_set in thread_sets:
             whole.join(self.arriving(thread_set))
         for thread_set in thread_sets:
-            thread_set.clock.join(whole)
+            thread_set.clock = whole.copy()  # in which all is that it knew
             thread_set.version += 1
             self.mark("met", thread_set)
 
     def targets(self, thread_set: ThreadSet, address: Address) -> dict[int, int]:
         """The CTAs that an address is in, and how many threads of the thread set address each."""
+        if address.cta is None and address.peer is False and not address.leader:
+            return {thread_set.cta: len(thread_set.threads)}
         if isinstance(address.peer, Lanes):
             pair: dict[int, int] = {}
             for which in (False, True):

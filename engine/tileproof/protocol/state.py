@@ -494,10 +494,15 @@ class Coverage:
 
     def touched(self, place: int, cta: int, memory: str, low: int, high: int) -> None:
         """Threads load or store an integer in shared memory."""
-        mine = self.starts.setdefault(place, {})
-        mine[cta, low] = mine.get((cta, low), 0) + 1
-        _, first, last = self.cells.get(place, (memory, low, high))
-        self.cells[place] = (memory, min(first, low), max(last, high))
+        mine = self.starts.get(place)
+        if mine is None:
+            mine = self.starts[place] = {}
+        key = cta, low
+        mine[key] = mine.get(key, 0) + 1
+        known = self.cells.get(place)
+        if known is None or known[0] != memory or low < known[1] or known[2] < high:
+            _, first, last = known or (memory, low, high)
+            self.cells[place] = (memory, min(first, low), max(last, high))
 
     def cycling(self) -> Iterator[int]:
         """The places where threads loaded or stored again wherever they did once: in stages that they go round."""

@@ -16,7 +16,7 @@ from zlib import crc32
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
 
 _GRID = 1  # the places in the grid, apart from other terms
-_KEPT = 16  # results that a function keeps for all threads of a CTA
+_KEPT = 64  # results that a function keeps for all threads of a CTA: unrolled code has as many of one opcode
 
 
 def is_truth(value: Value) -> bool:

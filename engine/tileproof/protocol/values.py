@@ -291,17 +291,17 @@ def _moved(parts: tuple[int | None, ...], steps: int) -> tuple[int | None, ...]:
     return tuple([None if part is None else part + steps for part in parts])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _added(parts: tuple[int | None, ...], distances: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return tuple([None if a is None or b is None else a + b for a, b in zip_longest(parts, distances)])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _in_bytes(each: tuple[int | None, ...], bits: int) -> tuple[int | None, ...]:
     return tuple([None if one is None else one * bits // 8 for one in each])
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _lanes_and_columns(
     memory: Allocation, each: tuple[int | None, ...]
 ) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:

@@ -49,6 +49,10 @@ class Clock:
 
 
 def _join(mine: dict[Agent, int], theirs: dict[Agent, int]) -> None:
+    if not mine:
+        mine.update(theirs)
+        return
+    known = mine.get
     for agent, moment in theirs.items():
-        if mine.get(agent, -1) < moment:
+        if known(agent, -1) < moment:
             mine[agent] = moment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
@@ -13,7 +13,7 @@ from tileproof.evaluate.hardware import limit
 from tileproof.layout import LayoutError
 from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, outer
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.access_sets import AccessSet, access_set
+from tileproof.protocol.access_sets import access_set
 from tileproof.protocol.actions.exits import accessed
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access, AccessLog
@@ -41,6 +41,7 @@ _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory tha
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
 APART = "apart"  # the shape of what each thread copies from or to a place of its own
 
+_NONE: Set[int] = frozenset()
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
@@ -88,15 +89,12 @@ def access(
         if kind == ".generic":
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
-        over = set()
-        met = log.overlapping(low, high, lanes)
-        for old in met:
-            if _ordered(
-                machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes, cta, log
-            ):
-                over.add(id(old))
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
-        log.add(one, over if writes else set(), met)
+        over = set()
+        for old in log.overlapping(low, high, lanes, writes=not writes):
+            if _ordered(machine, thread_set, old, one, where, cta, log):
+                over.add(id(old))
+        log.add(one, over if writes else _NONE)
         if machine.reads is not None and where.memory.space == "smem":
             memory = cta, where.memory.serial
             if writes and kind != ".tma":
@@ -117,7 +115,7 @@ def access(
                         del machine.tensor.addresses[slot]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _outside(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> bool:
     """Whether the parts of these threads lie outside a tile in which others have theirs: a condition keeps them off."""
     return any(one is not None for one in parts) and all(parts[one] is None for one in threads if one < len(parts))
@@ -131,7 +129,7 @@ def _started(
         yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _warps_by_start(
     parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int
 ) -> tuple[tuple[int, frozenset[int]], ...]:
@@ -150,24 +148,18 @@ def _of_warps(agents: tuple[Agent, ...]) -> bool:
 
 
 def _ordered(
-    machine: Machine,
-    thread_set: ThreadSet,
-    old: Access,
-    kind: str,
-    writes: bool,
-    agents: tuple[Agent, ...],
-    shape: str,
-    operation: Operation,
-    where: Address,
-    moment: int,
-    touched_bytes: AccessSet | None,
-    cta: int,
-    log: AccessLog,
+    machine: Machine, thread_set: ThreadSet, old: Access, one: Access, where: Address, cta: int, log: AccessLog
 ) -> bool:
-    if not writes and not old.writes:
-        return False
+    """Whether an access is surely ordered after an earlier one that it meets; a finding where it is not.
+
+    Args:
+        one: the later access; at least one of both writes.
+        where: what it accesses, of a CTA whose ``log`` that is.
+    """
+    kind, writes, agents, shape = one.kind, one.writes, one.agents, one.shape
+    operation, moment, touched_bytes = one.operation, one.moment, one.touched_bytes
     book = machine.book
-    if old.writes and not writes and _proxy(book, old.kind) == ".generic":
+    if machine.releases.cta_scope and old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
     shared, alone = None, False
     sent = kind == ".tma" and not writes  # of what a copy fills more may be touched than is known
@@ -222,10 +214,7 @@ def _ordered(
         if len(same) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
             if same:
                 old = replace(old, agents=same)
-                _ordered(
-                    *(machine, thread_set, old, kind, writes, agents, shape, operation, where, moment, touched_bytes),
-                    *(cta, log),
-                )
+                _ordered(machine, thread_set, old, one, where, cta, log)
             return False
     alone |= alike
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.
@@ -403,10 +392,10 @@ def _raced(
     """A RAW or WAR hazard between threads: an access to bytes that other warps accessed, and no barrier in between."""
     for agent in old.agents:
         home, warp = agent
-        others = shared.get(warp, set()) if isinstance(warp, int) else set()
-        if home == thread_set.cta:
-            others = others - {warp}
-        if others and not machine.ordered(thread_set, old, agent):
+        others = shared.get(warp) if isinstance(warp, int) else None
+        if not others or (home == thread_set.cta and len(others) == 1 and warp in others):
+            continue
+        if not machine.ordered(thread_set, old, agent):
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)

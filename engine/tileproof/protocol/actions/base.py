@@ -62,14 +62,14 @@ def alike(thread_set: ThreadSet, value: Address) -> Address:
     return replace(found, apart=True) if _by_warp(value.parts, thread_set.warp) else found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _common(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> int | None:
     """Where the part of all these threads starts; None where it is not one place, or not known."""
     starts = {parts[thread] if thread < len(parts) else None for thread in threads}
     return starts.pop() if len(starts) == 1 else None
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _by_warp(parts: tuple[int | None, ...], warp: int) -> bool:
     """Whether each warp has a place of its own, which all its threads name."""
     starts = [set(parts[first : first + warp]) for first in range(0, len(parts), warp)]

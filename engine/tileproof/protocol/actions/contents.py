@@ -97,9 +97,12 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         low, high = _reach(thread_set, where, index, length) or (0, _UNKNOWN)
         _note(machine, thread_set, where, low, high)
     homes = _homes(machine, thread_set, where)
-    if not any((home, where.memory.serial) in machine.mailboxes for home in homes):
-        each = value.each if isinstance(value, Lanes) else ()
-        if not isinstance(value, int) and not (each and any(each[one] is not None for one in thread_set.threads)):
+    each = value.each if isinstance(value, Lanes) else ()
+    if not isinstance(value, int) and not (each and any(each[one] is not None for one in thread_set.threads)):
+        held = [cells for home in homes if (cells := machine.mailboxes.get((home, where.memory.serial)))]
+        if where.memory.space == "smem":
+            held = [cells for cells in held if cells.near(low, high - low)]
+        if not held:
             return  # nothing is kept there, and nothing comes to it
     if where.memory.space == "smem" and where.parts and isinstance(index, int):
         starts = _starts(where.parts, thread_set.threads)
@@ -235,7 +238,7 @@ def _forget_in(
         cells[place] = (Lanes(tuple(each)), size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _starts(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> tuple[int, ...] | None:
     """Where the parts of some threads start, in order; None where that of one is not known."""
     found = [parts[thread] for thread in threads]

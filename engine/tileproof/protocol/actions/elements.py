@@ -89,6 +89,12 @@ def _pointed(instruction: Instruction, place: int) -> str:
     """The type of a pointer to what an access through a plain pointer loads or stores."""
     uses = instruction.operation.outputs
     value = uses[0].text if uses else memory_word(instruction, 1 - place)
+    return _pointer_to(value)
+
+
+@lru_cache(maxsize=1024)
+def _pointer_to(value: str) -> str:
+    """The type of a pointer to a value in shared memory; empty where its width is not known."""
     bits = element_bits(value) or 8 * (_reach(value) or 0)
     return f"!cute.ptr<i{bits}, smem>" if bits else ""
 
@@ -167,7 +173,7 @@ def _matrix(machine: Machine, thread_set: ThreadSet, instruction: Instruction, c
     return thread_set.place + 1
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _of_lanes(parts: tuple[int | None, ...], warp: int, lanes: int) -> tuple[int | None, ...]:
     """The parts of the first lanes of each warp."""
     return tuple([one if t % warp < lanes else None for t, one in enumerate(parts)])
@@ -250,10 +256,14 @@ def _unsaid(where: Address, offset: int) -> Open:
 
 def _length(text: str, where: Address) -> int | None:
     """The length of an integer in memory: bytes, or bits of registers; None of what is no integer."""
-    if _SCALAR.fullmatch(text) is None:
-        return None
-    bits = element_bits(text) or 32
-    return bits if where.memory.space == "rmem" else max(bits // 8, 1)
+    bits = _integer_bits(text)
+    return bits if bits is None or where.memory.space == "rmem" else max(bits // 8, 1)
+
+
+@lru_cache(maxsize=1024)
+def _integer_bits(text: str) -> int | None:
+    """The bits of an integer in memory; None of what is no integer."""
+    return None if _SCALAR.fullmatch(text) is None else element_bits(text) or 32
 
 
 def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
@@ -286,6 +296,7 @@ def used(machine: Machine, thread_set: ThreadSet) -> None:
 _VECTOR = regex(r"vector<(\d+)x[a-z]+(\d+)>")
 
 
+@lru_cache(maxsize=1024)
 def _reach(text: str) -> int | None:
     """The bytes of a vector."""
     found = _VECTOR.fullmatch(text)
