@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.records import dataclass
 from tileproof.dialects.infer.call import Unknown
 from tileproof.dialects.infer.partition import copy_side, mma_operand
@@ -142,7 +143,8 @@ def _swizzled(held: int, swizzle: Swizzle | None) -> int:
     return int.from_bytes(after, "little")
 
 
-@lru_cache(maxsize=4096)
+@by_identity
+@lru_cache(maxsize=4096)  # equal parts have one set, by which what it meets is kept
 def access_set(
     shape: str, parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int, origin: str = ""
 ) -> AccessSet | None:

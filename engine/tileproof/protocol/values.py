@@ -287,6 +287,12 @@ class Address:
 
 
 @lru_cache(maxsize=2048)
+def everywhere(offset: int, threads: int) -> tuple[int, ...]:
+    """One place for each of so many threads."""
+    return (offset,) * threads
+
+
+@lru_cache(maxsize=2048)
 def _moved(parts: tuple[int | None, ...], steps: int) -> tuple[int | None, ...]:
     return tuple([None if part is None else part + steps for part in parts])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import zip_longest
 from typing import TypeAlias
 
@@ -235,7 +235,7 @@ class ThreadSet:
 
         Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
         """
-        self.threads = threads
+        self.threads = _one(threads)
         self.__dict__.pop("warps", None)
         warps = self.warps
         self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
@@ -257,7 +257,7 @@ class ThreadSet:
                 self.values[slot] = self._met(other, a, b)
             else:
                 self.values[slot] = None
-        self.threads = tuple(sorted((*self.threads, *other.threads)))
+        self.threads = _one(tuple(sorted((*self.threads, *other.threads))))
         self.__dict__.pop("warps", None)
         self.clock.join(other.clock)
         for agent, moment in other.own.items():
@@ -274,6 +274,12 @@ class ThreadSet:
         """What threads have that come from two branches, an address at least in one of them."""
         mine, theirs = set(self.threads), set(other.threads)
         return by_thread([True if t in mine else False if t in theirs else None for t in range(self.block)], a, b)
+
+
+@lru_cache(maxsize=1024)
+def _one(threads: tuple[int, ...]) -> tuple[int, ...]:
+    """These threads as one object, however often they part and meet: by that results are kept (``by_identity``)."""
+    return threads
 
 
 def _supposed(a: Value, b: Value) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.evaluate.hardware import limit
@@ -115,7 +116,7 @@ def access(
                         del machine.tensor.addresses[slot]
 
 
-@lru_cache(maxsize=4096)
+@by_identity
 def _outside(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> bool:
     """Whether the parts of these threads lie outside a tile in which others have theirs: a condition keeps them off."""
     return any(one is not None for one in parts) and all(parts[one] is None for one in threads if one < len(parts))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
 
+from tileproof.base.by_identity import by_identity
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine
@@ -62,14 +62,14 @@ def alike(thread_set: ThreadSet, value: Address) -> Address:
     return replace(found, apart=True) if _by_warp(value.parts, thread_set.warp) else found
 
 
-@lru_cache(maxsize=4096)
+@by_identity
 def _common(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> int | None:
     """Where the part of all these threads starts; None where it is not one place, or not known."""
     starts = {parts[thread] if thread < len(parts) else None for thread in threads}
     return starts.pop() if len(starts) == 1 else None
 
 
-@lru_cache(maxsize=4096)
+@by_identity
 def _by_warp(parts: tuple[int | None, ...], warp: int) -> bool:
     """Whether each warp has a place of its own, which all its threads name."""
     starts = [set(parts[first : first + warp]) for first in range(0, len(parts), warp)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from tileproof.base.by_identity import by_identity
 from tileproof.dialects.values import Tensor, read_type
 from tileproof.layout.basics import flat_modes, is_static_layout, outer
 from tileproof.layout.values import ComposedLayout
@@ -238,7 +239,7 @@ def _forget_in(
         cells[place] = (Lanes(tuple(each)), size)
 
 
-@lru_cache(maxsize=4096)
+@by_identity
 def _starts(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> tuple[int, ...] | None:
     """Where the parts of some threads start, in order; None where that of one is not known."""
     found = [parts[thread] for thread in threads]

@@ -26,7 +26,7 @@ from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number
-from tileproof.protocol.values import Address, Lanes, Open, Value
+from tileproof.protocol.values import Address, Lanes, Open, Value, everywhere
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -69,7 +69,7 @@ def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tup
     moved = replace(where.moved(first), extent=max((last - first + 1) * where.unit // 8, 1))
     parts = where.moved(found).parts
     if not parts and isinstance(found, int) and moved.offset is not None and not where.vague and not where.sharers:
-        parts = (moved.offset,) * (thread_set.threads[-1] + 1)  # all threads access one element
+        parts = everywhere(moved.offset, thread_set.threads[-1] + 1)  # all threads access one element
     return (replace(moved, parts=parts), element_of(shape), found) if parts else (moved, shape, found)
 
 
@@ -82,7 +82,7 @@ def _plain(thread_set: ThreadSet, instruction: Instruction, where: Address | Non
         return where
     if not instruction.outputs and len(thread_set.warps) > 1:
         return where
-    return replace(where, parts=(where.offset,) * (thread_set.threads[-1] + 1))
+    return replace(where, parts=everywhere(where.offset, thread_set.threads[-1] + 1))
 
 
 def _pointed(instruction: Instruction, place: int) -> str:
@@ -214,7 +214,7 @@ def _atomic(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     result(thread_set, instruction, None)
     if where is not None and where.memory.space == "smem":
         if where.offset is not None and not where.parts and not where.vague:
-            where = replace(where, parts=(where.offset,) * (thread_set.threads[-1] + 1))
+            where = replace(where, parts=everywhere(where.offset, thread_set.threads[-1] + 1))
         generic(machine, thread_set, instruction.operation, where, True, _pointed(instruction, 0))
         contents.forget(machine, thread_set, where, where.offset, where.extent or 1 << 40)
     return thread_set.place + 1
