@@ -18,6 +18,8 @@ from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tileproof.base.kept_code import compiled
+
 __all__ = ["dataclass"]
 Fields = tuple[dataclasses.Field[Any], ...]
 
@@ -126,7 +128,7 @@ def _code(form: tuple[bool, ...], frozen: bool, finished: bool) -> CodeType:
         lines.append("self.__post_init__()")
     parameters = ", ".join(["self", *(f"_{place}" for place in range(len(form)))])
     names: dict[str, Any] = {}
-    exec(f"def __init__({parameters}):\n " + "\n ".join(lines or ["pass"]), names)
+    exec(compiled(f"def __init__({parameters}):\n " + "\n ".join(lines or ["pass"]), "exec"), names)
     code: CodeType = names["__init__"].__code__
     return code
 

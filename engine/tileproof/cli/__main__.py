@@ -12,6 +12,9 @@ def run() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"tileproof {__version__}")
         return
+    from tileproof.cli.kept_modules import install  # noqa: PLC0415
+
+    install()
     from tileproof.cli.group import main  # noqa: PLC0415
 
     main()
