@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for

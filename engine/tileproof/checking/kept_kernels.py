@@ -17,12 +17,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import field
 from operator import itemgetter
 from typing import cast
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 from tileproof.checking import kept_outcomes
 from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, line, with_lines

@@ -12,12 +12,12 @@ import os
 import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from tileproof.base.files import replace_bytes
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.base.source import Span
 from tileproof.checking import results
 from tileproof.judge.outcome import Options

@@ -12,13 +12,13 @@ import os
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from tileproof import __version__
 from tileproof.base import cache, resources
 from tileproof.base.files import replace_bytes
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, ValuesView
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.vector_clock import Agent

@@ -6,7 +6,6 @@ check a small file. The texts of the rule files are left out: who asks for the b
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import pickle
 from collections.abc import Callable, Hashable, Iterator, MutableMapping
@@ -43,6 +42,8 @@ class Stored:
 
     @classmethod
     def of(cls, book: Rulebook, files: tuple[Source, ...]) -> Stored:
+        import dataclasses  # noqa: PLC0415  to import it takes longer than to read what is stored
+
         fields = {one.name: _packed(getattr(book, one.name), files) for one in dataclasses.fields(book)}
         return cls(fields, book.codes_on)
 
