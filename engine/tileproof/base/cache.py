@@ -7,8 +7,6 @@ user are read.
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,7 +15,9 @@ from typing import TypeVar, cast
 from zlib import crc32
 
 from tileproof import __version__
+from tileproof.base import pickles
 from tileproof.base.cache_folder import cache_folder, ours
+from tileproof.base.digest import blake2b
 from tileproof.base.files import replace_bytes
 
 T = TypeVar("T")
@@ -29,16 +29,16 @@ def folder() -> Path | None:
     return Path(home) if home is not None else None
 
 
-def entry(kind: str, content: Iterable[str]) -> Path | None:
+def entry(kind: str, content: Iterable[str], suffix: str = "pickle") -> Path | None:
     """The file for something made from ``content`` by this version of tileproof and Python."""
     home = folder()
     if home is None:
         return None
-    digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    digest = blake2b(f"{__version__} {sys.version}".encode())
     for text in content:
         digest.update(text.encode())
         digest.update(b"\0")
-    return home / f"{kind}-{digest.hexdigest()[:32]}.pickle"
+    return home / f"{kind}-{digest.hexdigest()[:32]}.{suffix}"
 
 
 def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
@@ -50,11 +50,11 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
         if ours(path.stat()):
             found = path.read_bytes()
             if found[:_SUM] == _sum(found[_SUM:]):
-                return cast(T, pickle.loads(found[_SUM:]))
+                return cast(T, pickles.loads(found[_SUM:]))
     except Exception:  # a damaged pickle may raise anything
         pass
     value = make()
-    written = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    written = pickles.dumps(value, pickles.NEWEST)
     with suppress(OSError):
         replace_bytes(path, _sum(written) + written)
     return value

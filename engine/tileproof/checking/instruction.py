@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Severity
 from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for
 from tileproof.judge.messages import render
@@ -172,8 +171,6 @@ def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[V
 
 
 _LEGAL = Verdict(True, (), "")
-_quoted = json.JSONEncoder().encode
-_decoded = json.JSONDecoder().decode
 
 
 def is_atom(text: str) -> bool:
@@ -250,7 +247,7 @@ def answers(ruleset: Ruleset, lines: Iterable[str]) -> Iterator[str]:
 def answer(ruleset: Ruleset, line: str) -> str:
     """The answer to one request; a fault of the request is an answer too."""
     try:
-        request = _decoded(line)
+        request = _json()[0](line)
         target, text, ptx = _fields(request)
         verdict = legal(ruleset, text, context(ruleset.book, target, ptx))
     except BadRequest as error:
@@ -262,11 +259,19 @@ def answer(ruleset: Ruleset, line: str) -> str:
     return as_json(verdict)
 
 
+@cache
+def _json() -> tuple[Callable[[str], Any], Callable[[object], str]]:
+    """To read and to write JSON, with the usual options."""
+    import json  # noqa: PLC0415  a check does neither
+
+    return json.JSONDecoder().decode, json.JSONEncoder().encode
+
+
 def as_json(verdict: Verdict) -> str:
     """A verdict as one line."""
     codes = ", ".join([f'"{code}"' for code in verdict.codes])
     legal = "true" if verdict.legal else "false"
-    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_quoted(verdict.message)}}}'
+    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_json()[1](verdict.message)}}}'
 
 
 def version(text: str) -> tuple[int, int]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType, ModuleType
 
-    from tileproof.base.kept_code import KeptCode, Stamp
+    from tileproof.base.kept_code import KeptCode
+    from tileproof.base.parts import Stamp
 
 _OURS = "tileproof."
 
