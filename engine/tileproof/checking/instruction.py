@@ -13,7 +13,6 @@ from tileproof.base.source import Source, Span
 from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for
-from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, finding
 from tileproof.judge.spans import span_of
 from tileproof.judge.target import Target
@@ -207,6 +206,8 @@ def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
 
 
 def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
+    from tileproof.judge.messages import render  # noqa: PLC0415  for what is wrong only
+
     return render(judge, rule, rule.message, facts) or rule.message
 
 
@@ -232,6 +233,8 @@ def violations(ruleset: Ruleset, source: Source, facts: Facts) -> Iterator[Diagn
     """The rules that a configuration violates, those of the schemas that its own extends included."""
     judge = judge_for(ruleset, facts.schema)
     for rule in judge.violated(facts.values):
+        from tileproof.judge.messages import render  # noqa: PLC0415  for what is wrong only
+
         hint = render(judge, rule, rule.hint, facts)
         message = _message(judge, rule, facts)
         yield Diagnostic(source, span_of(rule, facts), rule.code, rule.name, rule.severity, message, hint, rule.sources)
