@@ -5,24 +5,28 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from dataclasses import field
 
 import pytest
 
 from tileproof.base import records
 
 
-class Written:
+def written(field) -> type:
     """A class body with everything that the package uses."""
 
-    a: int
-    b: str = "b"
-    c: list[int] = field(default_factory=list, repr=False)
-    d: int = field(default=0, compare=False)
+    class Written:
+        """A class body."""
 
-    def __post_init__(self) -> None:
-        if self.a < 0:
-            raise ValueError("a is negative")
+        a: int
+        b: str = "b"
+        c: list[int] = field(default_factory=list, repr=False)
+        d: int = field(default=0, compare=False)
+
+        def __post_init__(self) -> None:
+            if self.a < 0:
+                raise ValueError("a is negative")
+
+    return Written
 
 
 OPTIONS = [
@@ -37,8 +41,7 @@ OPTIONS = [
 
 def both(options):
     """The class as a record and as a dataclass."""
-    body = {name: value for name, value in vars(Written).items() if name not in ("__dict__", "__weakref__")}
-    return [make(**options)(type("Written", (), body)) for make in (records.dataclass, dataclasses.dataclass)]
+    return [one.dataclass(**options)(written(one.field)) for one in (records, dataclasses)]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -50,6 +53,8 @@ def test_a_record_does_what_a_dataclass_does(options):
         answers = [repr(one), repr(three), one == two, one == three, one != "x", one.c is not two.c]
         answers += [kind.__match_args__, [item.name for item in dataclasses.fields(one)]]
         answers += [repr(dataclasses.replace(three, b="c")), hasattr(one, "__dict__"), kind.__doc__]
+        answers += [[(item.type, item.compare, item.repr, item.init) for item in dataclasses.fields(kind)]]
+        answers += [dataclasses.is_dataclass(kind), dataclasses.asdict(three), kind.__dataclass_params__.frozen]
         answers += [kind.__hash__ is None, kind.__hash__ is object.__hash__]
         with pytest.raises(TypeError):
             kind()
@@ -91,3 +96,25 @@ def test_a_record_is_pickled_copied_and_hashed():
     assert repr(point) == "1,2"
     assert Empty() == Empty() != point
     assert hash(Empty()) == hash(Empty())
+
+
+@pytest.mark.parametrize("kind", [Point, *both({"frozen": True, "slots": True}), *both({})], ids=str)
+def test_a_record_is_replaced_as_a_dataclass_is(kind):
+    """Also one that the standard library made: ``replace`` does not ask who did."""
+    one = kind(1)
+    name = dataclasses.fields(one)[1].name
+    for changes in ({}, {name: 5}):
+        assert records.replace(one, **changes) == dataclasses.replace(one, **changes)
+    assert records.replace(one) is not one
+    with pytest.raises(TypeError):
+        records.replace(one, nothing=1)
+    if hasattr(one, "c"):
+        assert records.replace(one).c is one.c
+        with pytest.raises(ValueError, match="negative"):
+            records.replace(one, a=-1)
+
+
+def test_a_field_of_the_standard_library_is_refused():
+    """It would be taken for a default."""
+    with pytest.raises(TypeError, match=r"Written\.c"):
+        records.dataclass()(written(dataclasses.field))

@@ -14,10 +14,12 @@ try:
     main(["check", "--no-cache", sys.argv[1]])
 except SystemExit as ended:
     assert ended.code == 0
-print(*(one for one in sys.modules if one.partition(".")[0] in ("tileproof", "lark", "z3", "numpy")))
+print(*sys.modules)
 """
 NOT_NEEDED = (
+    *("tileproof.dataflow.wgmma", "tileproof.ptx.values", "tileproof.rulebase.resolve", "tileproof.judge.messages"),
     *("lark", "z3", "numpy", "tileproof.layout", "tileproof.mlir.scanner", "tileproof.syntax.layouts"),
+    *("dataclasses", "decimal", "difflib", "fractions", "hashlib", "json", "pickle", "random", "tempfile", "tomllib"),
     *("tileproof.dialects.facts", "tileproof.dialects.values", "tileproof.checking.mlir", "tileproof.protocol.machine"),
 )
 
@@ -25,7 +27,8 @@ NOT_NEEDED = (
 def test_a_small_file_of_ptx_loads_nothing_of_the_ir_and_no_machine(tmp_path: Path):
     path = tmp_path / "k.ptx"
     path.write_text(TEXT, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=True)
+    for _ in range(2):  # the first may have to read the rules
+        done = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()
     assert "tileproof.checking.ptx" in loaded
-    assert [one for one in loaded if one.startswith(NOT_NEEDED)] == []
+    assert [one for one in loaded if any(f"{one}.".startswith(f"{name}.") for name in NOT_NEEDED)] == []

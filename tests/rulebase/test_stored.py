@@ -9,7 +9,7 @@ import pytest
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.collect import collected
 from tileproof.rulebase.load import load, readers, shipped_files
-from tileproof.rulebase.stored import Stored
+from tileproof.rulebase.stored import packed
 
 pytestmark = pytest.mark.sweep  # reads all rule files anew
 FILES = shipped_files()
@@ -22,7 +22,8 @@ def read() -> Rulebook:
 
 @pytest.fixture(scope="module")
 def kept(read: Rulebook) -> Rulebook:
-    return Stored.of(read, FILES).book(FILES)
+    stored, parts = packed(read, FILES)
+    return stored.book(parts.__getitem__, FILES)
 
 
 def same(a: object, b: object) -> bool:

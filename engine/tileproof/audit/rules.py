@@ -19,7 +19,6 @@ And for every table that rules read: each of its rows can be asked for. For ever
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -27,7 +26,7 @@ from random import Random
 
 from tileproof.audit.bitfields import check_words
 from tileproof.base.diagnostic import Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Source
 from tileproof.evaluate.python import Check, Judge, Points, function, sweep_of
 from tileproof.evaluate.solver import Answer, Question, Together, differ

@@ -7,60 +7,38 @@ user are read.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TypeVar, cast
 from zlib import crc32
 
 from tileproof import __version__
+from tileproof.base import pickles
+from tileproof.base.cache_folder import cache_folder, ours
+from tileproof.base.digest import blake2b
 from tileproof.base.files import replace_bytes
 
 T = TypeVar("T")
 
 
-@cache
 def folder() -> Path | None:
-    """The cache directory, made if need be; None where there is none. ``TILEPROOF_CACHE_DIR`` moves it, empty: none."""
-    chosen = os.environ.get("TILEPROOF_CACHE_DIR")
-    if chosen == "":
-        return None
-    try:
-        path = Path(chosen) if chosen else _usual()
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
-        return None
-    return path if _ours(path) else None
+    """The cache directory; None where there is none."""
+    home = cache_folder()
+    return Path(home) if home is not None else None
 
 
-def _usual() -> Path:
-    """Where programs of this system keep such files."""
-    if sys.platform == "linux":  # as platformdirs has it, which takes longer to import than a small file to check
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tileproof"
-    from platformdirs import user_cache_path  # noqa: PLC0415
-
-    return user_cache_path("tileproof", appauthor=False)
-
-
-def _ours(path: Path) -> bool:
-    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
-
-
-def entry(kind: str, content: Iterable[str]) -> Path | None:
+def entry(kind: str, content: Iterable[str], suffix: str = "pickle") -> Path | None:
     """The file for something made from ``content`` by this version of tileproof and Python."""
     home = folder()
     if home is None:
         return None
-    digest = hashlib.sha256(f"{__version__} {sys.version}".encode())
+    digest = blake2b(f"{__version__} {sys.version}".encode())
     for text in content:
         digest.update(text.encode())
         digest.update(b"\0")
-    return home / f"{kind}-{digest.hexdigest()[:32]}.pickle"
+    return home / f"{kind}-{digest.hexdigest()[:32]}.{suffix}"
 
 
 def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
@@ -69,14 +47,14 @@ def made(kind: str, content: Iterable[str], make: Callable[[], T]) -> T:
     if path is None:
         return make()
     try:
-        if _ours(path):
+        if ours(path.stat()):
             found = path.read_bytes()
             if found[:_SUM] == _sum(found[_SUM:]):
-                return cast(T, pickle.loads(found[_SUM:]))
+                return cast(T, pickles.loads(found[_SUM:]))
     except Exception:  # a damaged pickle may raise anything
         pass
     value = make()
-    written = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    written = pickles.dumps(value, pickles.NEWEST)
     with suppress(OSError):
         replace_bytes(path, _sum(written) + written)
     return value

@@ -5,6 +5,7 @@ Inside an installed wheel both folders are in the package; in a checkout they ar
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def tests() -> Path | None:
     """The folder of tests; None in an installation, which has none."""
     path = PACKAGE.parents[1] / "tests"
     return path if path.is_dir() and (PACKAGE.parents[1] / "rules").is_dir() else None
+
+
+def below(folder: Path, suffix: str) -> dict[str, str]:
+    """The files below a folder whose names end so: their paths by their names below it, in the order of these.
+
+    As ``rglob`` finds and sorts them, in a tenth of the time.
+    """
+    found: list[tuple[tuple[str, ...], str]] = []
+    left: list[tuple[tuple[str, ...], str]] = [((), str(folder))]
+    while left:
+        names, path = left.pop()
+        with os.scandir(path) as inside:
+            for one in inside:
+                if one.is_dir():
+                    left.append(((*names, one.name), one.path))
+                elif one.name.endswith(suffix):
+                    found.append(((*names, one.name), one.path))
+    return {"/".join(names): path for names, path in sorted(found)}
+
+
+def text(path: str) -> str:
+    """The text of a file."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123  a hundred are read in a start
+        return file.read()
 
 
 def grammar(name: str) -> str:

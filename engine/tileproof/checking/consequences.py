@@ -8,10 +8,10 @@ the type of an MMA that differ in the operand alone, A or B, are one as well.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.base.source import Span
 from tileproof.judge.outcome import Options
 from tileproof.rulebase.book import Rulebook

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import Any
 
 from tileproof.base.patterns import regex
 from tileproof.base.source import Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.checking.examples import Written, written
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import judge_for

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
-from tileproof.checking.expectations import split, verify
 from tileproof.checking.results import kept
 from tileproof.checking.user_sources import comments
 from tileproof.judge.outcome import FileReport, Options, errors_in, finding
@@ -25,7 +24,12 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
     """Check one file, in parts where it is split, and against what it expects where that is verified."""
     options = options.current(book)
     one = _ptx if is_ptx(source) else _ir
-    parts = [(part, one(book, part, options)) for part in (split(source) if options.split else [source])]
+    texts = [source]
+    if options.split:
+        from tileproof.checking.expectations import split  # noqa: PLC0415  as good as no run asks for it
+
+        texts = split(source)
+    parts = [(part, one(book, part, options)) for part in texts]
     held = [report for _, report in parts if not report.empty]
     if options.verify:
         found = tuple(d for part, report in parts for d in _unexpected(book, part, report.diagnostics))
@@ -72,6 +76,8 @@ def _ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
 
 def _unexpected(book: Rulebook, source: Source, found: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
     """What differs from the expectations in a text."""
+    from tileproof.checking.expectations import verify  # noqa: PLC0415
+
     for unmet in verify(source, found):
         if unmet.produced:
             stated = state(book, "IR030", "unexpected", severity=unmet.severity, message=unmet.message)

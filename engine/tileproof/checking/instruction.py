@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import Judge, judge_for
-from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, finding
 from tileproof.judge.spans import span_of
 from tileproof.judge.target import Target
@@ -173,8 +170,6 @@ def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[V
 
 
 _LEGAL = Verdict(True, (), "")
-_quoted = json.JSONEncoder().encode
-_decoded = json.JSONDecoder().decode
 
 
 def is_atom(text: str) -> bool:
@@ -211,6 +206,8 @@ def _of_diagnostics(found: Sequence[Diagnostic]) -> Verdict:
 
 
 def _message(judge: Judge, rule: Rule, facts: Facts) -> str:
+    from tileproof.judge.messages import render  # noqa: PLC0415  for what is wrong only
+
     return render(judge, rule, rule.message, facts) or rule.message
 
 
@@ -236,6 +233,8 @@ def violations(ruleset: Ruleset, source: Source, facts: Facts) -> Iterator[Diagn
     """The rules that a configuration violates, those of the schemas that its own extends included."""
     judge = judge_for(ruleset, facts.schema)
     for rule in judge.violated(facts.values):
+        from tileproof.judge.messages import render  # noqa: PLC0415  for what is wrong only
+
         hint = render(judge, rule, rule.hint, facts)
         message = _message(judge, rule, facts)
         yield Diagnostic(source, span_of(rule, facts), rule.code, rule.name, rule.severity, message, hint, rule.sources)
@@ -251,7 +250,7 @@ def answers(ruleset: Ruleset, lines: Iterable[str]) -> Iterator[str]:
 def answer(ruleset: Ruleset, line: str) -> str:
     """The answer to one request; a fault of the request is an answer too."""
     try:
-        request = _decoded(line)
+        request = _json()[0](line)
         target, text, ptx = _fields(request)
         verdict = legal(ruleset, text, context(ruleset.book, target, ptx))
     except BadRequest as error:
@@ -263,11 +262,19 @@ def answer(ruleset: Ruleset, line: str) -> str:
     return as_json(verdict)
 
 
+@cache
+def _json() -> tuple[Callable[[str], Any], Callable[[object], str]]:
+    """To read and to write JSON, with the usual options."""
+    import json  # noqa: PLC0415  a check does neither
+
+    return json.JSONDecoder().decode, json.JSONEncoder().encode
+
+
 def as_json(verdict: Verdict) -> str:
     """A verdict as one line."""
     codes = ", ".join([f'"{code}"' for code in verdict.codes])
     legal = "true" if verdict.legal else "false"
-    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_quoted(verdict.message)}}}'
+    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_json()[1](verdict.message)}}}'
 
 
 def version(text: str) -> tuple[int, int]:

@@ -12,17 +12,16 @@ not kept. Findings become diagnostics anew, so that lines, suppressions and sett
 from __future__ import annotations
 
 import io
-import pickle
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import field
 from operator import itemgetter
 from typing import cast
 
+from tileproof.base import pickles
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 from tileproof.checking import kept_outcomes
 from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, line, with_lines
@@ -211,13 +210,13 @@ def _tokens(function: Function, written: str) -> Iterator[tuple[Span, str]]:
 
 def _written(outcome: Outcome, read: _Read) -> bytes:
     """An outcome as bytes, its places those of the text that the study reads."""
-    attributes = pickle.dumps(outcome.kernel.attributes, pickle.HIGHEST_PROTOCOL)
+    attributes = pickles.dumps(outcome.kernel.attributes, pickles.NEWEST)
     return attributes + kept_outcomes.written(outcome, read, (outcome.kernel,))
 
 
 def _outcome(content: bytes, read: _Read, function: Function) -> Outcome:
     file = io.BytesIO(content)
-    attributes = cast("tuple[Attribute, ...]", pickle.load(file))
+    attributes = cast("tuple[Attribute, ...]", pickles.load(file))
     kernel = Operation(
         *("llvm.func", (), (), attributes, (), (), (), (), False, ("",)),
         span=function.span,

@@ -6,18 +6,18 @@ wherever that text is next; an operation of the kernel is its number, and is tha
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
-import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
+from tileproof.base import pickles
+from tileproof.base.digest import blake2b
 from tileproof.base.files import replace_bytes
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.base.source import Span
 from tileproof.checking import results
 from tileproof.judge.outcome import Options
@@ -84,7 +84,7 @@ class Kept:
 def digest(*parts: str) -> str:
     """What tells texts apart."""
     whole = "".join(f"{len(part)} {part}" for part in parts)
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return blake2b(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 # -- lines in hints
@@ -141,9 +141,9 @@ def read(content: io.BytesIO, places: Places, operations: Sequence[Operation]) -
     return replace(outcome, executed=frozenset(map(id, executed)), guessed=frozenset(map(id, guessed)))
 
 
-class _Writer(pickle.Pickler):
+class _Writer(pickles.Pickler):
     def __init__(self, file: io.BytesIO, places: Places, operations: Sequence[Operation]) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(file, pickles.NEWEST)
         self.places = places
         self.numbers = {id(one): number for number, one in enumerate(operations)}
 
@@ -161,7 +161,7 @@ def _placed(start: int, end: int) -> Span:
     return Span(start, end)
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickles.Unpickler):
     def __init__(self, file: io.BytesIO, places: Places, operations: Sequence[Operation]) -> None:
         super().__init__(file)
         self.places = places

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
 
 from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related, Severity
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.checking.assembly_multiplies import multiplies
 from tileproof.checking.consequences import merged

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tileproof.base.diagnostic import Diagnostic, Related
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.judge.coverage import KernelCoverage
 from tileproof.judge.outcome import finding

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 
 from tileproof.base.diagnostic import Diagnostic, Origin
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Module, Operation
 from tileproof.syntax import SyntaxFault

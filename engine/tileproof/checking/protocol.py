@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Diagnostic, Edit, Fix, Related
+from tileproof.base.records import replace
 from tileproof.base.source import Source, Span
 from tileproof.judge.outcome import finding
 from tileproof.protocol.faults import Correction, ProtocolFault

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.checking.notes import note

@@ -6,19 +6,18 @@ applied anew. Entries are bounded in all: those that were not used for longest g
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
-import pickle
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from tileproof import __version__
-from tileproof.base import cache, resources
+from tileproof.base import cache, pickles, resources
+from tileproof.base.digest import blake2b
 from tileproof.base.files import replace_bytes
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, Options
 
@@ -28,7 +27,7 @@ _SUFFIX = ".result"
 
 def state_of(files: tuple[Source, ...]) -> str:
     """What results depend on besides text and options: the rule files, and the code, by its files' times and sizes."""
-    digest = hashlib.sha256(__version__.encode())
+    digest = blake2b(__version__.encode())
     for file in files:
         digest.update(f"{file.name}\0{file.text}\0".encode())
     folders = [str(resources.PACKAGE)]
@@ -49,7 +48,7 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
     if where is None:
         return make()
     asked = replace(options, root="", per_file_ignores=(), severities=(), statistics=False)
-    digest = hashlib.sha256(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
+    digest = blake2b(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
     path = where / f"{digest.hexdigest()[:40]}{_SUFFIX}"
     try:
         found = cast(FileReport, _Reader(io.BytesIO(path.read_bytes()), source).load())
@@ -93,18 +92,18 @@ def folder() -> Path | None:
     return home / "results"
 
 
-class _Writer(pickle.Pickler):
+class _Writer(pickles.Pickler):
     """Leaves the text out: who asks has it."""
 
     def __init__(self, file: io.BytesIO, source: Source) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(file, pickles.NEWEST)
         self.source = source
 
     def persistent_id(self, value: object) -> str | None:
         return "source" if value is self.source else None
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickles.Unpickler):
     def __init__(self, file: io.BytesIO, source: Source) -> None:
         super().__init__(file)
         self.source = source

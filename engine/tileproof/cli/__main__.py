@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from tileproof import __version__
@@ -12,8 +13,13 @@ def run() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"tileproof {__version__}")
         return
+    from tileproof.cli.kept_modules import install  # noqa: PLC0415
+
+    install()
+    gc.disable()  # modules are no garbage
     from tileproof.cli.group import main  # noqa: PLC0415
 
+    gc.enable()
     main()
 
 

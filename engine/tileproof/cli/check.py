@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tileproof.cli.checking import Wanted, check_options
-from tileproof.cli.options import fail, inputs
+from tileproof.cli.options import fail, inputs, no_garbage_collection
 
 _LOOK_EVERY = 0.3  # seconds, with --watch
 
@@ -32,7 +32,8 @@ def check(files: tuple[str, ...], fix: bool, unsafe: bool, diff: bool, watch: bo
 
     A line is silenced by the comment `tileproof: ignore[CODE] reason` on it or above it, after // or #.
     """
-    wanted = Wanted.of(**given)
+    with no_garbage_collection():
+        wanted = Wanted.of(**given)
     if watch:
         _watch(wanted, files)
     if fix or diff:

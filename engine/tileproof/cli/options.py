@@ -82,6 +82,9 @@ def source_name(path: Path, files: Iterable[Source]) -> str | None:
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Reading IR and rules makes many small values and no cycles: collecting cycles is a third of the time."""
+    if not gc.isenabled():
+        yield
+        return
     gc.disable()
     try:
         yield

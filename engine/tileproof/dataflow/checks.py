@@ -1,4 +1,4 @@
-"""All checks of the functions of a module."""
+"""All checks of the functions of a module. Those of instructions that it has not are not even loaded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ from itertools import chain
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
 from tileproof.dataflow.findings import Reporter
-from tileproof.dataflow.groups import check_async_copies, check_bulk_stores, check_tensor_cores
-from tileproof.dataflow.operands import operand_facts
-from tileproof.dataflow.tensor_memory import check_allocations
-from tileproof.dataflow.tiles import tile_facts
-from tileproof.dataflow.wgmma import check_wgmma
 from tileproof.dialects.configuration import Facts
 from tileproof.ptx.graph import Graphs
-from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Ruleset
 
 
@@ -43,17 +37,29 @@ def check_threads(
 
         if not has("wgmma.", "tcgen05.", "cp.async", "cp.reduce"):
             continue
+        from tileproof.ptx.values import Values  # noqa: PLC0415
+
         graph = graphs.of(function)
         values = Values(book, graph)
         if has("wgmma.mma"):
+            from tileproof.dataflow.wgmma import check_wgmma  # noqa: PLC0415
+
             found.update(dict.fromkeys(check_wgmma(report, graph)))
         if has("cp.async", "cp.reduce"):
+            from tileproof.dataflow.groups import check_async_copies, check_bulk_stores  # noqa: PLC0415
+
             found.update(dict.fromkeys(check_async_copies(report, graph, values)))
             found.update(dict.fromkeys(check_bulk_stores(report, graph, values)))
         if has("tcgen05."):
+            from tileproof.dataflow.groups import check_tensor_cores  # noqa: PLC0415
+            from tileproof.dataflow.tensor_memory import check_allocations  # noqa: PLC0415
+
             found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
             found.update(dict.fromkeys(check_allocations(report, graph, values)))
         if judge is not None and has("tcgen05.mma", "wgmma.mma"):
+            from tileproof.dataflow.operands import operand_facts  # noqa: PLC0415
+            from tileproof.dataflow.tiles import tile_facts  # noqa: PLC0415
+
             for facts in chain(operand_facts(ruleset, graph, values), tile_facts(ruleset, graph, values)):
                 found.update(dict.fromkeys(judge(facts)))
     yield from found

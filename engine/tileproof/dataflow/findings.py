@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tileproof.base.diagnostic import Diagnostic, Related
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.judge.outcome import finding
 from tileproof.ptx.module import Module

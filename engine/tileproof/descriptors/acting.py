@@ -11,11 +11,10 @@ worked out for every element of a tile, and for every other tile modulo the peri
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from math import gcd
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.descriptors.canonical import (
     Match,
     NoDescriptor,

@@ -19,9 +19,8 @@ the same where the bases differ by log2 of the bytes of an element.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.evaluate import bitfields
 from tileproof.evaluate.hardware import descriptor_unit, field
 from tileproof.layout import (

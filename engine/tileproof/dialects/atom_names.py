@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from tileproof.base.spelling import get_close_matches
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
-from difflib import get_close_matches
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import static_size
 from tileproof.dialects.values import element_bits

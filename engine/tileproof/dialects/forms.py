@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.operations import Operations
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.signature import parameters

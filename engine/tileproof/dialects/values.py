@@ -7,12 +7,11 @@ work on the two parts, so that is how the types are taken apart here. Each type 
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.dialects.wellformed import malformed
 from tileproof.layout.values import ComposedLayout, Layout, Swizzle, Tile, Tuple, Value, Wildcard, show, show_value
 from tileproof.mlir.types import Kind, Node

@@ -7,7 +7,6 @@ swizzles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from tileproof.base.patterns import regex
 from tileproof.layout.errors import LayoutError
@@ -116,7 +115,7 @@ def _zeros(paths: Sequence[tuple[int, ...]]) -> Tuple:
 def _strides(stride: Tuple) -> str | None:
     """What is wrong with strides as a whole: they lead to offsets or to coordinates, and to leaves of these."""
     bases = [leaf for leaf in leaves(stride) if isinstance(leaf, Basis)]
-    if any(isinstance(leaf.value, Fraction) for leaf in bases):
+    if any(not isinstance(leaf.value, int | Dynamic) for leaf in bases):
         return f'expects scaled-basis strides to have integer values, not ratios, but got "{show(stride)}"'
     if bases and any(leaf != 0 and not isinstance(leaf, Basis) for leaf in leaves(stride)):
         return (

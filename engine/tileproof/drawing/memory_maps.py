@@ -7,9 +7,8 @@ of its protocol. Its steps are cut into as many moments as fit beside the pieces
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Source
 from tileproof.drawing.kernels import Kernel
 from tileproof.drawing.palette import wheel

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.evaluate.bitfields import pack
 from tileproof.evaluate.python import function
 from tileproof.ptx.opcode import ptx_spellings

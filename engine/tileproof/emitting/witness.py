@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.checking.instruction import context
 from tileproof.descriptors.acting import descriptors
 from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, TiledOperand, Undecided

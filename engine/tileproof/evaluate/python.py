@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.kept_code import compiled
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.declarations import Rule
 from tileproof.rulebase.expression import (
@@ -90,7 +91,7 @@ def function(ruleset: Ruleset, expression: Expression) -> Callable[[Facts], Valu
     """A function that computes an expression from facts; it raises KeyError where a fact or a row is missing."""
     compiler = _Compiler(ruleset)
     source = f"lambda f: {compiler.source(expression)}"
-    made: Callable[[Facts], Value] = eval(source, {**_NAMES, **compiler.names})
+    made: Callable[[Facts], Value] = eval(compiled(source, "eval"), {**_NAMES, **compiler.names})
     return made
 
 
@@ -110,7 +111,7 @@ def scan_of(ruleset: Ruleset, rules: Sequence[Rule]) -> Callable[[Facts], list[i
         lines += [" except KeyError: pass"]
     lines.append(" return found")
     names: dict[str, object] = {**_NAMES, **compiler.names}
-    exec("\n".join(lines), names)
+    exec(compiled("\n".join(lines), "exec"), names)
     made: Callable[[Facts], list[int]] = names["scan"]  # type: ignore[assignment]
     return made
 

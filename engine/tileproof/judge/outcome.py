@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from tileproof.base.diagnostic import Diagnostic, Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
 from tileproof.judge.coverage import KernelCoverage

@@ -7,7 +7,7 @@ Each mode of the box runs along a mode of the tensor, given by scaled bases: ``(
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from tileproof.layout.basics import coalesce, flat_modes, from_flat, is_static_layout, modes
 from tileproof.layout.composing import composition
@@ -18,6 +18,9 @@ from tileproof.layout.leaves import Integer, whole
 from tileproof.layout.recast import recast_layout
 from tileproof.layout.tuples import equal, leaves, product_each, transform
 from tileproof.layout.values import Basis, Dynamic, Layout, Leaf, Tuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # few layouts have one: it is loaded, with `decimal`, where one is made
 
 LARGEST_EXTENT = 256
 RANK = 5
@@ -139,6 +142,8 @@ def map_coordinates(remote: Layout, box: Layout, old_bits: int, new_bits: int) -
         if extent == 1:
             raise LayoutError(f"a mode of extent one of {remote} is part of the map")
         if place == 0:
+            from fractions import Fraction  # noqa: PLC0415
+
             return Basis(_scaled(along, Fraction(old_bits, new_bits)), (0,))
         if place not in shared:
             return Basis(1, (place,))

@@ -7,9 +7,8 @@ has the profile of that coordinate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.layout.basics import coalesce_layout, coalesce_modes, concatenate, filter, flat_modes, from_flat, rank
 from tileproof.layout.coordinates import cosize
 from tileproof.layout.errors import LayoutError

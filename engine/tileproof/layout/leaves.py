@@ -7,12 +7,14 @@ divisor is sound (a test enumerates small values) but, like the dialect's, not a
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import gcd
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.layout.errors import LayoutError
 from tileproof.layout.values import Basis, Dynamic, Leaf, Wildcard, show
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # few layouts have one: it is loaded, with `decimal`, where one is made
 
 Integer: TypeAlias = int | Dynamic
 
@@ -199,16 +201,16 @@ def scale(stride: Leaf, factor: Integer) -> Leaf:
     match stride:
         case Basis(value, path):
             scaled = scale(value, factor)
-            return Basis(scaled, path) if isinstance(scaled, int | Fraction | Dynamic) else scaled
-        case Fraction():
-            if isinstance(factor, Dynamic):
-                if factor.div % stride.denominator:
-                    raise LayoutError(f"the step {stride} times {factor} need not be whole")
-                return dynamic(factor, div=abs(stride.numerator) * factor.div // stride.denominator)
-            return whole(stride * factor)
+            return Basis(scaled, path) if not isinstance(scaled, Basis | Wildcard) else scaled
         case int() | Dynamic():
             return multiply_integers(stride, factor)
-    raise LayoutError(f"expects an integer or scaled-basis stride, but got {show(stride)}")
+        case Wildcard():
+            raise LayoutError(f"expects an integer or scaled-basis stride, but got {show(stride)}")
+    if isinstance(factor, Dynamic):
+        if factor.div % stride.denominator:
+            raise LayoutError(f"the step {stride} times {factor} need not be whole")
+        return dynamic(factor, div=abs(stride.numerator) * factor.div // stride.denominator)
+    return whole(stride * factor)
 
 
 def whole(value: Fraction) -> int | Fraction:

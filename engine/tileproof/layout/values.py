@@ -16,11 +16,13 @@ All values are frozen, compare by value and print (``str``) exactly as the ``cut
 from __future__ import annotations
 
 from enum import Enum
-from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.shown import drawn
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # few layouts have one: it is loaded, with `decimal`, where one is made
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ the tensor map that filled it, instruction descriptors against the shapes that t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import chain
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations

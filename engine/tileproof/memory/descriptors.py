@@ -7,10 +7,9 @@ Two operations do: ``cute.mma.make_fragment`` for A and B of a tiled MMA that re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, NoTiles, Undecided, describe, fitting, operand
 from tileproof.dialects.configuration import Facts

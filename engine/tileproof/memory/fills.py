@@ -8,9 +8,8 @@ a box begins may depend on the stage of a ring: then it is known up to multiples
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.dialects.operations import Operations
 from tileproof.memory.pointers import Place, fields_of
 from tileproof.memory.tensor_maps import Arguments, TensorMap, argument_of, kernel_name

@@ -13,12 +13,11 @@ are compared modulo the greatest common divisor of both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import pairwise
 from math import gcd, prod
 from types import MappingProxyType
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 from tileproof.descriptors.canonical import NoDescriptor, Undecided, describe, operand, spelled
 from tileproof.dialects.configuration import Facts, WrongWord

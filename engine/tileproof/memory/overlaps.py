@@ -7,10 +7,9 @@ an error only if *no* writer uses its layout, and two operands only where one MM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from itertools import pairwise
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operations import Operations, StepOperands

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field, replace
 from math import gcd, lcm
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.dialects.values import Algebraic, Pointer, Tensor, element_bits, read_type

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from math import prod
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Edit
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.dialects.configuration import WrongWord
 from tileproof.evaluate.bitfields import PackError

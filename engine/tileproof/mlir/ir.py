@@ -10,9 +10,8 @@ Values compare by content and ignore places, so that ``parse(print(parse(text)))
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Source, Span
 
 _NOWHERE = Span(0, 0)

@@ -9,10 +9,9 @@ new statement starts at a line whose first token can start one, unless the line 
 from __future__ import annotations
 
 import re
-from dataclasses import field
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 
 _STRING = r'"(?>[^"\\\n]|\\.)*+"'

@@ -6,10 +6,9 @@ Offsets count from the start of the type's text, so that a diagnostic can point 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import Enum
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 
 
 class Kind(Enum):

@@ -8,12 +8,11 @@ the swizzle: two accesses that swizzle alike compare so, others where their swiz
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
 
 from tileproof.base.by_identity import by_identity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.dialects.infer.call import Unknown
 from tileproof.dialects.infer.partition import copy_side, mma_operand
 from tileproof.dialects.values import Pointer, Tensor, TiledCopy, TiledMma, element_bits, read_type

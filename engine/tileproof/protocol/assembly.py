@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.counterparts import Counterpart, counterpart

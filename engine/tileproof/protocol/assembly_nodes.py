@@ -8,11 +8,10 @@ is no wait, and a step that is not modelled, become one step that cannot be foll
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.mlir.ir import Operation, TypeUse
 from tileproof.protocol.assembly import Names, Statement, names, said, statements
 from tileproof.protocol.folding import Extents, Function, function_of

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
-from dataclasses import field
 from functools import lru_cache
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.state import Box, Delivery

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.records import replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
 from tileproof.protocol.runs import Doubt, Outcome

@@ -12,10 +12,9 @@ Where a condition is computed alike in two places, both go the same way: its ter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.protocol.deciding import fixed
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.values import Lanes, Supposed, Value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from inspect import CO_VARARGS
 from types import FunctionType
@@ -13,7 +12,7 @@ from typing import TypeAlias
 from zlib import crc32
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.dialects.operations import Aliasing, Operations
 from tileproof.dialects.values import (
     Algebraic,

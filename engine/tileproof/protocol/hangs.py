@@ -8,8 +8,8 @@ here are those from several runs of one text, in which threads wait for the same
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
 
+from tileproof.base.records import replace
 from tileproof.protocol.faults import DEADLOCKS
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine

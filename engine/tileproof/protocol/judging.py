@@ -16,9 +16,9 @@ is neither is a doubt.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.records import replace
 from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.explore import Decisions, Sizes, Sought, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault

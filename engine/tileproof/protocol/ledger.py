@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.trace import TraceStep
 from tileproof.protocol.warps import BarrierKey

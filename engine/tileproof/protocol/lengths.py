@@ -8,9 +8,9 @@ run supposes is told apart here from what does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.protocol.deciding import deciding
 from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, UNDERSTATED, ProtocolFault

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation

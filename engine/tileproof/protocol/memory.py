@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Set, ValuesView
-from dataclasses import field
 from operator import attrgetter
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.vector_clock import Agent

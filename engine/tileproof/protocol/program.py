@@ -7,9 +7,8 @@ out: of a kernel of ten thousand operations a few hundred remain. Then the tree 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.folding import Extents, Function

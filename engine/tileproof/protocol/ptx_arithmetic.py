@@ -11,12 +11,11 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor

@@ -9,12 +9,11 @@ made. A loop that tests at its end how often it has gone round, as compilers wri
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 from types import MappingProxyType
 from zlib import crc32
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Span
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
 from tileproof.protocol.assembly import Statement

@@ -8,10 +8,9 @@ once to where its paths meet. Paths to a trap are those of a failed assertion: n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, replace
 from functools import lru_cache
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_dominators, postorder
 from tileproof.protocol.counterparts import Counterpart

@@ -6,8 +6,7 @@ cut it in halves and put these together again. The other fields say how a tile i
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tileproof.base.records import replace
 from tileproof.protocol.values import Address, Lanes, Value
 
 _BYTE = 8

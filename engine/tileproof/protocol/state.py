@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.memory import Access
 from tileproof.protocol.values import Address, Allocation, Lanes

@@ -12,11 +12,10 @@ assertion does: no path of a correct kernel goes there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Block, Operation, Region
 from tileproof.protocol.control_flow import (
     EXIT,

@@ -7,10 +7,9 @@ run. What they say together is judged in ``judging.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.accumulators import Fills, unfilled
 from tileproof.protocol.actions import Action

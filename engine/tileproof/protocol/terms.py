@@ -8,11 +8,11 @@ that excludes each other are taken, or neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import repeat
 from zlib import crc32
 
+from tileproof.base.records import replace
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
 
 _GRID = 1  # the places in the grid, apart from other terms

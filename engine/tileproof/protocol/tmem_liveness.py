@@ -12,9 +12,8 @@ registers that the previous one loaded, and where nothing uses them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.infer import Refusal, infer
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type

@@ -19,10 +19,9 @@ step is executed that may complete one, it lacks arrivals or bytes in each launc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import field
 from typing import TypeVar
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.values import Supposed
 from tileproof.protocol.warps import Awaited, OnBarrier

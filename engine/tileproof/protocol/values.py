@@ -12,12 +12,11 @@ supposed, so that all who look at it decide alike, but no address, extent or par
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 
 
 class Supposed(int):

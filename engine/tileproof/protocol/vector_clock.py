@@ -7,10 +7,9 @@ one number says which of its operations are complete.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 
 Agent: TypeAlias = "tuple[str | int, ...]"  # a warp ``(cta, warp)``, a stream ``(kind, cta, warp)``, a barrier
 

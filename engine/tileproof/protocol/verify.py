@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
 from types import MappingProxyType
@@ -13,7 +12,7 @@ from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.values import Address, Lanes, Value, by_thread, term_of
 from tileproof.protocol.vector_clock import Agent, Clock

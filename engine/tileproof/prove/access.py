@@ -14,13 +14,12 @@ remainders that it may have, which is how a padded leading dimension, ``ld % 16 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain, product
 from math import prod
 from typing import Any
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols

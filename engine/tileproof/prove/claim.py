@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Protocol
 
+from tileproof.base.records import replace
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.prove.maps import TooLarge
 from tileproof.prove.script import Script, values_of

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.calculate.evaluate import check_value
 from tileproof.descriptors.acting import descriptors

@@ -8,11 +8,10 @@ Swizzles that differ are compared value by value, or by bit vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError
 from tileproof.prove.claim import Told, for_all

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.verdict import Known, Proved, Refuted, Unknown, Verdict
 from tileproof.calculate.evaluate import evaluate
 from tileproof.dialects.facts import MalformedAtom, atom_facts

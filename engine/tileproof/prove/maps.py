@@ -8,12 +8,11 @@ are *stages*: swizzles, the inner layout of a composed layout, a change of unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import gcd, prod
 from typing import Any, TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.layout import Swizzle
 from tileproof.layout.swizzle import read_mask
 from tileproof.prove import symbols

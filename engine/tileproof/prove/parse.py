@@ -9,11 +9,10 @@ type is said ``?m`` suffices. A leaf without a name is called by its place among
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.calculate.evaluate import MAX_TEXT, check_value
 from tileproof.layout import Basis, ComposedLayout, Dynamic, Layout, LayoutError, Swizzle, Tuple
 from tileproof.layout.tuples import leaves as tuple_leaves

@@ -8,12 +8,11 @@ its own inverse, so it never makes two values one; it keeps ``[0, n)`` where ``n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import Enum
 from math import gcd, prod
 from typing import Any
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.verdict import Proved, Refuted, Verdict
 from tileproof.layout import LayoutError, Swizzle
 from tileproof.prove import symbols

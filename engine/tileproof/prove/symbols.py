@@ -10,7 +10,6 @@ answer True only where they are certain.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, count, islice, product
@@ -18,7 +17,7 @@ from math import gcd, lcm, prod
 from types import MappingProxyType
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 
 Monomial: TypeAlias = tuple[str, ...]
 Values: TypeAlias = Mapping[str, int]

@@ -9,8 +9,8 @@ remainders, which can be enumerated or put to Z3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from tileproof.base.records import replace
 from tileproof.layout import LayoutError
 from tileproof.prove.access import positions
 from tileproof.prove.claim import SMALL

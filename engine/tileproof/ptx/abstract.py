@@ -9,9 +9,7 @@ Each operation here is sound: whatever the unknown parts are, the result is amon
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field
 
 from tileproof.base.diagnostic import Origin
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.base.source import Source, Span
 from tileproof.ptx.constant import constant
 from tileproof.ptx.registers import of_type, special

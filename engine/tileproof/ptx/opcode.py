@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -112,6 +111,8 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
 
 def nearest_name(book: Rulebook, text: str) -> tuple[str, str] | None:
     """The words at the beginning of an opcode that are nearly the name of an instruction, and that name."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  for what is wrong only
+
     words = text.split(".")
     tried = [".".join(words[:count]) for count in range(min(len(words), _most_words(book)), 0, -1)]
     pairs = [(beginning, close) for beginning in tried if (close := _closest(beginning, tuple(book.instructions)))]
@@ -147,6 +148,8 @@ def _closest(word: str, known: tuple[str, ...]) -> str | None:
 
     How many letters two words share bounds the ratio from above: few words need the real one.
     """
+    from difflib import SequenceMatcher  # noqa: PLC0415  for what is wrong only
+
     letters, length = _letters(word), len(word)
     bounded = []
     for i, (other, size, of_other) in enumerate(_sized(known)):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Span
 from tileproof.ptx.constant import constant, integer
 from tileproof.syntax import MAX_DIGITS, SyntaxFault

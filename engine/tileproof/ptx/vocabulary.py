@@ -6,10 +6,10 @@ otherwise.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import lru_cache
 
 from tileproof.base.records import dataclass
+from tileproof.base.spelling import get_close_matches
 from tileproof.rulebase.book import Rulebook
 
 _ALIKE = 0.85  # an unknown name this near to that of a judged instruction is a misspelling of it

@@ -7,11 +7,11 @@ for each claim. A meaning is determined where a table has a row for it; else it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.python import judge_for
 from tileproof.judge.messages import render

@@ -7,12 +7,12 @@ where a field has no such code, a bit of no field is set, or the rules of its sc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate.bitfields import PackError, Shown, lost, pack, show, solved, word_for
 from tileproof.evaluate.python import judge_for

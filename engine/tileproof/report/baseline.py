@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.base.records import replace
 from tileproof.judge.outcome import FileReport, errors_in
 from tileproof.report.fingerprints import fingerprints
 from tileproof.report.values import Report

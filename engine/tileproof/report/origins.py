@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from linecache import checkcache, getline
 
 from tileproof.base.diagnostic import Origin
+from tileproof.base.records import replace
 
 
 def file_of(origin: Origin) -> str:

@@ -9,9 +9,7 @@ it (``descriptors.canonical``). This module has the abstract syntax of both decl
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.rulebase.expression import Arithmetic, Expression, Fact, Lookup, Number, Place, Scalar
 from tileproof.rulebase.fragment import ThreadValues
 from tileproof.rulebase.references import Citation, Cited

@@ -7,10 +7,10 @@ never fail, one that others imply) is checked by the room ``audit``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base import cache
+from tileproof.base.records import replace
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.atoms import missing_fragments, missing_rules, share_declarations
 from tileproof.rulebase.bitfield import Canonical, Word

@@ -8,10 +8,10 @@ a configuration for which a claim fails, or that there is none for which it hold
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.rulebase.declarations import Table
 from tileproof.rulebase.expression import Expression, Fact, Lookup, Number, Place, Scalar
 from tileproof.rulebase.references import Citation, Cited

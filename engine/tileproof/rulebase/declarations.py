@@ -11,14 +11,13 @@ to such a configuration, or none does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from enum import Enum as PythonEnum
 from functools import cached_property
 from itertools import product
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.rulebase.expression import Expression, Place, Scalar, Value, facts_of
 from tileproof.rulebase.references import Citation, Cited
 

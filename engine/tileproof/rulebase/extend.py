@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from tileproof.base.records import replace
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import CONTRACTS, MoreMembers, MoreRows, Table
 from tileproof.rulebase.expression import Value

@@ -10,10 +10,9 @@ has the abstract syntax; ``evaluate.fragments`` finds the layouts, ``dialects.fr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.rulebase.declarations import Bounded, Domain, Enumerated, Schema
 from tileproof.rulebase.expression import Expression, Place, Scalar
 from tileproof.rulebase.references import Citation, Cited

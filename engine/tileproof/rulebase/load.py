@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache as cached
 from functools import lru_cache
 from pathlib import Path
 
-from tileproof.base import cache, resources
+from tileproof.base import cache, pickles, resources
+from tileproof.base.parts import Parts
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.expression import Place
 from tileproof.rulebase.fault import RuleError, RuleFault
-from tileproof.rulebase.stored import Stored
+from tileproof.rulebase.stored import Stored, packed
 
 __all__ = ["RuleError", "default_files", "load", "rule_file", "rule_files", "shipped_files"]
 
@@ -36,10 +38,6 @@ def rule_file(path: Path) -> Source:
         raise RuleError([RuleFault(place, "this is not UTF-8 text")]) from None
 
 
-# The code that reads rule files, and that of the values it makes.
-_READERS = (resources.PACKAGE / "base/records.py", *sorted((resources.PACKAGE / "rulebase").rglob("*.py")))
-
-
 # Chapters that no kernel is judged by, only shown and compared: a check does not read them.
 _REFERENCE = ("builtins", "pages")
 
@@ -57,11 +55,10 @@ def shipped_files() -> tuple[Source, ...]:
 
 
 def _shipped(reference: bool) -> tuple[Source, ...]:
-    folder = resources.folder("rules")
-    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.rule")}
+    below = resources.below(resources.folder("rules"), ".rule")
     return tuple(
-        Source(f"rules/{name}", path.read_text(encoding="utf-8"))
-        for name, path in sorted(names.items(), key=lambda item: item[1])
+        Source(f"rules/{name}", resources.text(path))
+        for name, path in below.items()
         if reference or name.partition("/")[0] not in _REFERENCE
     )
 
@@ -73,18 +70,41 @@ def load(files: tuple[Source, ...]) -> Rulebook:
     Raises:
         RuleError: with every fault found, each at its line and column.
     """
-    texts = [text for file in files for text in (file.name, file.text)]
-    return cache.made("rules", [*readers(), *texts], lambda: _read(files)).book(files)
+    path = cache.entry("rules", [*readers(), *(text for file in files for text in (file.name, file.text))], "parts")
+
+    @cached
+    def made() -> tuple[Stored, dict[str, bytes]]:
+        return _made(files, path)
+
+    if path is None:
+        stored, parts = made()
+        return stored.book(parts.__getitem__, files)
+    kept = Parts(str(path), _MAKER)
+    outline = kept.part(_OUTLINE)
+    stored = pickles.loads(outline) if outline is not None else made()[0]
+    return stored.book(lambda name: kept.part(name) or made()[1][name], files)
 
 
-def _read(files: tuple[Source, ...]) -> Stored:
+_MAKER = b"tileproof rules\n"  # by which code, the name of the file says
+_OUTLINE = ""  # the part that says where all else is
+
+
+def _made(files: tuple[Source, ...], path: Path | None) -> tuple[Stored, dict[str, bytes]]:
+    """A rulebook to be stored, made of rule files; it is written as well, if there is a path."""
     from tileproof.rulebase.collect import collected  # noqa: PLC0415  not where the book is in the cache
 
-    return Stored.of(collected(files, readers()), files)
+    stored, parts = packed(collected(files, readers()), files)
+    if path is not None:
+        from tileproof.base.parts_written import write_parts  # noqa: PLC0415
+
+        whole = {_OUTLINE: pickles.dumps(stored, pickles.NEWEST), **parts}
+        write_parts(str(path), _MAKER, {name: ((), part) for name, part in whole.items()})
+    return stored, parts
 
 
 @lru_cache(maxsize=1)
 def readers() -> tuple[str, ...]:
     """What a rulebook in the cache depends on besides the rule files: the code and the grammars that read them."""
-    code = [path.read_text(encoding="utf-8") for path in _READERS]
-    return (*code, *(resources.grammar(name) for name in ("rule_expression", "rules")))
+    code = resources.below(resources.PACKAGE / "rulebase", ".py").values()
+    paths = [str(resources.PACKAGE / "base/records.py"), *code]
+    return (*map(resources.text, paths), *(resources.grammar(name) for name in ("rule_expression", "rules")))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field, replace
-from difflib import get_close_matches
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
+from tileproof.base.spelling import get_close_matches
 from tileproof.rulebase.expression import Place
 
 HOLE = "{}"  # in an address or a pattern

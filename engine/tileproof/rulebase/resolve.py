@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Span
 from tileproof.rulebase.bitfield import FORM_FACTS, Canonical, Word, invertible
 from tileproof.rulebase.book import Rulebook

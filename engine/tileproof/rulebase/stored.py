@@ -6,12 +6,11 @@ check a small file. The texts of the rule files are left out: who asks for the b
 
 from __future__ import annotations
 
-import dataclasses
 import io
-import pickle
 from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from typing import Any, Generic, TypeVar
 
+from tileproof.base import pickles
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.rulebase.book import Rulebook
@@ -22,55 +21,62 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class _Packed:
-    """One mapping of a rulebook.
+class Stored:
+    """What a rulebook has, and where.
 
     Attributes:
-        places: of each key, in order, the part that has its value.
-        parts: pickles of dictionaries; values that share something are in one.
+        places: of each of its mappings, of each key in order, the name of the part that has its value.
     """
 
-    places: dict[Any, int]
-    parts: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A rulebook in parts."""
-
-    fields: dict[str, _Packed]
+    places: dict[str, dict[Any, str]]
     codes_on: dict[str, tuple[str, ...]]
 
-    @classmethod
-    def of(cls, book: Rulebook, files: tuple[Source, ...]) -> Stored:
-        fields = {one.name: _packed(getattr(book, one.name), files) for one in dataclasses.fields(book)}
-        return cls(fields, book.codes_on)
+    def book(self, part: Callable[[str], bytes], files: tuple[Source, ...]) -> Rulebook:
+        """The rulebook; ``files`` are those that it was made of, and ``part`` gives what ``packed`` gave."""
 
-    def book(self, files: tuple[Source, ...]) -> Rulebook:
-        """The rulebook; ``files`` are those that it was made of."""
+        def read(name: str) -> Any:
+            return _Reader(io.BytesIO(part(name)), files).load()
 
-        def read(part: bytes) -> Any:
-            return _Reader(io.BytesIO(part), files).load()
-
-        book = Rulebook(**{name: _Shelf(one, read) for name, one in self.fields.items()})
+        book = Rulebook(**{name: _Shelf(places, read) for name, places in self.places.items()})
         vars(book)["codes_on"] = self.codes_on  # the value of the property, which would read all rules
         return book
+
+
+def packed(book: Rulebook, files: tuple[Source, ...]) -> tuple[Stored, dict[str, bytes]]:
+    """A rulebook as it is stored: its parts are pickles of dictionaries; values that share something are in one."""
+    import dataclasses  # noqa: PLC0415  to import it takes longer than to read what is stored
+
+    places: dict[str, dict[Any, str]] = {}
+    parts: dict[str, bytes] = {}
+    for one in dataclasses.fields(book):
+        mapping = getattr(book, one.name)
+        groups: dict[Hashable, dict[Any, Any]] = {}
+        for key, value in mapping.items():
+            groups.setdefault(_company(value), {})[key] = value
+        found: dict[Any, str] = {}
+        for number, group in enumerate(groups.values()):
+            file = io.BytesIO()
+            _Writer(file, files).dump(group)
+            parts[f"{one.name} {number}"] = file.getvalue()
+            found |= dict.fromkeys(group, f"{one.name} {number}")
+        places[one.name] = {key: found[key] for key in mapping}
+    return Stored(places, book.codes_on), parts
 
 
 class _Shelf(MutableMapping[K, V], Generic[K, V]):
     """A mapping whose values are read, part by part, when they are first asked for."""
 
-    def __init__(self, packed: _Packed, read: Callable[[bytes], dict[K, V]]) -> None:
-        self._packed = packed
+    def __init__(self, places: dict[K, str], read: Callable[[str], dict[K, V]]) -> None:
+        self._places = places
         self._read = read
-        self._keys: dict[K, None] = dict.fromkeys(packed.places)
+        self._keys: dict[K, None] = dict.fromkeys(places)
         self._values: dict[K, V] = {}
 
     def __getitem__(self, key: K) -> V:
         if key not in self._values:
             if key not in self._keys:
                 raise KeyError(key)
-            for one, value in self._read(self._packed.parts[self._packed.places[key]]).items():
+            for one, value in self._read(self._places[key]).items():
                 if one in self._keys:
                     self._values.setdefault(one, value)
         return self._values[key]
@@ -93,20 +99,6 @@ class _Shelf(MutableMapping[K, V], Generic[K, V]):
         return key in self._keys
 
 
-def _packed(mapping: MutableMapping[Any, Any], files: tuple[Source, ...]) -> _Packed:
-    groups: dict[Hashable, dict[Any, Any]] = {}
-    for key, value in mapping.items():
-        groups.setdefault(_company(value), {})[key] = value
-    parts = []
-    places: dict[Any, int] = {}
-    for number, group in enumerate(groups.values()):
-        file = io.BytesIO()
-        _Writer(file, files).dump(group)
-        parts.append(file.getvalue())
-        places |= dict.fromkeys(group, number)
-    return _Packed({key: places[key] for key in mapping}, tuple(parts))
-
-
 def _company(value: object) -> Hashable:
     """What is the same of values that are read together: rules of a schema; one value of several keys; all tuples,
     since those of the two contracts have members in common."""
@@ -115,16 +107,16 @@ def _company(value: object) -> Hashable:
     return tuple if isinstance(value, tuple) else id(value)
 
 
-class _Writer(pickle.Pickler):
+class _Writer(pickles.Pickler):
     def __init__(self, file: io.BytesIO, files: tuple[Source, ...]) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(file, pickles.NEWEST)
         self.numbers = {file: number for number, file in enumerate(files)}
 
     def persistent_id(self, value: object) -> int | None:
         return self.numbers.get(value) if isinstance(value, Source) else None
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickles.Unpickler):
     def __init__(self, file: io.BytesIO, files: tuple[Source, ...]) -> None:
         super().__init__(file)
         self.files = files

@@ -6,10 +6,8 @@ part of: fences, commits and waits, memory that it needs. This module has the ab
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.rulebase.expression import Expression, Place, Scalar
 from tileproof.rulebase.references import Citation, Cited
 

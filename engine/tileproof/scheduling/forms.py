@@ -7,10 +7,10 @@ and runs of the machine. ``TextForm`` is what it needs to know of a form; ``ptx_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
 from tileproof.mlir.ir import Operation

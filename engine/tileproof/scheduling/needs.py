@@ -15,10 +15,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import field
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.protocol.actions import Action
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction

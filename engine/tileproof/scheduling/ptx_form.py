@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 
 from tileproof.base.diagnostic import Diagnostic
+from tileproof.base.records import replace
 from tileproof.base.source import Source, Span
 from tileproof.dataflow.checks import check_threads
 from tileproof.mlir.ir import Operation

@@ -9,11 +9,10 @@ the operation before to the one behind. Where the text has no such line there is
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
 from re import Pattern
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Source, Span
 from tileproof.mlir.ir import Block, Operation, Region
 from tileproof.protocol.control_flow import EXIT, post_dominators

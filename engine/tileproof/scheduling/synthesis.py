@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Source
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.budget import limit

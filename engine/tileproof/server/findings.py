@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from tileproof import api
 from tileproof.base.diagnostic import Diagnostic, Origin
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.judge.outcome import FileReport, matches
 from tileproof.report.baseline import BadBaseline, read_baseline, without

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tileproof.base.diagnostic import Fix
+from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.checking.file import check_source
 from tileproof.checking.fixing import better, edited

@@ -7,11 +7,11 @@ many modifiers and operands are too many or missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import combinations
 
 from tileproof.base.records import dataclass
+from tileproof.base.spelling import get_close_matches
 from tileproof.ptx.opcode import Opcode, ptx_spellings, read_as
 from tileproof.ptx.parse_facts import Lowered, fits, operand_facts, part_class
 from tileproof.ptx.registers import by_letter

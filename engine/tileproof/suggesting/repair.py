@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.facts import atom_facts
 from tileproof.evaluate.answer import Answer
 from tileproof.evaluate.python import judge_for

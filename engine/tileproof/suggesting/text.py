@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from tileproof.base.patterns import regex
+from tileproof.base.spelling import get_close_matches
 from tileproof.dialects.atom_names import nearest_atom
 from tileproof.dialects.facts import MalformedAtom
 from tileproof.evaluate.answer import Answer

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tileproof.base.patterns import regex
 from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Swizzle, Tile, Tuple, Value, Wildcard
 from tileproof.syntax import MAX_DIGITS, MAX_NESTING
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # few layouts have one: it is loaded, with `decimal`, where one is made
 
 _NUMBER = rf"\d{{1,{MAX_DIGITS}}}"
 _INTEGER = rf"-?{_NUMBER}(?!\d)"
@@ -124,6 +127,10 @@ def _leaf(text: str) -> Tuple:
     if value[0] == "?":
         width, _, divisor = value[2:-1].rpartition("div=") if "=" in value else (value[2:-1], "", "")
         number = Dynamic(int(width[1:] or 32), int(divisor or 1))
+    elif "/" in value:
+        from fractions import Fraction  # noqa: PLC0415
+
+        number = Fraction(value)
     else:
-        number = Fraction(value) if "/" in value else int(value)
+        number = int(value)
     return Basis(number, tuple(map(int, path))) if path else number

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from lark import Lark, Token, Transformer
 
+from tileproof.base.records import replace
 from tileproof.mlir.types import Kind, Node
 from tileproof.syntax.driver import compile_grammar, end_of, run, start_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.mlir.types import Kind, Node
 from tileproof.syntax import MAX_DIGITS, MAX_NESTING
 

@@ -6,9 +6,7 @@ multicast mask and the cache policy to it, each time as a new value. ``Definitio
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field
 from tileproof.dialects.configuration import Facts
 from tileproof.dialects.operands import field_set, resolve
 from tileproof.dialects.operations import Operations

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import gcd
 
 from tileproof import layout as algebra
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.dialects.infer.call import (
     Call,
     Results,

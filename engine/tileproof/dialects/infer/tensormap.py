@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from tileproof import layout as algebra
 from tileproof.base.patterns import regex
@@ -13,7 +12,7 @@ from tileproof.layout import LayoutError
 from tileproof.layout.basics import modes
 from tileproof.layout.bulk import LARGEST_EXTENT, map_coordinates, tensor_map
 from tileproof.layout.tuples import equal, leaves, product_each, transform
-from tileproof.layout.values import Basis, ComposedLayout, Layout, Leaf, Swizzle
+from tileproof.layout.values import Basis, ComposedLayout, Dynamic, Layout, Leaf, Swizzle
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.layouts import layout as parse_layout
 
@@ -144,7 +143,7 @@ def residue_tensor(call: Call) -> Results:
 
 def _negated(stride: Leaf) -> Leaf:
     match stride:
-        case Basis(int() | Fraction() as value, path):
+        case Basis(value, path) if not isinstance(value, Dynamic):
             return Basis(-value, path)
         case 0:
             return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import lru_cache, reduce
 from operator import or_
 
 from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.evaluate.hardware import limit
 from tileproof.layout import LayoutError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.base import Action, address, operand, registrar
 from tileproof.protocol.actions.copies import bulk_load

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from tileproof.base.by_identity import by_identity
+from tileproof.base.records import replace
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.dialects.values import Algebraic, Tensor, read_type
 from tileproof.layout.basics import get_shape, size
 from tileproof.layout.coordinates import crd2idx

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
+from tileproof.base.records import replace
 from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.protocol.actions.base import Action, address, operand, registrar, result, type_of_result
 from tileproof.protocol.folding import view_at

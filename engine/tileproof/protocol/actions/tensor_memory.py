@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, element_bits, read_type
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.accesses import access

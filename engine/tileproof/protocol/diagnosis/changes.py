@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
 
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, field, replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import SUPPLIED, Change, Draft, step
 from tileproof.protocol.diagnosis.scene import Scene

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from functools import partial
 
+from tileproof.base.records import replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import arrive, initialise
 from tileproof.protocol.actions.base import WAITS as WAITING

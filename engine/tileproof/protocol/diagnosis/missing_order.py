@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from tileproof.base.records import replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import (
     SUPPLIED,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
+from tileproof.base.records import replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import warps

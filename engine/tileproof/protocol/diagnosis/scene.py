@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 
 from tileproof.base.patterns import regex
+from tileproof.base.records import dataclass
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scopes import walk

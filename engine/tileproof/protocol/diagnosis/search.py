@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
 
 from tileproof.base.diagnostic import Severity
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import barrier_names

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
+from tileproof.base.records import replace
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,7 @@ from lark.visitors import merge_transformers
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
+from tileproof.base.records import replace
 from tileproof.base.source import Source, Span
 from tileproof.rulebase.book import Declaration
 from tileproof.rulebase.declarations import (
