@@ -7,13 +7,14 @@ such as the four types of an MMA, have an order among themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.ptx.misspelling import closest
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin
 from tileproof.rulebase.expression import Scalar
@@ -27,17 +28,33 @@ UNSPELLED = "."
 """Among the spellings of a member: the IR has it, PTX has no modifier for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class InstructionFault:
-    """Something that keeps an instruction from having facts: a finding of rules/ptx.rule."""
+    """Something that keeps an instruction from having facts: a finding of rules/ptx.rule.
 
-    stated: Stated
-    span: Span
+    Most who ask need its code alone: words and place are found when they are asked for.
+
+    Attributes:
+        tell: gives the finding in words and its place.
+    """
+
+    code: str
+    tell: Callable[[], tuple[Stated, Span]]
+
+    @classmethod
+    def told(cls, stated: Stated, span: Span) -> InstructionFault:
+        """One that is in words already."""
+        return cls(stated.code, lambda: (stated, span))
 
     @property
-    def code(self) -> str:
-        """Of the finding."""
-        return self.stated.code
+    def stated(self) -> Stated:
+        """The finding in words."""
+        return self.tell()[0]
+
+    @property
+    def span(self) -> Span:
+        """The place."""
+        return self.tell()[1]
 
 
 @dataclass(frozen=True)
@@ -45,20 +62,37 @@ class Opcode:
     """What an opcode says. Spans count from its beginning.
 
     Attributes:
-        values: facts.
-        modifiers: for each clause of the declaration those that it took.
+        plan: of the declaration that it chose; None where it begins with no name of an instruction.
+        by_clause: for the clauses of the declaration that took modifiers, by number, these.
+        swallowed: modifiers that ptxas swallows without a word, and how many of them are formats.
     """
 
-    declaration: Instruction | None
-    values: dict[str, Scalar]
-    modifiers: tuple[tuple[_Modifier, ...], ...]
+    plan: _Plan | None
+    by_clause: dict[int, list[_Modifier]]
+    swallowed: tuple[int, int]
     faults: tuple[InstructionFault, ...]
 
     @property
-    def taken(self) -> list[tuple[Modifiers, tuple[_Modifier, ...]]]:
+    def declaration(self) -> Instruction | None:
+        """The declaration that it chose."""
+        return self.plan.declaration if self.plan is not None else None
+
+    @cached_property
+    def values(self) -> dict[str, Scalar]:
+        """Facts. An opcode with faults is hardly ever asked for them."""
+        return self.plan.values(self.by_clause, *self.swallowed) if self.plan is not None else {}
+
+    @property
+    def modifiers(self) -> tuple[Sequence[_Modifier], ...]:
+        """For each clause of the declaration those that it took."""
+        clauses = self.declaration.modifiers if self.declaration is not None else ()
+        return tuple(self.by_clause.get(i, ()) for i in range(len(clauses)))
+
+    @property
+    def taken(self) -> list[tuple[Modifiers, list[_Modifier]]]:
         """The clauses that took modifiers, and these."""
         clauses = self.declaration.modifiers if self.declaration is not None else ()
-        return [(clause, found) for clause, found in zip(clauses, self.modifiers, strict=True) if found]
+        return [(clauses[i], found) for i, found in sorted(self.by_clause.items())]
 
     @cached_property
     def spelled(self) -> dict[str, str]:
@@ -89,20 +123,19 @@ _Modifier: TypeAlias = "tuple[Scalar, str, int]"  # value, text with its dot, of
 def read_opcode(book: Rulebook, text: str) -> Opcode:
     """The facts of an opcode such as ``wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16``."""
     words = text.split(".")
-    for count in range(min(len(words), _most_words(book)), 0, -1):
+    names, most = _names(book)
+    for count in range(min(len(words), most.get(words[0], 0)), 0, -1):
         name = ".".join(words[:count])
-        if name in book.instructions:
+        if name in names:
             break
     else:
-        close = _closest(".".join(words[:2]), tuple(book.instructions))
-        if close:
-            stated = state(book, "PT002", "near", opcode=_first_words(text), nearest=close)
-        else:
-            stated = state(book, "PT002", "here", opcode=_first_words(text))
-        return Opcode(None, {}, (), (InstructionFault(stated, Span(0, len(text))),))
-    modifiers = [f".{word}" for word in words[count:]]
+        return Opcode(None, {}, (0, 0), (InstructionFault("PT002", partial(_unknown_name, book, text)),))
+    modifiers = ["." + word for word in words[count:]]
+    plans, selectors = _plans(book, name)
+    if len(plans) > 1:
+        plans = _chosen(book, name, selectors.intersection(modifiers))
     found = None
-    for plan in _chosen(_plans(book, name), modifiers):
+    for plan in plans:
         found = _Reader(book, plan, len(name)).read(modifiers)
         if not found.faults:
             return found
@@ -110,77 +143,53 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
     return found
 
 
+def _unknown_name(book: Rulebook, text: str) -> tuple[Stated, Span]:
+    close = closest(".".join(text.split(".")[:2]), tuple(book.instructions))
+    if close:
+        stated = state(book, "PT002", "near", opcode=_first_words(text), nearest=close)
+    else:
+        stated = state(book, "PT002", "here", opcode=_first_words(text))
+    return stated, Span(0, len(text))
+
+
 def nearest_name(book: Rulebook, text: str) -> tuple[str, str] | None:
     """The words at the beginning of an opcode that are nearly the name of an instruction, and that name."""
     words = text.split(".")
-    tried = [".".join(words[:count]) for count in range(min(len(words), _most_words(book)), 0, -1)]
-    pairs = [(beginning, close) for beginning in tried if (close := _closest(beginning, tuple(book.instructions)))]
+    tried = [".".join(words[:count]) for count in range(min(len(words), max(_names(book)[1].values())), 0, -1)]
+    pairs = [(beginning, close) for beginning in tried if (close := closest(beginning, tuple(book.instructions)))]
     scored = [(SequenceMatcher(None, beginning, close).ratio(), beginning, close) for beginning, close in pairs]
     return max(scored)[1:] if scored else None
 
 
 def read_as(book: Rulebook, declaration: Instruction, text: str) -> Opcode:
     """An opcode as one of a declaration; modifiers that this does not know are faults."""
-    plan = next(plan for plan in _plans(book, declaration.name) if plan.declaration is declaration)
-    modifiers = [f".{word}" for word in text[len(declaration.name) :].split(".")[1:]]
+    plan = next(plan for plan in _plans(book, declaration.name)[0] if plan.declaration is declaration)
+    modifiers = ["." + word for word in text[len(declaration.name) :].split(".")[1:]]
     return _Reader(book, plan, len(declaration.name)).read(modifiers)
 
 
-def _chosen(plans: tuple[_Plan, ...], modifiers: list[str]) -> tuple[_Plan, ...]:
-    """The declarations that most of the modifiers ask for; where none asks for any, the simplest."""
-    if len(plans) == 1:
-        return plans
-    fitting = [plan for plan in plans if all(word in modifiers for word in plan.declaration.selectors)]
+@lru_cache(maxsize=4096)
+def _chosen(book: Rulebook, name: str, selectors: frozenset[str]) -> tuple[_Plan, ...]:
+    """The declarations that most of the selectors ask for; where none asks for any, the simplest.
+
+    Args:
+        selectors: those of the name's declarations that are among an opcode's modifiers.
+    """
+    plans, _ = _plans(book, name)
+    fitting = [plan for plan in plans if selectors.issuperset(plan.declaration.selectors)]
     sizes = [len(plan.declaration.selectors) for plan in fitting or plans]
     size = max(sizes) if fitting else min(sizes)
     return tuple(plan for plan, own in zip(fitting or plans, sizes, strict=True) if own == size)
 
 
 @lru_cache(maxsize=8)
-def _most_words(book: Rulebook) -> int:
-    return max(name.count(".") for name in book.instructions) + 1
-
-
-@lru_cache(maxsize=65536)
-def _closest(word: str, known: tuple[str, ...]) -> str | None:
-    """The known word most like another, by difflib's ratio of at least 0.6; the same words are misspelled often.
-
-    How many letters two words share bounds the ratio from above: few words need the real one.
-    """
-    letters, length = _letters(word), len(word)
-    bounded = []
-    for i, (other, size, of_other) in enumerate(_sized(known)):
-        bound = 2 * (letters & of_other).bit_count() / (length + size)
-        if bound >= 0.6:
-            bounded.append((bound, -i, other))
-    best, least = None, 0.6
-    matcher = SequenceMatcher(b=word)
-    for bound, _, other in sorted(bounded, reverse=True):
-        if bound < least or (best is not None and bound <= least):
-            break
-        matcher.set_seq1(other)
-        ratio = matcher.ratio()
-        if ratio > least or (best is None and ratio == least):
-            best, least = other, ratio
-    return best
-
-
-@lru_cache(maxsize=1024)
-def _sized(known: tuple[str, ...]) -> tuple[tuple[str, int, int], ...]:
-    """Each word with its length and its letters."""
-    return tuple((word, len(word), _letters(word)) for word in known)
-
-
-@lru_cache(maxsize=4096)
-def _letters(word: str) -> int:
-    """The letters of a word as a set of bits, one for the first of each letter, one for the second, up to 8."""
-    seen: dict[str, int] = {}
-    bits = 0
-    for letter in word:
-        count = seen.get(letter, 0)
-        seen[letter] = count + 1
-        bits |= 1 << (8 * (ord(letter) & 127) + min(count, 7))
-    return bits
+def _names(book: Rulebook) -> tuple[frozenset[str], dict[str, int]]:
+    """The names of instructions, and for each word that one begins with the most words of such a name."""
+    most: dict[str, int] = {}
+    for name in book.instructions:
+        first = name.partition(".")[0]
+        most[first] = max(most.get(first, 0), name.count(".") + 1)
+    return frozenset(book.instructions), most
 
 
 def _first_words(text: str) -> str:
@@ -218,21 +227,53 @@ class _Plan:
     """One declaration made ready to read opcodes.
 
     Attributes:
-        known: for each modifier of an enum or a flag the clauses that take it, and its value there.
+        known: for each modifier of an enum or a flag the clauses that take it, in their order, and its value there.
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
+        swallows: the clauses that take further modifiers and say nothing by them.
         repeatable: the modifiers that must be there, and whether they may be there twice.
-        needed: for each clause of an enum with a star those that it follows: the nearest clause before it that must be
+        needed: for clauses of an enum with a star those that it follows: the nearest clause before it that must be
             there, and the nearest such clause that has a star.
+        counted: clauses that must have modifiers, or several; of each how many, and whether it may have none.
+        usual: the facts of an opcode without modifiers, in the order of the clauses; None where a modifier must say it.
     """
 
     declaration: Instruction
     known: dict[str, tuple[tuple[int, Scalar], ...]]
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
     sizes: tuple[int, ...]
+    swallows: frozenset[int]
     repeatable: dict[str, bool]
     formats: frozenset[str]
-    needed: tuple[tuple[int, ...], ...]
+    needed: dict[int, tuple[int, ...]]
+    counted: tuple[tuple[int, int, bool], ...]
+    usual: dict[str, Scalar | None]
+
+    def values(self, by_clause: dict[int, list[_Modifier]], swallowed: int, formats: int) -> dict[str, Scalar]:
+        """The facts of an opcode, of the clauses that have all their modifiers."""
+        clauses = self.declaration.modifiers
+        values = self.usual.copy()
+        if swallowed:
+            values["ignored"], values["formats"] = ".yes", formats
+        for i, found in by_clause.items():
+            clause = clauses[i]
+            if isinstance(clause.origin, PatternOrigin):
+                values.update(zip(clause.facts, _integers(clause.origin, found[0][1]), strict=True))
+            else:
+                for fact, modifier in zip(clause.facts, found, strict=False):
+                    values[fact] = modifier[0]
+        for i in self.lacking(by_clause):
+            values.update(dict.fromkeys(clauses[i].facts))
+        return {name: value for name, value in values.items() if value is not None}
+
+    def lacking(self, by_clause: dict[int, list[_Modifier]]) -> list[int]:
+        """The clauses that lack modifiers."""
+        lacking = []
+        for i, size, optional in self.counted:
+            found = by_clause.get(i)
+            if len(found) < size if found is not None else not optional:
+                lacking.append(i)
+        return lacking
 
     @cached_property
     def expected(self) -> tuple[str, ...]:
@@ -259,16 +300,16 @@ class _Plan:
 
 
 @lru_cache(maxsize=65536)
-def _takers(plan: _Plan, modifier: str) -> tuple[tuple[int, Scalar], ...]:
-    """The clauses that a modifier belongs to, in their order."""
-    found = plan.known.get(modifier, ())
-    matched = [(i, modifier) for i, pattern in plan.patterns if pattern.fullmatch(modifier)]
-    return tuple(sorted([*found, *matched], key=lambda item: item[0])) if matched else found
+def _matching(plan: _Plan, modifier: str) -> tuple[tuple[int, Scalar], ...]:
+    """The clauses of patterns that a modifier belongs to."""
+    return tuple((i, modifier) for i, pattern in plan.patterns if pattern.fullmatch(modifier))
 
 
 @lru_cache(maxsize=1024)
-def _plans(book: Rulebook, name: str) -> tuple[_Plan, ...]:
-    return tuple(_plan(book, declaration) for declaration in book.instructions[name])
+def _plans(book: Rulebook, name: str) -> tuple[tuple[_Plan, ...], frozenset[str]]:
+    """The declarations of a name, and the selectors of all of them."""
+    plans = tuple(_plan(book, declaration) for declaration in book.instructions[name])
+    return plans, frozenset(word for plan in plans for word in plan.declaration.selectors)
 
 
 def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
@@ -285,17 +326,35 @@ def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
             case PatternOrigin():
                 patterns.append((i, compiled(clause.origin)))
                 sizes[-1] = 1
+    for word, takers in known.items():
+        takers += [(i, word) for i, pattern in patterns if pattern.fullmatch(word)]
+        takers.sort(key=lambda item: item[0])
     repeatable = {flag.modifier: flag.many for flag in declaration.always}
     repeatable.update(dict.fromkeys(declaration.selectors, False))
+    clauses = declaration.modifiers
     return _Plan(
         declaration,
         {word: tuple(takers) for word, takers in known.items()},
         tuple(patterns),
         tuple(sizes),
+        frozenset(i for i, clause in enumerate(clauses) if getattr(clause.origin, "many", False)),
         repeatable,
         frozenset(ptx_spellings(book, "swallowed")),
-        tuple(_needed(declaration, i) for i in range(len(declaration.modifiers))),
+        {i: needed for i in range(len(clauses)) if (needed := _needed(declaration, i))},
+        tuple(
+            (i, size, clauses[i].default is not None)
+            for i, size in enumerate(sizes)
+            if size > 1 or clauses[i].default is None
+        ),
+        {**dict(declaration.sets), "ignored": ".no", "formats": 0, **_usual(declaration)},
     )
+
+
+def _usual(declaration: Instruction) -> dict[str, Scalar | None]:
+    usual: dict[str, Scalar | None] = {}
+    for clause in declaration.modifiers:
+        usual.update(zip(clause.facts, clause.default or (None,) * len(clause.facts), strict=True))
+    return usual
 
 
 def _needed(declaration: Instruction, i: int) -> tuple[int, ...]:
@@ -316,82 +375,103 @@ class _Reader:
         self.book = book
         self.plan = plan
         self.start = start  # of the modifiers, which is the length of the name
-        self.found: list[list[_Modifier]] = [[] for _ in plan.sizes]
-        self.formats = 0
-        self.ignored = False
+        self.found: dict[int, list[_Modifier]] = {}
+        self.formats = self.swallowed = 0
         self.faults: list[InstructionFault] = []
 
     def read(self, modifiers: list[str]) -> Opcode:
-        plan, declaration = self.plan, self.plan.declaration
-        repeatable = plan.repeatable
-        present: set[str] = set()
+        """What the modifiers say."""
+        self.sort(modifiers)
+        for clause in self.plan.lacking(self.found):
+            self.fault("PT004", partial(_missing, self.book, self.plan, clause))
+        return Opcode(self.plan, self.found, (self.swallowed, self.formats), tuple(self.faults))
+
+    def sort(self, modifiers: list[str]) -> None:
+        """Give each modifier to the clause that it belongs to. All opcodes go through here: few calls, short ways."""
+        plan, found = self.plan, self.found
+        known, repeatable, sizes, needed = plan.known, plan.repeatable, plan.sizes, plan.needed
+        present = set()
         at = self.start
         for modifier in modifiers:
-            if modifier not in repeatable:
-                self.place(modifier, at)
-            elif modifier in present and not repeatable[modifier]:
-                self.fault(state(self.book, "PT005", "twice", modifier=modifier), at, modifier)
-            present.add(modifier)
-            at += len(modifier)
-        for modifier in repeatable:
-            if modifier not in present:
-                stated = state(self.book, "PT004", "here", instruction=declaration.name, modifier=modifier)
-                self.fault(stated, 0, declaration.name)
-        values: dict[str, Scalar] = dict(declaration.sets)
-        values["ignored"], values["formats"] = ".yes" if self.ignored else ".no", self.formats
-        given: Sequence[Scalar] | None
-        for i, (clause, found) in enumerate(zip(declaration.modifiers, self.found, strict=True)):
-            if not found:
-                given = clause.default
-            elif len(found) < plan.sizes[i]:
-                given = None
-            elif isinstance(clause.origin, PatternOrigin):
-                given = _integers(clause.origin, found[0][1])
-            else:
-                given = [value for value, _, _ in found]
-            if given is None:
-                stated = state(self.book, "PT004", "here", instruction=declaration.name, modifier=plan.expected[i])
-                self.fault(stated, 0, declaration.name)
-            else:
-                values.update(zip(clause.facts, given, strict=True))
-        return Opcode(declaration, values, tuple(map(tuple, self.found)), tuple(self.faults))
-
-    def place(self, modifier: str, at: int) -> None:
-        """Put a modifier where it belongs."""
-        plan = self.plan
-        takers = _takers(plan, modifier)
-        for i, value in takers:
-            if not self.ready(i):
+            if modifier in repeatable:
+                if modifier in present and not repeatable[modifier]:
+                    self.fault("PT005", partial(_twice, self.book, modifier, at))
+                present.add(modifier)
+                at += len(modifier)
                 continue
-            found = self.found[i]
-            if len(found) < plan.sizes[i]:
-                found.append((value, modifier, at))
-                return
-            origin = plan.declaration.modifiers[i].origin
-            if isinstance(origin, FlagOrigin | EnumOrigin) and origin.many:
-                return  # swallowed
-        name = plan.declaration.name
+            takers = known.get(modifier) or (_matching(plan, modifier) if plan.patterns else ())
+            for i, value in takers:
+                if i in needed and not self.ready(i):
+                    continue
+                before = found.get(i)
+                if before is None:
+                    found[i] = [(value, modifier, at)]
+                    break
+                if len(before) < sizes[i]:
+                    before.append((value, modifier, at))
+                    break
+                if i in plan.swallows:
+                    break
+            else:
+                self.refuse(modifier, at, takers)
+            at += len(modifier)
+        if len(present) < len(repeatable):
+            for modifier in repeatable:
+                if modifier not in present:
+                    self.fault("PT004", partial(_absent, self.book, plan, modifier))
+
+    def refuse(self, modifier: str, at: int, takers: tuple[tuple[int, Scalar], ...]) -> None:
+        """A modifier that no clause takes."""
+        plan = self.plan
         if takers:
-            expected = plan.expected[takers[0][0]]
-            stated = state(self.book, "PT005", "surplus", instruction=name, modifier=modifier, expected=expected)
-            self.fault(stated, at, modifier)
+            self.fault("PT005", partial(_surplus, self.book, plan, modifier, at, takers[0][0]))
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
-            self.ignored = True
+            self.swallowed += 1
             self.formats += modifier in plan.formats
         else:
-            close = _closest(modifier, plan.words)
-            if close:
-                stated = state(self.book, "PT003", "near", instruction=name, modifier=modifier, nearest=close)
-            else:
-                stated = state(self.book, "PT003", "here", instruction=name, modifier=modifier)
-            self.fault(stated, at, modifier)
+            self.fault("PT003", partial(_unknown, self.book, plan, modifier, at))
 
     def ready(self, i: int) -> bool:
         """Whether a clause may take a modifier: one with a star, or behind, only after the nearest that must be there.
 
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """
-        return all(len(self.found[before]) == self.plan.sizes[before] for before in self.plan.needed[i])
+        found, sizes = self.found, self.plan.sizes
+        return all(len(found.get(before, ())) == sizes[before] for before in self.plan.needed[i])
 
-    def fault(self, stated: Stated, start: int, text: str) -> None:
-        self.faults.append(InstructionFault(stated, Span(start, start + len(text))))
+    def fault(self, code: str, tell: Callable[[], tuple[Stated, Span]]) -> None:
+        self.faults.append(InstructionFault(code, tell))
+
+
+# What faults say, and where. They know nothing of the reader: it would keep itself alive by its faults.
+
+
+def _twice(book: Rulebook, modifier: str, at: int) -> tuple[Stated, Span]:
+    return state(book, "PT005", "twice", modifier=modifier), _span(at, modifier)
+
+
+def _surplus(book: Rulebook, plan: _Plan, modifier: str, at: int, taker: int) -> tuple[Stated, Span]:
+    name, expected = plan.declaration.name, plan.expected[taker]
+    return state(book, "PT005", "surplus", instruction=name, modifier=modifier, expected=expected), _span(at, modifier)
+
+
+def _unknown(book: Rulebook, plan: _Plan, modifier: str, at: int) -> tuple[Stated, Span]:
+    name = plan.declaration.name
+    if close := closest(modifier, plan.words):
+        stated = state(book, "PT003", "near", instruction=name, modifier=modifier, nearest=close)
+    else:
+        stated = state(book, "PT003", "here", instruction=name, modifier=modifier)
+    return stated, _span(at, modifier)
+
+
+def _absent(book: Rulebook, plan: _Plan, modifier: str) -> tuple[Stated, Span]:
+    name = plan.declaration.name
+    return state(book, "PT004", "here", instruction=name, modifier=modifier), _span(0, name)
+
+
+def _missing(book: Rulebook, plan: _Plan, clause: int) -> tuple[Stated, Span]:
+    return _absent(book, plan, plan.expected[clause])
+
+
+def _span(start: int, text: str) -> Span:
+    return Span(start, start + len(text))
