@@ -13,21 +13,28 @@ def closest(word: str, known: tuple[str, ...]) -> str | None:
     How many letters two words share bounds the ratio from above: few words need the real one.
     """
     letters, length = _letters(word), len(word)
-    bounded = []
-    for i, (other, size, of_other) in enumerate(_sized(known)):
-        bound = 2 * (letters & of_other).bit_count() / (length + size)
-        if bound >= 0.6:
-            bounded.append((bound, -i, other))
-    best, least = None, 0.6
-    matcher = SequenceMatcher(b=word)
+    bounded = [
+        (bound, -i, other)
+        for i, (other, size, of_other) in enumerate(_sized(known))
+        if (bound := 2 * (letters & of_other).bit_count() / (length + size)) >= _LEAST
+    ]
+    best, least = None, _LEAST
     for bound, _, other in sorted(bounded, reverse=True):
         if bound < least or (best is not None and bound <= least):
             break
-        matcher.set_seq1(other)
-        ratio = matcher.ratio()
+        ratio = _ratio(other, word)
         if ratio > least or (best is None and ratio == least):
             best, least = other, ratio
     return best
+
+
+_LEAST = 0.6
+
+
+@lru_cache(maxsize=65536)
+def _ratio(other: str, word: str) -> float:
+    """How alike two words are to difflib: instructions have many modifiers in common."""
+    return SequenceMatcher(None, other, word).ratio()
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache, partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -28,8 +28,7 @@ UNSPELLED = "."
 """Among the spellings of a member: the IR has it, PTX has no modifier for it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InstructionFault:
+class InstructionFault(NamedTuple):
     """Something that keeps an instruction from having facts: a finding of rules/ptx.rule.
 
     Most who ask need its code alone: words and place are found when they are asked for.
@@ -63,12 +62,12 @@ class Opcode:
 
     Attributes:
         plan: of the declaration that it chose; None where it begins with no name of an instruction.
-        by_clause: for the clauses of the declaration that took modifiers, by number, these.
+        by_clause: for each clause of the declaration the modifiers that it took; None where it took none.
         swallowed: modifiers that ptxas swallows without a word, and how many of them are formats.
     """
 
     plan: _Plan | None
-    by_clause: dict[int, list[_Modifier]]
+    by_clause: _Taken
     swallowed: tuple[int, int]
     faults: tuple[InstructionFault, ...]
 
@@ -85,14 +84,13 @@ class Opcode:
     @property
     def modifiers(self) -> tuple[Sequence[_Modifier], ...]:
         """For each clause of the declaration those that it took."""
-        clauses = self.declaration.modifiers if self.declaration is not None else ()
-        return tuple(self.by_clause.get(i, ()) for i in range(len(clauses)))
+        return tuple(found or () for found in self.by_clause)
 
     @property
     def taken(self) -> list[tuple[Modifiers, list[_Modifier]]]:
         """The clauses that took modifiers, and these."""
         clauses = self.declaration.modifiers if self.declaration is not None else ()
-        return [(clauses[i], found) for i, found in sorted(self.by_clause.items())]
+        return [(clause, found) for clause, found in zip(clauses, self.by_clause, strict=True) if found]
 
     @cached_property
     def spelled(self) -> dict[str, str]:
@@ -117,6 +115,7 @@ class Opcode:
 
 
 _Modifier: TypeAlias = "tuple[Scalar, str, int]"  # value, text with its dot, offset
+_Taken: TypeAlias = "list[list[_Modifier] | None]"
 
 
 @lru_cache(maxsize=65536)
@@ -129,7 +128,7 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
         if name in names:
             break
     else:
-        return Opcode(None, {}, (0, 0), (InstructionFault("PT002", partial(_unknown_name, book, text)),))
+        return Opcode(None, [], (0, 0), (InstructionFault("PT002", partial(_unknown_name, book, text)),))
     modifiers = ["." + word for word in words[count:]]
     plans, selectors = _plans(book, name)
     if len(plans) > 1:
@@ -249,14 +248,15 @@ class _Plan:
     counted: tuple[tuple[int, int, bool], ...]
     usual: dict[str, Scalar | None]
 
-    def values(self, by_clause: dict[int, list[_Modifier]], swallowed: int, formats: int) -> dict[str, Scalar]:
+    def values(self, by_clause: _Taken, swallowed: int, formats: int) -> dict[str, Scalar]:
         """The facts of an opcode, of the clauses that have all their modifiers."""
         clauses = self.declaration.modifiers
         values = self.usual.copy()
         if swallowed:
             values["ignored"], values["formats"] = ".yes", formats
-        for i, found in by_clause.items():
-            clause = clauses[i]
+        for clause, found in zip(clauses, by_clause, strict=True):
+            if found is None:
+                continue
             if isinstance(clause.origin, PatternOrigin):
                 values.update(zip(clause.facts, _integers(clause.origin, found[0][1]), strict=True))
             else:
@@ -266,11 +266,11 @@ class _Plan:
             values.update(dict.fromkeys(clauses[i].facts))
         return {name: value for name, value in values.items() if value is not None}
 
-    def lacking(self, by_clause: dict[int, list[_Modifier]]) -> list[int]:
+    def lacking(self, by_clause: _Taken) -> list[int]:
         """The clauses that lack modifiers."""
         lacking = []
         for i, size, optional in self.counted:
-            found = by_clause.get(i)
+            found = by_clause[i]
             if len(found) < size if found is not None else not optional:
                 lacking.append(i)
         return lacking
@@ -375,7 +375,7 @@ class _Reader:
         self.book = book
         self.plan = plan
         self.start = start  # of the modifiers, which is the length of the name
-        self.found: dict[int, list[_Modifier]] = {}
+        self.found: _Taken = [None] * len(plan.sizes)
         self.formats = self.swallowed = 0
         self.faults: list[InstructionFault] = []
 
@@ -403,7 +403,7 @@ class _Reader:
             for i, value in takers:
                 if i in needed and not self.ready(i):
                     continue
-                before = found.get(i)
+                before = found[i]
                 if before is None:
                     found[i] = [(value, modifier, at)]
                     break
@@ -437,7 +437,7 @@ class _Reader:
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """
         found, sizes = self.found, self.plan.sizes
-        return all(len(found.get(before, ())) == sizes[before] for before in self.plan.needed[i])
+        return all(len(found[before] or ()) == sizes[before] for before in self.plan.needed[i])
 
     def fault(self, code: str, tell: Callable[[], tuple[Stated, Span]]) -> None:
         self.faults.append(InstructionFault(code, tell))

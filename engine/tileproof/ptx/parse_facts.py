@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
-from typing import TypeAlias
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -28,9 +28,8 @@ _SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "br
 _Shapes: TypeAlias = "tuple[tuple[bool, int, bool, int], ...]"
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """An instruction as facts, or with the faults that keep it from having any.
+class Lowered(NamedTuple):
+    """An instruction as facts, or with the faults that keep it from having any. A tuple, for many are made.
 
     Attributes:
         form: how its operands are written; None where no declared form fits.
@@ -44,7 +43,7 @@ class Lowered:
     read: dict[str, Scalar]
     faults: tuple[InstructionFault, ...]
 
-    @cached_property
+    @property
     def values(self) -> dict[str, Scalar]:
         """The facts, those that the context gives (``target``, ``ptx``) not among them."""
         return {**self.opcode.values, **self.read} if self.opcode is not None else {}
@@ -70,14 +69,15 @@ class Lowered:
         first = offset + self.instruction.opcode_start
         placed = {name: self.instruction.opcode_span(s) for name, s in self.opcode.spans.items()}
         spans = {name: Span(offset + s.start, offset + s.end) for name, s in placed.items()}
+        values = self.values
         for i, items in enumerate(self.form.items if self.form else ()):
             for name in items:
                 for suffix in _SUFFIXES:
-                    if (fact := f"{name}.{suffix}") in self.values:
+                    if (fact := f"{name}.{suffix}") in values:
                         start, end = self.instruction.span(i)
                         spans[fact] = Span(offset + start, offset + end)
         whole = Span(first, first + len(self.instruction.written))
-        return Facts(self.declaration.schema, {**self.values, **context}, self.opcode.spelled, spans, whole)
+        return Facts(self.declaration.schema, {**values, **context}, self.opcode.spelled, spans, whole)
 
 
 def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
