@@ -201,6 +201,7 @@ def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[V
 
 
 _LEGAL = Verdict(True, (), "")
+_LEGAL_JSON = '{"legal": true, "codes": [], "message": ""}'
 _quoted = json.encoder.encode_basestring_ascii
 _decoder: Any = json.JSONDecoder()
 _scanned = _decoder.scan_once
@@ -303,7 +304,9 @@ def _decoded(line: str) -> Any:
 
 def as_json(verdict: Verdict) -> str:
     """A verdict as one line."""
-    codes = ", ".join([f'"{code}"' for code in verdict.codes])
+    if verdict is _LEGAL:
+        return _LEGAL_JSON
+    codes = '"' + '", "'.join(verdict.codes) + '"' if verdict.codes else ""
     legal = "true" if verdict.legal else "false"
     return f'{{"legal": {legal}, "codes": [{codes}], "message": {_quoted(verdict.message)}}}'
 
@@ -342,6 +345,6 @@ def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
         raise BadRequest("'target' and 'instr' must be strings")
     if ptx is None:
         return target, text, None
-    if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
+    if not (isinstance(ptx, list) and len(ptx) == 2 and type(ptx[0]) is type(ptx[1]) is int):
         raise BadRequest("'ptx' must be a version such as [8, 7]")
     return target, text, (ptx[0], ptx[1])

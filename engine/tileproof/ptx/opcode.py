@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -227,25 +227,29 @@ class _Plan:
 
     Attributes:
         known: for each modifier of an enum or a flag the clauses that take it, in their order, and its value there.
+        alone: of those that belong to one clause, whatever is before them, this, the value, and how many it takes.
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
         swallows: the clauses that take further modifiers and say nothing by them.
         repeatable: the modifiers that must be there, and whether they may be there twice.
         needed: for clauses of an enum with a star those that it follows: the nearest clause before it that must be
             there, and the nearest such clause that has a star.
-        counted: clauses that must have modifiers, or several; of each how many, and whether it may have none.
+        musts: the clauses that must have one modifier.
+        several: those that take several; of each how many, and whether it may have none.
         usual: the facts of an opcode without modifiers, in the order of the clauses; None where a modifier must say it.
     """
 
     declaration: Instruction
     known: dict[str, tuple[tuple[int, Scalar], ...]]
+    alone: dict[str, tuple[int, Scalar, int]]
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
     sizes: tuple[int, ...]
     swallows: frozenset[int]
     repeatable: dict[str, bool]
     formats: frozenset[str]
     needed: dict[int, tuple[int, ...]]
-    counted: tuple[tuple[int, int, bool], ...]
+    musts: tuple[int, ...]
+    several: tuple[tuple[int, int, bool], ...]
     usual: dict[str, Scalar | None]
 
     def values(self, by_clause: _Taken, swallowed: int, formats: int) -> dict[str, Scalar]:
@@ -262,18 +266,21 @@ class _Plan:
             else:
                 for fact, modifier in zip(clause.facts, found, strict=False):
                     values[fact] = modifier[0]
-        for i in self.lacking(by_clause):
+        lacking = self.lacking(by_clause)
+        for i in lacking:
             values.update(dict.fromkeys(clauses[i].facts))
-        return {name: value for name, value in values.items() if value is not None}
+        if lacking:
+            return {name: value for name, value in values.items() if value is not None}
+        return cast("dict[str, Scalar]", values)  # nothing lacks that a modifier must say
 
     def lacking(self, by_clause: _Taken) -> list[int]:
         """The clauses that lack modifiers."""
-        lacking = []
-        for i, size, optional in self.counted:
+        lacking = [i for i in self.musts if by_clause[i] is None]
+        for i, size, optional in self.several:
             found = by_clause[i]
             if len(found) < size if found is not None else not optional:
                 lacking.append(i)
-        return lacking
+        return sorted(lacking) if len(lacking) > 1 else lacking
 
     @cached_property
     def expected(self) -> tuple[str, ...]:
@@ -332,20 +339,23 @@ def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
     repeatable = {flag.modifier: flag.many for flag in declaration.always}
     repeatable.update(dict.fromkeys(declaration.selectors, False))
     clauses = declaration.modifiers
+    needed = {i: before for i in range(len(clauses)) if (before := _needed(declaration, i))}
     return _Plan(
         declaration,
         {word: tuple(takers) for word, takers in known.items()},
+        {
+            word: (i, value, sizes[i])
+            for word, ((i, value), *more) in known.items()
+            if not more and i not in needed and word not in repeatable
+        },
         tuple(patterns),
         tuple(sizes),
         frozenset(i for i, clause in enumerate(clauses) if getattr(clause.origin, "many", False)),
         repeatable,
         frozenset(ptx_spellings(book, "swallowed")),
-        {i: needed for i in range(len(clauses)) if (needed := _needed(declaration, i))},
-        tuple(
-            (i, size, clauses[i].default is not None)
-            for i, size in enumerate(sizes)
-            if size > 1 or clauses[i].default is None
-        ),
+        needed,
+        tuple(i for i, clause in enumerate(clauses) if clause.default is None and sizes[i] == 1),
+        tuple((i, size, clauses[i].default is not None) for i, size in enumerate(sizes) if size > 1),
         {**dict(declaration.sets), "ignored": ".no", "formats": 0, **_usual(declaration)},
     )
 
@@ -389,31 +399,40 @@ class _Reader:
     def sort(self, modifiers: list[str]) -> None:
         """Give each modifier to the clause that it belongs to. All opcodes go through here: few calls, short ways."""
         plan, found = self.plan, self.found
-        known, repeatable, sizes, needed = plan.known, plan.repeatable, plan.sizes, plan.needed
+        alone, known, repeatable, sizes, needed = plan.alone, plan.known, plan.repeatable, plan.sizes, plan.needed
         present = set()
         at = self.start
         for modifier in modifiers:
-            if modifier in repeatable:
-                if modifier in present and not repeatable[modifier]:
-                    self.fault("PT005", partial(_twice, self.book, modifier, at))
-                present.add(modifier)
-                at += len(modifier)
-                continue
-            takers = known.get(modifier) or (_matching(plan, modifier) if plan.patterns else ())
-            for i, value in takers:
-                if i in needed and not self.ready(i):
-                    continue
+            one = alone.get(modifier)
+            if one is not None:
+                i, value, size = one
                 before = found[i]
                 if before is None:
                     found[i] = [(value, modifier, at)]
-                    break
-                if len(before) < sizes[i]:
+                elif len(before) < size:
                     before.append((value, modifier, at))
-                    break
-                if i in plan.swallows:
-                    break
+                elif i not in plan.swallows:
+                    self.refuse(modifier, at, known[modifier])
+            elif modifier in repeatable:
+                if modifier in present and not repeatable[modifier]:
+                    self.fault("PT005", partial(_twice, self.book, modifier, at))
+                present.add(modifier)
             else:
-                self.refuse(modifier, at, takers)
+                takers = known.get(modifier) or (_matching(plan, modifier) if plan.patterns else ())
+                for i, value in takers:
+                    if i in needed and not self.ready(i):
+                        continue
+                    before = found[i]
+                    if before is None:
+                        found[i] = [(value, modifier, at)]
+                        break
+                    if len(before) < sizes[i]:
+                        before.append((value, modifier, at))
+                        break
+                    if i in plan.swallows:
+                        break
+                else:
+                    self.refuse(modifier, at, takers)
             at += len(modifier)
         if len(present) < len(repeatable):
             for modifier in repeatable:

@@ -304,6 +304,7 @@ def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str,
     return reader.read(operand, registers)
 
 
+@lru_cache(maxsize=4096)
 def _readers(book: Rulebook, schema: str, form: OperandForm) -> tuple[_Reader, ...]:
     """For each part of each operand of which the schema declares facts, how they are read."""
     fields = book.schemas[schema].fields
