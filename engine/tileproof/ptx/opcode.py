@@ -7,16 +7,18 @@ such as the four types of an MMA, have an order among themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache, partial
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias, cast
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.ptx.misspelling import closest
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, Modifiers, PatternOrigin
+from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, PatternOrigin
 from tileproof.rulebase.expression import Scalar
 from tileproof.rulebase.findings import Stated, state
 
@@ -62,12 +64,14 @@ class Opcode:
 
     Attributes:
         plan: of the declaration that it chose; None where it begins with no name of an instruction.
-        by_clause: for each clause of the declaration the modifiers that it took; None where it took none.
+        words: its modifiers with their dots, which follow the name.
+        taken: for each clause of the declaration which of them it took; None where it took none.
         swallowed: modifiers that ptxas swallows without a word, and how many of them are formats.
     """
 
     plan: _Plan | None
-    by_clause: _Taken
+    words: list[str]
+    taken: _Taken
     swallowed: tuple[int, int]
     faults: tuple[InstructionFault, ...]
 
@@ -79,43 +83,50 @@ class Opcode:
     @cached_property
     def values(self) -> dict[str, Scalar]:
         """Facts. An opcode with faults is hardly ever asked for them."""
-        return self.plan.values(self.by_clause, *self.swallowed) if self.plan is not None else {}
+        return self.plan.values(self.words, self.taken, *self.swallowed) if self.plan is not None else {}
 
     @property
-    def modifiers(self) -> tuple[Sequence[_Modifier], ...]:
-        """For each clause of the declaration those that it took."""
-        return tuple(found or () for found in self.by_clause)
-
-    @property
-    def taken(self) -> list[tuple[Modifiers, list[_Modifier]]]:
-        """The clauses that took modifiers, and these."""
-        clauses = self.declaration.modifiers if self.declaration is not None else ()
-        return [(clause, found) for clause, found in zip(clauses, self.by_clause, strict=True) if found]
+    def modifiers(self) -> tuple[tuple[tuple[Scalar, str, int], ...], ...]:
+        """For each clause of the declaration those that it took: the value, the text with its dot, the offset."""
+        if self.plan is None:
+            return ()
+        words, meanings = self.words, self.plan.meanings
+        offsets = list(accumulate(map(len, words), initial=len(self.plan.declaration.name)))
+        return tuple(
+            tuple((meanings[i].get(words[at], words[at]), words[at], offsets[at]) for at in places or ())
+            for i, places in enumerate(self.taken)
+        )
 
     @cached_property
     def spelled(self) -> dict[str, str]:
         """Facts as written in the opcode; a flag has no spelling of its own."""
-        found = {}
-        for clause, modifiers in self.taken:
+        found: dict[str, str] = {}
+        words = self.words
+        for clause, places in zip(self.declaration.modifiers if self.declaration else (), self.taken, strict=True):
+            if places is None:
+                continue
             if isinstance(clause.origin, PatternOrigin):
                 found.update({fact: str(self.values[fact]) for fact in clause.facts if fact in self.values})
             elif isinstance(clause.origin, EnumOrigin):
-                found.update({fact: text[1:] for fact, (_, text, _) in zip(clause.facts, modifiers, strict=False)})
+                for fact, at in zip(clause.facts, places, strict=False):
+                    found[fact] = words[at][1:]
         return found
 
     @property
     def spans(self) -> dict[str, Span]:
         """The place of each fact."""
         found = {}
-        for clause, modifiers in self.taken:
-            for i, fact in enumerate(clause.facts):
+        for clause, modifiers in zip(
+            self.declaration.modifiers if self.declaration else (), self.modifiers, strict=True
+        ):
+            for i, fact in enumerate(clause.facts if modifiers else ()):
                 _, text, start = modifiers[min(i, len(modifiers) - 1)]
                 found[fact] = Span(start, start + len(text))
         return found
 
 
-_Modifier: TypeAlias = "tuple[Scalar, str, int]"  # value, text with its dot, offset
-_Taken: TypeAlias = "list[list[_Modifier] | None]"
+_Taken: TypeAlias = "list[list[int] | None]"
+_MODIFIER = regex(r"\.[^.]*+")
 
 
 @lru_cache(maxsize=65536)
@@ -128,14 +139,14 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
         if name in names:
             break
     else:
-        return Opcode(None, [], (0, 0), (InstructionFault("PT002", partial(_unknown_name, book, text)),))
-    modifiers = ["." + word for word in words[count:]]
+        return Opcode(None, [], [], (0, 0), (InstructionFault("PT002", partial(_unknown_name, book, text)),))
+    modifiers = _MODIFIER.findall(text, len(name))
     plans, selectors = _plans(book, name)
     if len(plans) > 1:
         plans = _chosen(book, name, selectors.intersection(modifiers))
     found = None
     for plan in plans:
-        found = _Reader(book, plan, len(name)).read(modifiers)
+        found = _Reader(book, plan, modifiers).read()
         if not found.faults:
             return found
     assert found is not None
@@ -163,8 +174,8 @@ def nearest_name(book: Rulebook, text: str) -> tuple[str, str] | None:
 def read_as(book: Rulebook, declaration: Instruction, text: str) -> Opcode:
     """An opcode as one of a declaration; modifiers that this does not know are faults."""
     plan = next(plan for plan in _plans(book, declaration.name)[0] if plan.declaration is declaration)
-    modifiers = ["." + word for word in text[len(declaration.name) :].split(".")[1:]]
-    return _Reader(book, plan, len(declaration.name)).read(modifiers)
+    modifiers = _MODIFIER.findall(text, len(declaration.name))
+    return _Reader(book, plan, modifiers).read()
 
 
 @lru_cache(maxsize=4096)
@@ -227,7 +238,8 @@ class _Plan:
 
     Attributes:
         known: for each modifier of an enum or a flag the clauses that take it, in their order, and its value there.
-        alone: of those that belong to one clause, whatever is before them, this, the value, and how many it takes.
+        alone: of those that belong to one clause, whatever is before them, this, and how many it takes.
+        meanings: for each clause of an enum or a flag what its modifiers say.
         patterns: clauses whose modifiers hold integers.
         sizes: for each clause how many modifiers it takes.
         swallows: the clauses that take further modifiers and say nothing by them.
@@ -241,7 +253,8 @@ class _Plan:
 
     declaration: Instruction
     known: dict[str, tuple[tuple[int, Scalar], ...]]
-    alone: dict[str, tuple[int, Scalar, int]]
+    alone: dict[str, tuple[int, int]]
+    meanings: tuple[dict[str, Scalar], ...]
     patterns: tuple[tuple[int, re.Pattern[str]], ...]
     sizes: tuple[int, ...]
     swallows: frozenset[int]
@@ -252,32 +265,32 @@ class _Plan:
     several: tuple[tuple[int, int, bool], ...]
     usual: dict[str, Scalar | None]
 
-    def values(self, by_clause: _Taken, swallowed: int, formats: int) -> dict[str, Scalar]:
+    def values(self, words: list[str], taken: _Taken, swallowed: int, formats: int) -> dict[str, Scalar]:
         """The facts of an opcode, of the clauses that have all their modifiers."""
         clauses = self.declaration.modifiers
         values = self.usual.copy()
         if swallowed:
             values["ignored"], values["formats"] = ".yes", formats
-        for clause, found in zip(clauses, by_clause, strict=True):
-            if found is None:
+        for clause, meaning, places in zip(clauses, self.meanings, taken, strict=True):
+            if places is None:
                 continue
             if isinstance(clause.origin, PatternOrigin):
-                values.update(zip(clause.facts, _integers(clause.origin, found[0][1]), strict=True))
+                values.update(zip(clause.facts, _integers(clause.origin, words[places[0]]), strict=True))
             else:
-                for fact, modifier in zip(clause.facts, found, strict=False):
-                    values[fact] = modifier[0]
-        lacking = self.lacking(by_clause)
+                for fact, at in zip(clause.facts, places, strict=False):
+                    values[fact] = meaning[words[at]]
+        lacking = self.lacking(taken)
         for i in lacking:
             values.update(dict.fromkeys(clauses[i].facts))
         if lacking:
             return {name: value for name, value in values.items() if value is not None}
         return cast("dict[str, Scalar]", values)  # nothing lacks that a modifier must say
 
-    def lacking(self, by_clause: _Taken) -> list[int]:
+    def lacking(self, taken: _Taken) -> list[int]:
         """The clauses that lack modifiers."""
-        lacking = [i for i in self.musts if by_clause[i] is None]
+        lacking = [i for i in self.musts if taken[i] is None]
         for i, size, optional in self.several:
-            found = by_clause[i]
+            found = taken[i]
             if len(found) < size if found is not None else not optional:
                 lacking.append(i)
         return sorted(lacking) if len(lacking) > 1 else lacking
@@ -344,10 +357,14 @@ def _plan(book: Rulebook, declaration: Instruction) -> _Plan:
         declaration,
         {word: tuple(takers) for word, takers in known.items()},
         {
-            word: (i, value, sizes[i])
-            for word, ((i, value), *more) in known.items()
+            word: (i, sizes[i])
+            for word, ((i, _), *more) in known.items()
             if not more and i not in needed and word not in repeatable
         },
+        tuple(
+            {word: value for word, takers in known.items() for at, value in takers if at == i}
+            for i in range(len(clauses))
+        ),
         tuple(patterns),
         tuple(sizes),
         frozenset(i for i, clause in enumerate(clauses) if getattr(clause.origin, "many", False)),
@@ -381,82 +398,88 @@ def _needed(declaration: Instruction, i: int) -> tuple[int, ...]:
 class _Reader:
     """Reads the modifiers of one opcode."""
 
-    def __init__(self, book: Rulebook, plan: _Plan, start: int) -> None:
+    def __init__(self, book: Rulebook, plan: _Plan, modifiers: list[str]) -> None:
         self.book = book
         self.plan = plan
-        self.start = start  # of the modifiers, which is the length of the name
-        self.found: _Taken = [None] * len(plan.sizes)
+        self.modifiers = modifiers
+        self.taken: _Taken = [None] * len(plan.sizes)
         self.formats = self.swallowed = 0
         self.faults: list[InstructionFault] = []
 
-    def read(self, modifiers: list[str]) -> Opcode:
+    def read(self) -> Opcode:
         """What the modifiers say."""
-        self.sort(modifiers)
-        for clause in self.plan.lacking(self.found):
+        self.sort()
+        for clause in self.plan.lacking(self.taken):
             self.fault("PT004", partial(_missing, self.book, self.plan, clause))
-        return Opcode(self.plan, self.found, (self.swallowed, self.formats), tuple(self.faults))
+        return Opcode(self.plan, self.modifiers, self.taken, (self.swallowed, self.formats), tuple(self.faults))
 
-    def sort(self, modifiers: list[str]) -> None:
+    def sort(self) -> None:
         """Give each modifier to the clause that it belongs to. All opcodes go through here: few calls, short ways."""
-        plan, found = self.plan, self.found
-        alone, known, repeatable, sizes, needed = plan.alone, plan.known, plan.repeatable, plan.sizes, plan.needed
+        plan, taken = self.plan, self.taken
+        alone, repeatable = plan.alone, plan.repeatable
         present = set()
-        at = self.start
-        for modifier in modifiers:
+        for at, modifier in enumerate(self.modifiers):
             one = alone.get(modifier)
             if one is not None:
-                i, value, size = one
-                before = found[i]
+                i, size = one
+                before = taken[i]
                 if before is None:
-                    found[i] = [(value, modifier, at)]
+                    taken[i] = [at]
                 elif len(before) < size:
-                    before.append((value, modifier, at))
+                    before.append(at)
                 elif i not in plan.swallows:
-                    self.refuse(modifier, at, known[modifier])
+                    self.refuse(at, i)
             elif modifier in repeatable:
                 if modifier in present and not repeatable[modifier]:
-                    self.fault("PT005", partial(_twice, self.book, modifier, at))
+                    self.fault("PT005", partial(_twice, self.book, modifier, self.offset(at)))
                 present.add(modifier)
             else:
-                takers = known.get(modifier) or (_matching(plan, modifier) if plan.patterns else ())
-                for i, value in takers:
-                    if i in needed and not self.ready(i):
-                        continue
-                    before = found[i]
-                    if before is None:
-                        found[i] = [(value, modifier, at)]
-                        break
-                    if len(before) < sizes[i]:
-                        before.append((value, modifier, at))
-                        break
-                    if i in plan.swallows:
-                        break
-                else:
-                    self.refuse(modifier, at, takers)
-            at += len(modifier)
+                self.place(at, modifier)
         if len(present) < len(repeatable):
             for modifier in repeatable:
                 if modifier not in present:
                     self.fault("PT004", partial(_absent, self.book, plan, modifier))
 
-    def refuse(self, modifier: str, at: int, takers: tuple[tuple[int, Scalar], ...]) -> None:
-        """A modifier that no clause takes."""
-        plan = self.plan
+    def place(self, at: int, modifier: str) -> None:
+        """Give a modifier to the first clause that may take it."""
+        plan, taken = self.plan, self.taken
+        takers = plan.known.get(modifier) or (_matching(plan, modifier) if plan.patterns else ())
+        for i, _ in takers:
+            if i in plan.needed and not self.ready(i):
+                continue
+            before = taken[i]
+            if before is None:
+                taken[i] = [at]
+                return
+            if len(before) < plan.sizes[i]:
+                before.append(at)
+                return
+            if i in plan.swallows:
+                return
         if takers:
-            self.fault("PT005", partial(_surplus, self.book, plan, modifier, at, takers[0][0]))
+            self.refuse(at, takers[0][0])
         elif modifier in plan.formats or modifier in plan.declaration.ignores:
             self.swallowed += 1
             self.formats += modifier in plan.formats
         else:
-            self.fault("PT003", partial(_unknown, self.book, plan, modifier, at))
+            self.fault("PT003", partial(_unknown, self.book, plan, modifier, self.offset(at)))
+
+    def refuse(self, at: int, clause: int) -> None:
+        """A modifier that its clause does not take."""
+        tell = partial(_surplus, self.book, self.plan, self.modifiers[at], self.offset(at), clause)
+        self.fault("PT005", tell)
+
+    def offset(self, at: int) -> int:
+        """Where a modifier begins."""
+        return len(self.plan.declaration.name) + sum(map(len, self.modifiers[:at]))
 
     def ready(self, i: int) -> bool:
         """Whether a clause may take a modifier: one with a star, or behind, only after the nearest that must be there.
 
         ``ptxas`` forgets surplus types behind the types of an instruction, not before them.
         """
-        found, sizes = self.found, self.plan.sizes
-        return all(len(found[before] or ()) == sizes[before] for before in self.plan.needed[i])
+        taken, sizes = self.taken, self.plan.sizes
+        return all(len(taken[before] or ()) == sizes[before] for before in self.plan.needed[i])
 
     def fault(self, code: str, tell: Callable[[], tuple[Stated, Span]]) -> None:
         self.faults.append(InstructionFault(code, tell))
