@@ -179,9 +179,14 @@ def _registers(book: Rulebook) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return tuples, re.compile(rf"(?<=[^\w%$.][{letters}])\d+(?![\w$.])", re.ASCII)
 
 
+# One instruction is often asked about for several targets.
+_lowered = lru_cache(maxsize=_MOST)(lower)
+
+
 def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[Verdict, bool]:
     """The verdict on an instruction, and whether it may say a name or a place of the text."""
-    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
+    read = _lowered if len(text) <= _LONG else lower
+    lowered = read(ruleset.book, text, by_letter(ruleset.book))
     if lowered.faults:
         fault = lowered.faults[0]
         place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""

@@ -133,7 +133,7 @@ _MODIFIER = regex(r"\.[^.]*+")
 def read_opcode(book: Rulebook, text: str) -> Opcode:
     """The facts of an opcode such as ``wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16``."""
     words = text.split(".")
-    names, most = _names(book)
+    names, most = _beginnings(book)
     for count in range(min(len(words), most.get(words[0], 0)), 0, -1):
         name = ".".join(words[:count])
         if name in names:
@@ -154,7 +154,7 @@ def read_opcode(book: Rulebook, text: str) -> Opcode:
 
 
 def _unknown_name(book: Rulebook, text: str) -> tuple[Stated, Span]:
-    close = closest(".".join(text.split(".")[:2]), tuple(book.instructions))
+    close = closest(".".join(text.split(".")[:2]), _names(book))
     if close:
         stated = state(book, "PT002", "near", opcode=_first_words(text), nearest=close)
     else:
@@ -165,8 +165,8 @@ def _unknown_name(book: Rulebook, text: str) -> tuple[Stated, Span]:
 def nearest_name(book: Rulebook, text: str) -> tuple[str, str] | None:
     """The words at the beginning of an opcode that are nearly the name of an instruction, and that name."""
     words = text.split(".")
-    tried = [".".join(words[:count]) for count in range(min(len(words), max(_names(book)[1].values())), 0, -1)]
-    pairs = [(beginning, close) for beginning in tried if (close := closest(beginning, tuple(book.instructions)))]
+    tried = [".".join(words[:count]) for count in range(min(len(words), max(_beginnings(book)[1].values())), 0, -1)]
+    pairs = [(beginning, close) for beginning in tried if (close := closest(beginning, _names(book)))]
     scored = [(SequenceMatcher(None, beginning, close).ratio(), beginning, close) for beginning, close in pairs]
     return max(scored)[1:] if scored else None
 
@@ -193,7 +193,13 @@ def _chosen(book: Rulebook, name: str, selectors: frozenset[str]) -> tuple[_Plan
 
 
 @lru_cache(maxsize=8)
-def _names(book: Rulebook) -> tuple[frozenset[str], dict[str, int]]:
+def _names(book: Rulebook) -> tuple[str, ...]:
+    """The names of instructions, in their order."""
+    return tuple(book.instructions)
+
+
+@lru_cache(maxsize=8)
+def _beginnings(book: Rulebook) -> tuple[frozenset[str], dict[str, int]]:
     """The names of instructions, and for each word that one begins with the most words of such a name."""
     most: dict[str, int] = {}
     for name in book.instructions:
