@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
+import time
 
 import pytest
 from ptxas import needs_ptxas, reasons
 
 import tileproof
-from conformance.generator import samples
+from conformance.generator import samples, varied
 from tileproof.checking import instruction as verb
 from tileproof.checking.instruction import context, legal
-from tileproof.ptx import opcode, parse_facts, registers, text
+from tileproof.ptx import misspelling, opcode, parse_facts, registers, text
 
 BOOK = tileproof.load_rules()
 PLACES = [("sm_90a", (9, 5))]
@@ -25,7 +27,7 @@ def instructions() -> list[str]:
 
 def forget() -> None:
     """Empty what earlier rounds have left in the caches: each round reads its instructions for the first time."""
-    for module in (parse_facts, opcode, registers, text, verb):
+    for module in (parse_facts, opcode, misspelling, registers, text, verb):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -40,6 +42,33 @@ def test_from_text(benchmark, instructions):
     )
     assert {*found} == {True, False}
     benchmark.extra_info["instructions a second"] = round(len(found) / benchmark.stats.stats.min)
+
+
+def test_new_opcodes(benchmark):
+    """A stream in which many opcodes are new, most of them wrong, beside one in which the same opcodes come again."""
+    places = [("sm_90a", (9, 5)), ("sm_100a", (8, 6)), ("sm_120a", (9, 5)), ("sm_80", (9, 5))]
+    base = list(samples(BOOK, 2, 10_000, places))
+    asked = [
+        json.dumps({"target": one.target, "instr": one.text, "ptx": one.ptx})
+        for one in varied(BOOK, 3, base, 2 * len(base))
+    ]
+    ruleset = BOOK.under("ptx")
+    repeated = asked[:100] * (len(asked) // 100)
+    answered(ruleset, asked)  # what is compiled once is not the question
+    alike = min(answered(ruleset, repeated) for _ in range(3))
+    seconds = benchmark.pedantic(lambda: answered(ruleset, asked), rounds=3)
+    benchmark.extra_info["lines a second of CPU"] = round(len(asked) / seconds)
+    benchmark.extra_info["times lines that repeat"] = round(seconds / alike, 1)
+    # 15 measured on a busy machine.
+    assert seconds < 40 * alike
+
+
+def answered(ruleset, asked: list[str]) -> float:
+    """Seconds of CPU for the answers, nothing known of the lines."""
+    forget()
+    begun = time.process_time()
+    assert len(list(verb.answers(ruleset, asked))) == len(asked)
+    return time.process_time() - begun
 
 
 @needs_ptxas

@@ -369,3 +369,20 @@ def _edit_operands(operands: list[str], kind: str, rng: random.Random) -> None:
             )
         elif whole.startswith("p"):
             operands[i] = "!" + whole
+
+
+def varied(book: Rulebook, seed: int, base: Sequence[Sample], count: int) -> list[Sample]:
+    """Samples of which about a third have their opcodes changed further: half of all opcodes are new."""
+    rng = random.Random(seed)
+    words = Words(book, [])
+    words.kinds = [kind for kind in words.kinds if kind]
+    found = []
+    for _ in range(count):
+        one = rng.choice(base)
+        opcode, blank, rest = one.text.partition(" ")
+        pieces = opcode.removesuffix(";").split(".")
+        if rng.random() < 0.35 and len(pieces) > 1 and not opcode.startswith("@"):
+            _edit_opcode(pieces, words, rng)
+        text = ".".join(pieces) + (blank + rest if blank else ";")
+        found.append(Sample(one.target, one.ptx, text, "opcode"))
+    return found

@@ -76,44 +76,72 @@ def legal(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Verdict:
     """
     if is_atom(text):
         return _of_diagnostics(check_atom(ruleset, text, where).diagnostics)
-    if len(text) > _LONG:
-        return _verdict(ruleset, text, *where.items())[0]
-    return _judged(ruleset, text, *where.items())
+    return _verdicts(ruleset, *where.items()).of(text)
 
 
 _LONG = 1000
 """Longer texts are judged and forgotten: many of them would fill the memory."""
+_MOST = 65536
+"""So many verdicts are kept of each kind."""
 
 
-@lru_cache(maxsize=65536)
-def _judged(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> Verdict:
-    """The verdict on an instruction; programs that search for one repeat the same queries.
+class _Verdicts:
+    """The verdicts for one target and PTX version; programs that search for an instruction repeat the same queries.
 
     Instructions that differ in the numbers of their registers alone have one verdict.
     """
-    start = max(text.find(" "), 0)
-    operands = _alike(ruleset.book, text[start:])
-    if operands is None:
-        return _verdict(ruleset, text, *where)[0]
-    known = _verdicts(ruleset, where)
-    shape = text[:start], operands
-    found = known.get(shape)
-    if found is None:
-        found, said = _verdict(ruleset, text, *where)
-        if not said:
-            if len(known) == _MOST_SHAPES:
-                known.clear()
-            known[shape] = found
-    return found
 
+    def __init__(self, ruleset: Ruleset, where: tuple[tuple[str, Scalar], ...]) -> None:
+        self.ruleset = ruleset
+        self.where = where
+        self.by_text: dict[str, Verdict] = {}
+        # By what is before the first blank: the first operands that came with it, until others do, and the verdicts by
+        # operands as ``_alike`` has them. Where most opcodes come once, few operands need to be compared.
+        self.first: dict[str, tuple[str, Verdict]] = {}
+        self.alike: dict[tuple[str, str], Verdict] = {}
 
-_MOST_SHAPES = 65536
+    def of(self, text: str) -> Verdict:
+        """The verdict on an instruction."""
+        found = self.by_text.get(text)
+        if found is not None:
+            return found
+        if len(text) > _LONG:
+            return _verdict(self.ruleset, text, *self.where)[0]
+        start = max(text.find(" "), 0)
+        opcode = text[:start]
+        operands = None
+        first = self.first.get(opcode)
+        if first is not None:
+            operands = _alike(self.ruleset.book, text[start:])
+            if first[0]:
+                self.keep(opcode, _alike(self.ruleset.book, first[0]), first[1])
+                self.first[opcode] = "", first[1]
+            if operands is not None:
+                found = self.alike.get((opcode, operands))
+        if found is None:
+            found, said = _verdict(self.ruleset, text, *self.where)
+            if not said and first is None:
+                if len(self.first) == _MOST:
+                    self.first.clear()
+                self.first[opcode] = text[start:], found
+            elif not said:
+                self.keep(opcode, operands, found)
+        if len(self.by_text) == _MOST:
+            self.by_text.clear()
+        self.by_text[text] = found
+        return found
+
+    def keep(self, opcode: str, operands: str | None, verdict: Verdict) -> None:
+        """Know the verdict on instructions with these operands; None where it is theirs alone."""
+        if operands is not None:
+            if len(self.alike) == _MOST:
+                self.alike.clear()
+            self.alike[opcode, operands] = verdict
 
 
 @lru_cache(maxsize=64)
-def _verdicts(ruleset: Ruleset, where: tuple[tuple[str, Scalar], ...]) -> dict[tuple[str, str], Verdict]:
-    """The verdicts on instructions by what is before the first blank, and what is behind it as ``_alike`` has it."""
-    return {}
+def _verdicts(ruleset: Ruleset, *where: tuple[str, Scalar]) -> _Verdicts:
+    return _Verdicts(ruleset, where)
 
 
 @lru_cache(maxsize=65536)
@@ -148,28 +176,34 @@ def _registers(book: Rulebook) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return tuples, re.compile(rf"(?<=[^\w%$.][{letters}])\d+(?![\w$.])", re.ASCII)
 
 
+# One instruction is often asked about for several targets.
+_lowered = lru_cache(maxsize=_MOST)(lower)
+
+
 def _verdict(ruleset: Ruleset, text: str, *where: tuple[str, Scalar]) -> tuple[Verdict, bool]:
     """The verdict on an instruction, and whether it may say a name or a place of the text."""
-    lowered = lower(ruleset.book, text, by_letter(ruleset.book))
+    read = _lowered if len(text) <= _LONG else lower
+    lowered = read(ruleset.book, text, by_letter(ruleset.book))
     if lowered.faults:
         fault = lowered.faults[0]
         place = f" (column {fault.span.start + 1})" if fault.code == "PT001" else ""
-        codes = tuple(dict.fromkeys(f.code for f in lowered.faults))
+        codes = tuple(dict.fromkeys([f.code for f in lowered.faults]))
         return Verdict(False, codes, fault.stated.message + place), True
     assert lowered.declaration is not None
+    assert lowered.opcode is not None
     judge = judge_for(ruleset, lowered.declaration.schema)
-    values = {**lowered.values, **dict(where)}
+    values = {**lowered.opcode.values, **lowered.read, **dict(where)}
     violated = judge.violated(values)
     if not violated:
         return _LEGAL, False
     errors = [rule for rule in violated if rule.severity is Severity.ERROR]
-    first = (errors or list(violated))[0]
-    assert lowered.opcode is not None
+    first = (errors or violated)[0]
     message = _message(judge, first, Facts(judge.schema, values, lowered.opcode.spelled, {}, Span(0, 0)))
     return Verdict(not errors, tuple(rule.code for rule in violated), message), False
 
 
 _LEGAL = Verdict(True, (), "")
+_LEGAL_JSON = '{"legal": true, "codes": [], "message": ""}'
 
 
 def is_atom(text: str) -> bool:
@@ -250,7 +284,7 @@ def answers(ruleset: Ruleset, lines: Iterable[str]) -> Iterator[str]:
 def answer(ruleset: Ruleset, line: str) -> str:
     """The answer to one request; a fault of the request is an answer too."""
     try:
-        request = _json()[0](line)
+        request = _decoded(line)
         target, text, ptx = _fields(request)
         verdict = legal(ruleset, text, context(ruleset.book, target, ptx))
     except BadRequest as error:
@@ -263,18 +297,31 @@ def answer(ruleset: Ruleset, line: str) -> str:
 
 
 @cache
-def _json() -> tuple[Callable[[str], Any], Callable[[object], str]]:
-    """To read and to write JSON, with the usual options."""
+def _json() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[str], Any], Callable[[str], str]]:
+    """To scan JSON from a place on, to decode it, and to quote a string, with the usual options."""
     import json  # noqa: PLC0415  a check does neither
 
-    return json.JSONDecoder().decode, json.JSONEncoder().encode
+    decoder: Any = json.JSONDecoder()
+    return decoder.scan_once, decoder.decode, json.encoder.encode_basestring_ascii
+
+
+def _decoded(line: str) -> Any:
+    """What a line says; of lines as they are usually written, without the decoder's search for blanks around it."""
+    scan, decode, _ = _json()
+    try:
+        request, end = scan(line, 0)
+    except StopIteration:
+        return decode(line)
+    return request if line[end:] in ("\n", "") else decode(line)
 
 
 def as_json(verdict: Verdict) -> str:
     """A verdict as one line."""
-    codes = ", ".join([f'"{code}"' for code in verdict.codes])
+    if verdict is _LEGAL:
+        return _LEGAL_JSON
+    codes = '"' + '", "'.join(verdict.codes) + '"' if verdict.codes else ""
     legal = "true" if verdict.legal else "false"
-    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_json()[1](verdict.message)}}}'
+    return f'{{"legal": {legal}, "codes": [{codes}], "message": {_json()[2](verdict.message)}}}'
 
 
 def version(text: str) -> tuple[int, int]:
@@ -311,6 +358,6 @@ def _fields(request: Any) -> tuple[str, str, tuple[int, int] | None]:
         raise BadRequest("'target' and 'instr' must be strings")
     if ptx is None:
         return target, text, None
-    if not (isinstance(ptx, list) and len(ptx) == 2 and all(type(part) is int for part in ptx)):
+    if not (isinstance(ptx, list) and len(ptx) == 2 and type(ptx[0]) is type(ptx[1]) is int):
         raise BadRequest("'ptx' must be a version such as [8, 7]")
     return target, text, (ptx[0], ptx[1])

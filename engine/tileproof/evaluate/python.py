@@ -148,23 +148,31 @@ def sweep_of(
 
 
 class Check:
-    """A rule ready to run."""
+    """A rule ready to run. It is compiled when it is first asked: few of the rules of a schema ever are, one by one."""
 
-    __slots__ = ("_require", "_when", "rule")
+    __slots__ = ("_require", "_ruleset", "_when", "rule")
 
     def __init__(self, ruleset: Ruleset, rule: Rule) -> None:
         self.rule = rule
-        self._when = function(ruleset, rule.when) if rule.when is not None else None
-        self._require = function(ruleset, rule.require)
+        self._ruleset = ruleset
+        self._when: Callable[[Facts], Value] | None = None
+        self._require: Callable[[Facts], Value] | None = None
 
     def __call__(self, facts: Facts) -> bool | None:
         """True where the rule holds, False where it is violated, None where it does not apply."""
+        require = self._require or self._compile()
         try:
             if self._when is not None and not self._when(facts):
                 return None
-            return bool(self._require(facts))
+            return bool(require(facts))
         except KeyError:
             return None
+
+    def _compile(self) -> Callable[[Facts], Value]:
+        rule = self.rule
+        self._when = function(self._ruleset, rule.when) if rule.when is not None else None
+        self._require = function(self._ruleset, rule.require)
+        return self._require
 
 
 class Judge:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import TypeAlias
 
 from tileproof.dialects.configuration import Facts
@@ -51,7 +52,7 @@ def _filler(judge: Judge, rule: Rule, expression: Expression) -> Filler:
     if isinstance(expression, Lookup) and expression.table == VERSION:
         number = function(judge.ruleset, expression.arguments[0])
         return lambda facts: version_text(number(facts.values))
-    compute = function(judge.ruleset, expression)
+    compute = itemgetter(expression.name) if isinstance(expression, Fact) else function(judge.ruleset, expression)
     kind = scope.kind(expression)
 
     def show(facts: Facts) -> str:

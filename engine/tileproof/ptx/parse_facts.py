@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TypeAlias
+from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
@@ -16,32 +16,37 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import Instruction as Declaration
 from tileproof.rulebase.declarations import Notation, OperandForm
 from tileproof.rulebase.expression import Scalar
-from tileproof.rulebase.findings import state
+from tileproof.rulebase.findings import Stated, state
 from tileproof.syntax import SyntaxFault
 
 Registers: TypeAlias = "Callable[[str], str | None]"
 """From a name to its member of the enum ``operand_class``, or None for a name that is none of a register."""
 
 _MIXED = ".mixed"
+_NOTHING: dict[str, Scalar] = {}
 _SUFFIXES = ("class", "registers", "repeated", "value", "offset", "negated", "bracketed")
 _Shapes: TypeAlias = "tuple[tuple[bool, int, bool, int], ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """An instruction as facts, or with the faults that keep it from having any.
+class Lowered(NamedTuple):
+    """An instruction as facts, or with the faults that keep it from having any. A tuple, for many are made.
 
     Attributes:
-        values: facts, those that the context gives (``target``, ``ptx``) not among them.
         form: how its operands are written; None where no declared form fits.
+        read: facts of the operands.
     """
 
     text: str
     instruction: Instruction | None
     opcode: Opcode | None
     form: OperandForm | None
-    values: dict[str, Scalar]
+    read: dict[str, Scalar]
     faults: tuple[InstructionFault, ...]
+
+    @property
+    def values(self) -> dict[str, Scalar]:
+        """The facts, those that the context gives (``target``, ``ptx``) not among them."""
+        return {**self.opcode.values, **self.read} if self.opcode is not None else {}
 
     @property
     def declaration(self) -> Declaration | None:
@@ -64,14 +69,15 @@ class Lowered:
         first = offset + self.instruction.opcode_start
         placed = {name: self.instruction.opcode_span(s) for name, s in self.opcode.spans.items()}
         spans = {name: Span(offset + s.start, offset + s.end) for name, s in placed.items()}
+        values = self.values
         for i, items in enumerate(self.form.items if self.form else ()):
             for name in items:
                 for suffix in _SUFFIXES:
-                    if (fact := f"{name}.{suffix}") in self.values:
+                    if (fact := f"{name}.{suffix}") in values:
                         start, end = self.instruction.span(i)
                         spans[fact] = Span(offset + start, offset + end)
         whole = Span(first, first + len(self.instruction.written))
-        return Facts(self.declaration.schema, {**self.values, **context}, self.opcode.spelled, spans, whole)
+        return Facts(self.declaration.schema, {**values, **context}, self.opcode.spelled, spans, whole)
 
 
 def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
@@ -79,27 +85,35 @@ def lower(book: Rulebook, text: str, registers: Registers) -> Lowered:
     try:
         instruction = cut(text)
     except SyntaxFault as fault:
-        found = InstructionFault(state(book, "PT001", "here", problem=fault), Span(fault.start, fault.end))
+        found = InstructionFault.told(state(book, "PT001", "here", problem=fault), Span(fault.start, fault.end))
         return Lowered(text, None, None, None, {}, (found,))
     opcode = read_opcode(book, instruction.opcode)
-    values = dict(opcode.values)
-    form = None
-    faults: list[InstructionFault] = []
-    faults += [InstructionFault(f.stated, instruction.opcode_span(f.span)) for f in opcode.faults]
+    form, read = None, _NOTHING
+    faults = [InstructionFault(f.code, partial(_in_text, instruction, f)) for f in opcode.faults]
     if instruction.written != instruction.opcode:
         faults += _gap(book, instruction)
     if instruction.guard is not None and registers(instruction.guard) not in (".pred", None):
-        faults.append(InstructionFault(state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span))
+        faults.append(InstructionFault("PT009", partial(_guard, book, instruction)))
     if (declaration := opcode.declaration) is not None:
         form, read, unread = _operand_facts(book, declaration, instruction.body, registers)
         if form is None:
-            faults.append(_misfit(book, declaration, instruction))
-        else:
-            values.update(read)
-            if unread is not None:
-                reader, code = unread
-                faults.append(reader.fault(code, instruction, registers))
-    return Lowered(text, instruction, opcode, form, values, tuple(faults))
+            counts, _, _ = _wanted(declaration)
+            code = "PT007" if len(instruction.operands) in counts else "PT006"
+            faults.append(InstructionFault(code, partial(_misfit, book, declaration, instruction)))
+        elif unread is not None:
+            reader, code = unread
+            faults.append(InstructionFault(code, partial(reader.fault, code, instruction, registers)))
+    return Lowered(text, instruction, opcode, form, read, tuple(faults))
+
+
+def _in_text(instruction: Instruction, fault: InstructionFault) -> tuple[Stated, Span]:
+    """What is wrong with an opcode, at its place in the text of the instruction."""
+    stated, span = fault.tell()
+    return stated, instruction.opcode_span(span)
+
+
+def _guard(book: Rulebook, instruction: Instruction) -> tuple[Stated, Span]:
+    return state(book, "PT009", "here", guard=instruction.guard), instruction.guard_span
 
 
 def _gap(book: Rulebook, instruction: Instruction) -> list[InstructionFault]:
@@ -108,10 +122,13 @@ def _gap(book: Rulebook, instruction: Instruction) -> list[InstructionFault]:
     for at in instruction.gaps:
         colons = instruction.opcode.startswith("::", at)
         if at < len(core) or (colons and at != len(core)):
-            start, end = instruction.opcode_span(Span(0, max(at, len(core))))
-            name = core if at < len(core) else instruction.opcode
-            return [InstructionFault(state(book, "PT001", "gap", name=name), Span(start, end))]
+            return [InstructionFault("PT001", partial(_gap_at, book, instruction, core, at))]
     return []
+
+
+def _gap_at(book: Rulebook, instruction: Instruction, core: str, at: int) -> tuple[Stated, Span]:
+    name = core if at < len(core) else instruction.opcode
+    return state(book, "PT001", "gap", name=name), instruction.opcode_span(Span(0, max(at, len(core))))
 
 
 @lru_cache(maxsize=65536)
@@ -176,7 +193,7 @@ def _fits(form: OperandForm, i: int, shape: tuple[bool, int, bool, int]) -> bool
     return (members if notation is Notation.MEMBERS else parts) == len(form.items[i])
 
 
-def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) -> InstructionFault:
+def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) -> tuple[Stated, Span]:
     """Why no declared form fits: the number of operands, or the one that is an address or is none."""
     operands = instruction.operands
     counts, listed, forms = _wanted(declaration)
@@ -189,7 +206,7 @@ def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) 
             stated = state(
                 book, "PT006", "several", instruction=declaration.name, counts=listed, found=found, forms=forms
             )
-        return InstructionFault(stated, span)
+        return stated, span
     form = next(form for form in declaration.forms if len(form.items) == len(operands))
     at = next(i for i, operand in enumerate(operands) if not _fits(form, i, operand.shape))
     place, name, written = at + 1, declaration.name, _written(form)
@@ -202,7 +219,7 @@ def _misfit(book: Rulebook, declaration: Declaration, instruction: Instruction) 
             stated = state(book, "PT007", "members", operand=place, instruction=name, form=written)
         case Notation.ADDRESS | Notation.EITHER:
             stated = state(book, "PT007", "address", operand=place, instruction=name, form=written)
-    return InstructionFault(stated, instruction.span(at))
+    return stated, instruction.span(at)
 
 
 @lru_cache(maxsize=1024)
@@ -270,7 +287,7 @@ class _Reader:
         members = self.form.notations[self.at] is Notation.MEMBERS
         return operand.parts[0].members[self.part] if members else operand.parts[self.part]
 
-    def fault(self, code: str, instruction: Instruction, registers: Registers) -> InstructionFault:
+    def fault(self, code: str, instruction: Instruction, registers: Registers) -> tuple[Stated, Span]:
         """What is wrong with an operand that has no facts."""
         part = self.part_of(instruction.operands[self.at])
         if code == "PT008":
@@ -278,7 +295,7 @@ class _Reader:
             stated = state(self.book, "PT008", "here", register=name)
         else:
             stated = state(self.book, "PT007", "single", operand=self.at + 1, form=_written(self.form))
-        return InstructionFault(stated, instruction.span(self.at))
+        return stated, instruction.span(self.at)
 
 
 @lru_cache(maxsize=1 << 17)
@@ -287,6 +304,7 @@ def _facts(reader: _Reader, operand: Operand, registers: Registers) -> dict[str,
     return reader.read(operand, registers)
 
 
+@lru_cache(maxsize=4096)
 def _readers(book: Rulebook, schema: str, form: OperandForm) -> tuple[_Reader, ...]:
     """For each part of each operand of which the schema declares facts, how they are read."""
     fields = book.schemas[schema].fields

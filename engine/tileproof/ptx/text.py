@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
@@ -19,7 +20,7 @@ from tileproof.syntax import MAX_DIGITS, SyntaxFault
 _NAME = r"[%$_a-zA-Z][\w$]*(?:\.\w+)*"
 _OPCODE = r"[a-z]\w*(?:\.\w+(?:::\w+)*)*(?:\s*::\w+)?(?:\s*\.\w+(?:::\w+)*)*"
 _INSTRUCTION = regex(
-    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?({_OPCODE})(?![\w.:])\s*([^;@]*?)\s*;\s*(?://[^\n]*)?",
+    rf"\s*(?:@\s*(!?)\s*({_NAME})\s+)?({_OPCODE})(?![\w.:])\s*([^\s;@]*+(?:\s++[^\s;@]++)*+)\s*;\s*(?://[^\n]*)?",
     re.ASCII,
 )
 _BLANKS = regex(r"\s+")
@@ -88,9 +89,8 @@ class Operand:
     shape: tuple[bool, int, bool, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An instruction and the places of its pieces in the text.
+class Instruction(NamedTuple):
+    """An instruction and the places of its pieces in the text. A tuple, for many are made.
 
     Attributes:
         opcode: without the blanks and comments that may stand before a modifier; ``written``: with them.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
@@ -46,15 +46,31 @@ def place(book: Rulebook, code: str, case: str, name: str, facts: Mapping[str, o
 
 
 def _filled(book: Rulebook, case: Case, text: str, facts: Mapping[str, object]) -> str:
-    def value(found: re.Match[str]) -> str:
-        table, fact = found.groups()
-        given = facts[fact]
-        enum = case.facts[fact]
-        if table is not None:
-            return str(book.shared_table(table).rows[str(given),][0])
-        return book.enums[enum].members[str(given)][0] if enum is not None else str(given)
+    if "{" not in text:
+        return text
+    if "(" not in text and not any(case.facts.values()):
+        return text.format_map(facts)  # a name in braces is to Python what it is here
+    return "".join([one if isinstance(one, str) else _value(book, case, one, facts) for one in _pieces(text)])
 
-    return _PLACEHOLDER.sub(value, text)
+
+def _value(book: Rulebook, case: Case, placeholder: tuple[str | None, str], facts: Mapping[str, object]) -> str:
+    table, fact = placeholder
+    given = facts[fact]
+    if table is not None:
+        return str(book.shared_table(table).rows[str(given),][0])
+    enum = case.facts[fact]
+    return book.enums[enum].members[str(given)][0] if enum is not None else str(given)
+
+
+@lru_cache(maxsize=1024)
+def _pieces(text: str) -> tuple[str | tuple[str | None, str], ...]:
+    """A text cut at its placeholders, of which each is the table that it asks, if it does, and the fact."""
+    pieces: list[str | tuple[str | None, str]] = []
+    at = 0
+    for found in _PLACEHOLDER.finditer(text):
+        pieces += [text[at : found.start()], (found[1], found[2])]
+        at = found.end()
+    return (*pieces, text[at:])
 
 
 def problems(book: Rulebook, finding: Finding) -> Iterator[tuple[Case, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tileproof.rulebase.expression import Expression
 
 
+@lru_cache(maxsize=4096)
 def parsed(text: str) -> Expression:
-    """An expression in a placeholder.
+    """An expression in a placeholder; many messages show the same facts.
 
     Raises:
         SyntaxFault: the text is not in grammar/rule_expression.lark.
