@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from tileproof.base.diagnostic import Diagnostic, Severity
@@ -296,7 +296,7 @@ def answer(ruleset: Ruleset, line: str) -> str:
     return as_json(verdict)
 
 
-@cache
+@lru_cache(maxsize=1)
 def _json() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[str], Any], Callable[[str], str]]:
     """To scan JSON from a place on, to decode it, and to quote a string, with the usual options."""
     import json  # noqa: PLC0415  a check does neither
