@@ -11,9 +11,10 @@ from ptxas import needs_ptxas, reasons
 
 import tileproof
 from conformance.generator import samples, varied
+from tileproof.base import spelling
 from tileproof.checking import instruction as verb
 from tileproof.checking.instruction import context, legal
-from tileproof.ptx import misspelling, opcode, parse_facts, registers, text
+from tileproof.ptx import opcode, parse_facts, registers, text
 
 BOOK = tileproof.load_rules()
 PLACES = [("sm_90a", (9, 5))]
@@ -27,7 +28,7 @@ def instructions() -> list[str]:
 
 def forget() -> None:
     """Empty what earlier rounds have left in the caches: each round reads its instructions for the first time."""
-    for module in (parse_facts, opcode, misspelling, registers, text, verb):
+    for module in (parse_facts, opcode, spelling, registers, text, verb):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()

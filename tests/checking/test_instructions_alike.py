@@ -12,9 +12,10 @@ import pytest
 
 import tileproof
 from conformance.generator import samples
+from tileproof.base import spelling
 from tileproof.checking import instruction as verb
 from tileproof.checking.instruction import Verdict, context, legal
-from tileproof.ptx import misspelling, opcode, parse_facts
+from tileproof.ptx import opcode, parse_facts
 from tileproof.ptx import text as cutting
 from tileproof.rulebase import findings, placeholder
 
@@ -129,7 +130,7 @@ def one_by_one(asked: list[str]) -> list[str]:
     answers = []
     for line in asked:
         forget()
-        for module in (parse_facts, opcode, cutting, misspelling):
+        for module in (parse_facts, opcode, cutting, spelling):
             for function in vars(module).values():
                 if hasattr(function, "cache_clear") and function.__name__ not in ("_plans", "_beginnings"):
                     function.cache_clear()
@@ -158,7 +159,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch):
         assert max(map(len, (known.by_text, known.first, known.alike))) <= 5
 
 
-@pytest.mark.parametrize("module", [verb, parse_facts, opcode, cutting, misspelling, findings, placeholder])
+@pytest.mark.parametrize("module", [verb, parse_facts, opcode, cutting, spelling, findings, placeholder])
 def test_no_cache_grows_for_ever(module):
     caches = [one for one in vars(module).values() if hasattr(one, "cache_parameters")]
     assert all(one.cache_parameters()["maxsize"] is not None for one in caches)

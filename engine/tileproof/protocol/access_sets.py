@@ -78,7 +78,7 @@ class AccessSet:
             return _met(self.placed(), other.placed())
         return None
 
-    def touching(self, low: int, high: int) -> set[int] | None:
+    def touching(self, low: int, high: int) -> frozenset[int] | None:
         """The warps that touch any of these bytes of the allocation; None where they are swizzled."""
         if self.swizzle is not None:
             return None
@@ -90,12 +90,10 @@ class AccessSet:
 
 
 @lru_cache(maxsize=1 << 14)
-def _touching(touched: Touched, low: int, high: int) -> set[int]:
+def _touching(touched: Touched, low: int, high: int) -> frozenset[int]:
     """The warps that touch any of these bytes, counted from the lowest one that any of them touches."""
-    if high <= low:
-        return set()
-    bits = (1 << high - low) - 1 << low
-    return {warp for warp, one in touched.warps.items() if one & bits} if touched.whole & bits else set()
+    bits = (1 << max(high - low, 0)) - 1 << low
+    return frozenset(warp for warp, one in touched.warps.items() if one & bits)
 
 
 @lru_cache(maxsize=1 << 14)

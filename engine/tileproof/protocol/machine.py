@@ -328,12 +328,12 @@ class Machine:
                     held = values[slot]
                     if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
                         self.split_by_value(thread_set, held)
-            if name in self.together and len(thread_set.threads) != self.shape.threads:
+            if name in self.together:
                 self.whole_warps(thread_set, instruction.operation)
             how = self.addressed.get(name)
             if how is not None and not sees(how, self.located(thread_set, instruction)):
                 self.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
-            where = (thread_set.cta, thread_set.warps) if self.history is not None else None
+            where = (thread_set.cta, thread_set.warps)
             if self.module.early:
                 self.waited(thread_set, instruction.operation)
             try:
@@ -342,7 +342,7 @@ class Machine:
                 if reason.case == "copy_barrier" and self.split_by_place(thread_set, instruction):
                     return self.execute(thread_set, instruction)
                 target = self.doubt(thread_set, instruction, reason)
-            if self.history is not None and where is not None and target >= 0:
+            if self.history is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
             return target
         if kind == "move":
@@ -883,8 +883,6 @@ class Machine:
 
     def ordered(self, thread_set: ThreadSet, old: Access, agent: Agent, alone: bool = False) -> bool:
         """Whether what an agent did in an access is ordered before what a thread set does now."""
-        if thread_set.clock.known.get(agent, -1) >= old.moment:  # as it is in most cases
-            return True
         if self.knows(thread_set, agent, old.moment, alone=alone):
             return True
         if old.writes or old.kind != ".generic":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Set, ValuesView
+from collections.abc import ValuesView
 from operator import attrgetter
 
 from tileproof.base.records import dataclass, field
@@ -108,7 +108,7 @@ class AccessLog:
             found.sort(key=_number)
         return found
 
-    def add(self, access: Access, over: Set[int]) -> None:
+    def add(self, access: Access, over: set[int]) -> None:
         """Remember an access; forget those (by ``id``) that it is ordered after and covers."""
         piece = self._piece(access.low, access.high, access.lanes)
         for one in piece.covered:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, cast
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
-from tileproof.ptx.misspelling import closest
+from tileproof.base.spelling import closest
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.declarations import EnumOrigin, FlagOrigin, Instruction, PatternOrigin
 from tileproof.rulebase.expression import Scalar

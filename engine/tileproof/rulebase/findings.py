@@ -48,8 +48,6 @@ def place(book: Rulebook, code: str, case: str, name: str, facts: Mapping[str, o
 def _filled(book: Rulebook, case: Case, text: str, facts: Mapping[str, object]) -> str:
     if "{" not in text:
         return text
-    if "(" not in text and not any(case.facts.values()):
-        return text.format_map(facts)  # a name in braces is to Python what it is here
     return "".join([one if isinstance(one, str) else _value(book, case, one, facts) for one in _pieces(text)])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
 
@@ -42,7 +42,6 @@ _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory tha
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
 APART = "apart"  # the shape of what each thread copies from or to a place of its own
 
-_NONE: Set[int] = frozenset()
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
@@ -93,9 +92,9 @@ def access(
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         over = set()
         for old in log.overlapping(low, high, lanes, writes=not writes):
-            if _ordered(machine, thread_set, old, one, where, cta, log):
+            if _ordered(machine, thread_set, old, one, where, cta, log) and writes:
                 over.add(id(old))
-        log.add(one, over if writes else _NONE)
+        log.add(one, over)
         if machine.reads is not None and where.memory.space == "smem":
             memory = cta, where.memory.serial
             if writes and kind != ".tma":
