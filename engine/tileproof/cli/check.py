@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from tileproof.cli.checking import Wanted, check_options
+from tileproof.cli.check_options import check_options
+from tileproof.cli.checking import Wanted, check_files
 from tileproof.cli.options import fail, inputs, no_garbage_collection
 
 _LOOK_EVERY = 0.3  # seconds, with --watch
@@ -44,8 +45,7 @@ def check(files: tuple[str, ...], fix: bool, unsafe: bool, diff: bool, watch: bo
         changed = fix_files(wanted, [item for name in files for item in inputs(name)], unsafe, write=not diff)
         if diff:
             sys.exit(int(changed))
-    report = wanted.check([item for name in files for item in inputs(name)])
-    sys.exit(wanted.report(report))
+    sys.exit(check_files(wanted, files))
 
 
 def _watch(wanted: Wanted, files: tuple[str, ...]) -> None:

@@ -1,23 +1,23 @@
-"""What ``check`` and ``run`` share: how to check, and where the report goes."""
+"""What ``check`` and ``run`` share: how to check, and where the report goes.
+
+Nothing of click is loaded here: a plain ``check`` needs none of it (``cli/plain.py``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from tileproof.base.records import dataclass, replace
 from tileproof.cli.options import (
-    FORMATS,
     fail,
+    inputs,
     listed,
     load_rules,
     no_garbage_collection,
     processes,
     progress,
-    rule_options,
+    tell,
     write,
 )
 
@@ -27,80 +27,6 @@ if TYPE_CHECKING:
     from tileproof.judge.outcome import Options
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_OPTIONS = (
-    click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True),
-    click.option(
-        "--output-file",
-        "output",
-        type=_FILE,
-        help="Write the report to this file, not to standard output.",
-    ),
-    click.option(
-        "--target", metavar="SM", help="The target, such as sm_90a. Default: that of the IR, or the lowest possible."
-    ),
-    click.option(
-        "--contract",
-        type=click.Choice(["ptx", "tileiras"]),
-        help="ptx: rules of the hardware and ptxas (default); tileiras: the reference pages.",
-    ),
-    click.option(
-        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, prefixes or names, comma-separated."
-    ),
-    click.option("--ignore", multiple=True, metavar="RULES", help="Not these rules."),
-    click.option(
-        "--severity",
-        "severities",
-        multiple=True,
-        metavar="RULE=LEVEL",
-        help="Report a rule as error, warning or note; repeatable.",
-    ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(["error", "warning", "note"]),
-        help="The least severity that makes the exit status 1.  [default: error]",
-    ),
-    click.option("--baseline", type=_FILE, help="Report only what is not in this file, which --write-baseline made."),
-    click.option("--write-baseline", type=_FILE, help="Write errors and warnings to this file as known."),
-    click.option("--add-ignore", is_flag=True, help="Write a comment that silences it at each error and warning."),
-    click.option(
-        "--require-verified", is_flag=True, help="Exit status 1 where a kernel's protocol is not wholly verified."
-    ),
-    click.option(
-        "--statistics", is_flag=True, help="Count findings by rule, kernels by status, and steps (text and json)."
-    ),
-    click.option(
-        "--thorough", is_flag=True, help="Run loops of unknown length more often, and try more decisions: minutes."
-    ),
-    click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` apart."),
-    click.option(
-        "--verify-diagnostics",
-        "verify",
-        is_flag=True,
-        help="Report only differences from comments `expected-error@+1 {{text}}`, as in MLIR.",
-    ),
-    click.option("--explain-path", is_flag=True, help="Show the execution path of a protocol finding."),
-    click.option(
-        "--jobs", "-j", type=click.IntRange(0), help="Number of processes; 0: one per core. Default: by input size."
-    ),
-    click.option(
-        "--no-cache",
-        "anew",
-        is_flag=True,
-        envvar="TILEPROOF_NO_CACHE",
-        help="Check again what did not change since it was checked.",
-    ),
-    click.option("--no-colour", "--no-color", "colourless", is_flag=True, help="No colour on a terminal."),
-    rule_options,
-)
-
-
-def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that checks; it gets them as the arguments of ``Wanted``."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 @dataclass(slots=True)
@@ -132,27 +58,27 @@ class Wanted:
     def of(
         cls,
         *,
-        form: str,
-        output: Path | None,
-        target: str | None,
-        contract: str | None,
-        select: tuple[str, ...],
-        ignore: tuple[str, ...],
-        severities: tuple[str, ...],
-        fail_on: str | None,
-        baseline: Path | None,
-        write_baseline: Path | None,
-        add_ignore: bool,
-        require_verified: bool,
-        statistics: bool,
-        thorough: bool,
-        split: bool,
-        verify: bool,
-        explain_path: bool,
-        jobs: int | None,
-        anew: bool,
-        colourless: bool,
-        folders: tuple[Path, ...],
+        form: str = "text",
+        output: Path | None = None,
+        target: str | None = None,
+        contract: str | None = None,
+        select: tuple[str, ...] = (),
+        ignore: tuple[str, ...] = (),
+        severities: tuple[str, ...] = (),
+        fail_on: str | None = None,
+        baseline: Path | None = None,
+        write_baseline: Path | None = None,
+        add_ignore: bool = False,
+        require_verified: bool = False,
+        statistics: bool = False,
+        thorough: bool = False,
+        split: bool = False,
+        verify: bool = False,
+        explain_path: bool = False,
+        jobs: int | None = None,
+        anew: bool = False,
+        colourless: bool = False,
+        folders: tuple[Path, ...] = (),
     ) -> Wanted:
         """Read the rules and the settings; a line and exit status 2 where they cannot be used."""
         from tileproof import api  # noqa: PLC0415
@@ -202,7 +128,7 @@ class Wanted:
         if self.exclude:
             kept = [item for item in items if not excluded(item)]
             if len(kept) < len(items):
-                click.echo(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded", err=True)
+                tell(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded")
             items = kept
         with progress(len(items)) as step, no_garbage_collection():
             report = api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
@@ -254,7 +180,7 @@ class Wanted:
             fail(f"{path}: {error}")
         report, gone = without(report, known, str(path.absolute().parent))
         if gone:
-            click.echo(f"tileproof: {path}: {gone} of {len(known)} known findings are gone", err=True)
+            tell(f"tileproof: {path}: {gone} of {len(known)} known findings are gone")
         return report
 
     def silence(self, report: Report) -> Report:
@@ -263,10 +189,16 @@ class Wanted:
 
         written, left = add_ignores(report.diagnostics)
         for path, count in written.items():
-            click.echo(f"tileproof: {path}: {count} {'line' if count == 1 else 'lines'} silenced", err=True)
+            tell(f"tileproof: {path}: {count} {'line' if count == 1 else 'lines'} silenced")
         if left:
-            click.echo(f"tileproof: {len(left)} findings cannot be silenced by a comment", err=True)
+            tell(f"tileproof: {len(left)} findings cannot be silenced by a comment")
         return self.check([file.source.name for file in report.files]) if written else report
+
+
+def check_files(wanted: Wanted, names: tuple[str, ...]) -> int:
+    """Check files, directories, globs, or - for standard input, and report; the exit status."""
+    report = wanted.check([item for name in names for item in inputs(name)])
+    return wanted.report(report)
 
 
 def _severity(text: str) -> tuple[str, Severity]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import sys
 from importlib import import_module
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import click
 
 from tileproof import __version__
+from tileproof.cli.options import errors_in_a_line
 
 COMMANDS = (
     "builtin",
@@ -32,21 +31,14 @@ COMMANDS = (
     "suggest",
 )
 
-atexit.register(gc.freeze)  # the interpreter collects cycles once more at exit, which is not needed
-
 
 class _Commands(click.Group):
     """A group whose commands are found by name: ``tileproof.cli.NAME.NAME``."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what it cannot write, on a full disk say, is one line."""
-        try:
+        """Run a command; what it cannot write is one line."""
+        with errors_in_a_line():
             return super().invoke(ctx)
-        except BrokenPipeError:  # a reader that stops early, which click knows
-            raise
-        except OSError as error:
-            click.echo(f"tileproof: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
-            sys.exit(2)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-import click
-
 if TYPE_CHECKING:
     from tileproof.base.source import Source
     from tileproof.report.values import Report, Unread
@@ -21,13 +19,20 @@ FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "html")
 PARALLEL_BYTES = 300_000  # from here on a second process pays for its start
 
 
+def tell(message: str) -> None:
+    """One line on standard error."""
+    print(message, file=sys.stderr, flush=True)
+
+
 def fail(message: str) -> NoReturn:
     """One clear line, and exit status 2."""
-    click.echo(f"tileproof: {message}", err=True)
+    tell(f"tileproof: {message}")
     sys.exit(2)
 
 
 def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    import click  # noqa: PLC0415  a plain check does not load it
+
     return click.option(
         "--rules",
         "folders",
@@ -64,7 +69,7 @@ def load_rules(
             return load_implemented(files), files
     except RuleError as error:
         for fault in error.faults:
-            click.echo(f"{fault.place}: error: {fault.message}", err=True)
+            tell(f"{fault.place}: error: {fault.message}")
         sys.exit(status)
     except (settings.ConfigError, OSError) as error:
         fail(str(error))
@@ -77,6 +82,17 @@ def source_name(path: Path, files: Iterable[Source]) -> str | None:
     ours = resources.folder("rules").resolve().parent
     wanted = path.resolve()
     return next((file.name for file in files if wanted in (Path(file.name).resolve(), ours / file.name)), None)
+
+
+@contextmanager
+def errors_in_a_line() -> Iterator[None]:
+    """What cannot be written, on a full disk say, is one line and exit status 2."""
+    try:
+        yield
+    except BrokenPipeError:  # a reader that stops early, which is no error
+        raise
+    except OSError as error:
+        fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
 
 
 @contextmanager
@@ -168,6 +184,7 @@ def write(report: Report, form: str, colourless: bool, file: TextIO | None = Non
         rendered = module.render(report)
         lines = [rendered] if isinstance(rendered, str) else rendered
     for line in lines:
-        click.echo(line, file, color=colour or None)
+        print(line, file=file)
+    print(end="", file=file, flush=True)  # a reader that is gone is noticed here, not when the interpreter ends
     for unread in report.unread:
-        click.echo(f"tileproof: {unread.name}: {unread.reason}", err=True)
+        tell(f"tileproof: {unread.name}: {unread.reason}")

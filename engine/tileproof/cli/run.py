@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tileproof.cli.checking import Wanted, check_options
+from tileproof.cli.check_options import check_options
+from tileproof.cli.checking import Wanted
 from tileproof.cli.options import fail
 
 

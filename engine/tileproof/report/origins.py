@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from linecache import checkcache, getline
 
 from tileproof.base.diagnostic import Origin
 from tileproof.base.records import replace
@@ -25,5 +24,7 @@ def place_of(origin: Origin) -> str:
 
 def line_of(origin: Origin) -> str:
     """The line of the source; empty where the file is not here."""
+    from linecache import checkcache, getline  # noqa: PLC0415  most reports quote no source
+
     checkcache(origin.file)
     return getline(origin.file, origin.line).rstrip("\r\n")
