@@ -247,7 +247,7 @@ class Wgmma:
                     count = len(self.flying(state.groups.issue(event.number)))
                     most, where = (count, event.number) if count > most else (most, where)
                 state = self.after(event, state)
-            if not block.successors and not self.trapped(block.last - 1):
+            if block.number in self.graph.ends:
                 yield from self.ended(state)
         yield from self.crowded(most, where)
 
@@ -266,10 +266,6 @@ class Wgmma:
         elif needed > self.most:
             yield "", report("PR142", "function", number, count=count, most=self.most, needed=needed)
 
-    def trapped(self, number: int) -> bool:
-        """Whether a function ends at a statement because something went wrong."""
-        return self.module.instructions[number].opcode == "trap"
-
     def awaited(self) -> Iterator[tuple[int, int]]:
         """The wgmma in flight where their registers are used otherwise, or threads end, each with where that is.
 
@@ -286,8 +282,8 @@ class Wgmma:
                 elif event.kind == "mma":
                     yield from ((one, event.number) for one in self.clashing(event.number, state))
                 state = self.after(event, state)
-            last = self.graph.blocks[block].last - 1
-            if not self.graph.blocks[block].successors and not self.trapped(last):
+            if block in self.graph.ends:
+                last = self.graph.blocks[block].last - 1
                 yield from ((one, last) for one in state.groups.flying)
 
     def judge(self, event: Event, state: _State) -> Iterator[tuple[object, Found]]:

@@ -19,6 +19,8 @@ from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.state import Box, Delivery
 from tileproof.protocol.warps import BarrierKey
 
+_FAR = 1 << 24  # bytes, more than any shared memory has: so far only integers lead that a run supposes
+
 Memory = tuple[int, int]  # CTA and serial number of the allocation
 
 
@@ -71,6 +73,8 @@ class BoxReads:
 
     def write(self, memory: Memory, low: int, high: int) -> None:
         """Anything else writes."""
+        if not 0 <= low < high < _FAR:
+            return
         line = self.unit * self.line
         first, last = low // line * self.line, -(-high // line) * self.line
         self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)

@@ -16,6 +16,7 @@ HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
 UNDERSTATED = "PR139"  # fewer bytes are expected than are read: which of them that are depends on loops
 UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
+SURPLUS = "PR122"  # more arrivals than a phase expects: loops that are passed may have waited between them
 UNINITIALISED = "PR120"  # an mbarrier is used before it is initialised: how often loops run does not matter
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
 UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
@@ -72,6 +73,7 @@ __all__ = [
     "HAZARDS",
     "OVERLAP",
     "PROXY",
+    "SURPLUS",
     "UNDERSTATED",
     "UNFINISHED",
     "UNINITIALISED",

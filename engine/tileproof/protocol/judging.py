@@ -30,6 +30,7 @@ from tileproof.protocol.lengths import (
     anyway,
     few_ctas,
     of_other_lengths,
+    of_passed_loops,
     short_runs,
     wide_runs,
     without_turns,
@@ -72,6 +73,8 @@ def conclude(study: Study) -> Outcome:
     guessed = _seek_steps(study, long, faults, natural)
     if together and not long.calm:
         without_turns(study, long, faults)
+    if study.ptx:
+        of_passed_loops(study, long, faults)
     of_other_lengths(study, long, faults)
     never = unreachable(study.compiled.code, study.reached) if together else ()
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)

@@ -32,6 +32,7 @@ Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
 )
 
+IN_ROWS = "ptx.in_rows"  # an attribute of a kernel that asks in which row of its CTA a thread is
 _MOSTLY = 0.8  # of the steps that a launch executes at most: one in which threads wait for ever may do more
 _DIMENSIONS = regex(r"\d+")
 _CALLEE = regex(r"@[\w$.-]+(?:::@([\w$.-]+))?")
@@ -79,6 +80,9 @@ class Launch:
         if self.wrong_in_any_block:
             most = hardware.limit(book, "cta_threads")
             yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
+        elif not self.block_known and shape.block[1] > 1:
+            x, y, _ = shape.block
+            yield "assumed_block", state(book, "PR190", "ptx_rows", x=x, y=y)
         elif not self.block_known:
             yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
         if self.wrong_anyhow:
@@ -188,9 +192,10 @@ def rare_blocks(book: Rulebook, launched: Launch) -> Iterator[Shape]:
     """The launches in all other numbers of whole warps, small ones first."""
     usual = launched.shapes[0]
     known = {one.threads for one in launched.shapes}
+    row = usual.block[0] if usual.block[1] > 1 else 0
     for threads in range(usual.warp, hardware.limit(book, "cta_threads") + 1, usual.warp):
         if threads not in known:
-            yield replace(usual, block=(threads, 1, 1))
+            yield replace(usual, block=(row, threads // row, 1) if row else (threads, 1, 1))
 
 
 def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:
@@ -462,7 +467,10 @@ def _possible_clusters(book: Rulebook, inside: Sequence[Operation]) -> tuple[Thr
 
 
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
-    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps."""
+    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps.
+
+    Of a kernel that asks in which row a thread is: rows of a warp or half a warp, as many as it may have at most.
+    """
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
     group = hardware.limit(book, "group_warps") * warp
     bound = _three(kernel, "nvvm.maxntid")
@@ -473,7 +481,11 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     first = min(max(least, group), most)
     sizes = [first + more * warp for more in _MORE_WARPS]
     sizes += [n * group for n in _WARPGROUPS] + [least + more * warp for more in _MORE_WARPS]
-    return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
+    if kernel.attribute(IN_ROWS) is None:
+        return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
+    sizes = [size for size in dict.fromkeys([most if bound is not None else first, *sizes]) if warp < size <= most]
+    rows = [(length, size // length, 1) for size in sizes for length in (warp, warp // 2)]
+    return (*rows, (most if bound is not None else first, 1, 1))
 
 
 def _deepest_ring(inside: Sequence[Operation]) -> int:

@@ -13,7 +13,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import replace
 from tileproof.protocol.deciding import deciding
 from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, UNDERSTATED, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
@@ -82,6 +82,22 @@ def without_turns(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
         faults[:] = [
             _of_short_loops(study, one) if one.code in HAZARDS and key_of(one) in known else one for one in faults
         ]
+
+
+def of_passed_loops(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
+    """State surplus arrivals as doubts where another run does as much without them.
+
+    The loop that the long run passes, by the integers that it supposes, may wait between two of the arrivals.
+    """
+    if not long.passes_loops():
+        return
+    executed = long.machine.coverage.executed
+    others = [one for one in study.ran if one.calm and one.executed >= executed]
+    for fault in [
+        one for one in faults if one.code == SURPLUS and any(key_of(one) not in ran.places for ran in others)
+    ]:
+        study.doubt("loop_turns", fault.operation)
+        faults.remove(fault)
 
 
 def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:

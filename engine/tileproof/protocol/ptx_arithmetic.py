@@ -171,6 +171,9 @@ def _integers(one: _Opcode, name: str, count: int, function: Callable[..., int |
     return Computation(f"arith.{name}", count, lambda *values: (lifted(*values),))
 
 
+_BYTE = 8
+
+
 def _add(one: _Opcode) -> Computation:
     bits = one.bits
     lifted = lift(lambda a, b: signed(a + b, bits), "addi")
@@ -183,13 +186,21 @@ def _subtract(one: _Opcode) -> Computation:
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if not isinstance(a, Address):
-            return (lifted(a, b),)
+            return (_short_of(a, b) if isinstance(b, Address) else lifted(a, b),)
         if isinstance(b, Address):
             known = a.memory is b.memory and a.offset is not None and b.offset is not None
             return (a.offset - b.offset if known else None,)  # type: ignore[operator]
         return (displaced(one.book, lifted, a, lifted(0, b)),)
 
     return Computation("arith.subi", 2, function)
+
+
+def _short_of(whole: Value, base: Address) -> Value:
+    """A number less an address in shared memory, of which the lowest bits are taken then, to round the address up."""
+    if type(whole) is not int or base.memory.space != "smem" or base.unit != _BYTE:
+        return None
+    offset = None if base.offset is None else whole - base.offset
+    return base.at(offset, -_BYTE, 1, tuple(None if part is None else whole - part for part in base.parts))
 
 
 def _product(a: Value, b: Value, lifted: Lifted) -> Value:
@@ -237,6 +248,8 @@ def _conjoin(one: _Opcode) -> Computation:
 
     def aligned(base: Address, mask: int) -> Value:
         mask &= (1 << bits) - 1
+        if base.unit == -_BYTE:
+            return _bits_of(base, 0, mask, period)
         if is_shifted(base):
             return _bits_of(base, _ROW, mask, period)
         if mask < period and base.memory.space == "smem" and not is_descriptor(base, unit):
@@ -270,9 +283,6 @@ def _conjoin(one: _Opcode) -> Computation:
         return (_with_known(lifted, 0, a, b),)
 
     return Computation("arith.andi", 2, function)
-
-
-_BYTE = 8
 
 
 def _with_known(lifted: Lifted, decisive: int, a: Value, b: Value) -> Value:

@@ -21,6 +21,7 @@ from tileproof.protocol.assembly_nodes import INTEGER, Writer, operation_like
 from tileproof.protocol.budget import limit
 from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
 from tileproof.protocol.folding import Extents, Function
+from tileproof.protocol.launch import IN_ROWS
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import signed
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
@@ -38,8 +39,10 @@ from tileproof.rulebase.book import Rulebook
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
 _WORD = 4  # bytes
+_SUMS = ("add.s64", "add.u64")
+_MOST_SUMS = 8
 LOADS = "ptx.loads"
-_LAUNCH = {"reqntid": "nvvm.reqntid", "reqnctapercluster": "nvvm.cluster_dim"}
+_LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class _Kernel:
     named: dict[str, Operation] = field(default_factory=dict)
     parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
     symbols: dict[str, Operation] = field(default_factory=dict)
+    sums: dict[str, tuple[str, int]] | None = None
 
     def slot(self, text: str = "") -> int:
         self.count += 1
@@ -95,6 +99,10 @@ class _Kernel:
         cut = slice_of(self.book, graph, self.keys, self.own.keys())
         if cut.calls:
             raise Unstructured(self.operation(cut.calls[0], "call"), "call")
+        traps = [one for one in graph.order if not graph.blocks[one].successors and one not in graph.ends]
+        if traps and not graph.ends:
+            last = graph.module.instructions[graph.blocks[traps[0]].last - 1]
+            raise Unstructured(self.at(last.start, last.end), "trap")
         region = self.region(cut)
         usual = effects(self.book, {}, registers=False)
 
@@ -125,15 +133,21 @@ class _Kernel:
         """The function as an operation, with what it declares of its launch, and whether its protocol depends on
         integers that it loads.
 
-        It is launched with as many threads as it may have at most, as compilers of C++ are told.
+        It is launched with as many threads as it may have at most, as compilers of C++ are told. How they lie in rows
+        is not said where it asks in which row one is: what it may have at most is a product.
         """
         function = self.graph.function
+        lines = [line for block in cut.lines.values() for line in block]
         attributes = [Attribute("ptx.kernel", "")]
-        if any(line.one.opcode.startswith("ld.global.") for lines in cut.lines.values() for line in lines):
+        if any(line.one.opcode.startswith("ld.global.") for line in lines):
             attributes.append(Attribute(LOADS, ""))
         declared = dict(function.performance)
-        if "reqntid" not in declared and "maxntid" in declared:
-            declared["reqntid"] = declared["maxntid"]
+        most = declared.get("maxntid", ())
+        in_rows = "reqntid" not in declared and set(most[1:]) <= {1} and self.reads_rows(lines)
+        if in_rows:
+            attributes.append(Attribute(IN_ROWS, ""))
+        elif "reqntid" not in declared and most:
+            declared["reqntid"] = most
         for directive, name in _LAUNCH.items():
             numbers = declared.get(directive)
             if numbers:
@@ -148,6 +162,27 @@ class _Kernel:
             span=function.span,
             name_span=function.span,
         )
+
+    def reads_rows(self, lines: Sequence[Line]) -> bool:
+        """Whether instructions read the row of a thread in its CTA, and no third dimension.
+
+        Those that read all three count threads, however they lie.
+        """
+        read = {line.one.text for line in lines if line.one.opcode.startswith("mov.")}
+        rows, third = (any(f"%tid.{axis}" in text for text in read) for axis in "yz")
+        return rows and not third
+
+    def displaced(self, name: str) -> tuple[str, int]:
+        """The register that a 64-bit register is a sum of with a number of bytes, and that number."""
+        if self.sums is None:
+            self.sums = _sums(self.graph)
+        total = 0
+        for _ in range(_MOST_SUMS):
+            if name not in self.sums:
+                break
+            name, more = self.sums[name]
+            total += more
+        return name, total
 
     # -- operations
 
@@ -510,12 +545,30 @@ class _Writer(Writer):
             self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
-        name = crc32(part.names[0].encode()) if part.names else crc32(b"")
+        base, offset = self.kernel.displaced(part.names[0] if part.names else "")
+        name = crc32(base.encode())
         for i, register in enumerate(to):
             slot = self.new()
-            make = partial(_loaded, max(part.offset + i * size, 0), size, hash((name, part.offset + i * size)))
+            at = offset + part.offset + i * size
+            make = partial(_loaded, max(at, 0), size, hash((name, at)))
             self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
             self.assign(register, slot, guard)
+
+
+def _sums(graph: Graph) -> dict[str, tuple[str, int]]:
+    """The registers that one instruction of a function computes as the sum of another one and a number, with both."""
+    found: dict[str, tuple[str, int]] = {}
+    several: set[str] = set()
+    for block in graph.blocks:
+        for statement in graph.module.instructions[block.first : block.last]:
+            if statement.opcode not in _SUMS:
+                continue
+            to, *of = (one.strip() for one in graph.module.operands(statement).split(","))
+            if to in found or to in of or statement.guard:
+                several.add(to)
+            elif len(of) == 2 and of[0].startswith("%") and of[1].lstrip("-").isdecimal():
+                found[to] = of[0], int(of[1])
+    return {to: sum_ for to, sum_ in found.items() if to not in several}
 
 
 def _loaded(at: int, size: int, term: int, extents: Extents) -> Function:

@@ -3,7 +3,8 @@
 The box of the map is not in the text. But a tile is written before it is stored, nothing else reads it, and what one
 store does not read of it another one does. So a store reads from its address on what threads wrote without a gap by
 the same instruction, but no more than lies between two stores: the tiles of a ring, or of warps, are of one size, and a
-run may leave stores out. It is asked when a run has ended: then all is written, and the addresses of stores are known.
+run may leave stores out; nor what lies behind it and threads read, by which they exchange data. It is asked when a run
+has ended: then all is written, and the addresses of stores are known.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
         log = machine.accesses.get((cta, serial))
         written = _written(log.accesses if log else ())
         longest = max((high - low for low, high, _ in written), default=0)
-        most = min((after - start for start, after in pairwise(sorted(starts))), default=1 << 40)
+        read = _read(log.accesses if log else ())
+        apart = min((after - start for start, after in pairwise(sorted(starts))), default=1 << 40)
         for start in starts:
+            most = min(apart, _next_read(read, start) - start)
             size = min(_reached(written, longest, start, start + most) - start, most, found.get((serial, start), most))
             if size > 0:
                 found[serial, start] = size
@@ -34,6 +37,18 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
 def _written(accesses: Iterable[Access]) -> list[tuple[int, int, str]]:
     """What threads wrote, in order: the first byte, the one behind the last, and the instruction."""
     return sorted((one.low, one.high, one.operation.name) for one in accesses if one.writes and one.kind == ".generic")
+
+
+def _read(accesses: Iterable[Access]) -> list[tuple[int, int]]:
+    """What threads read, in order: the first byte and the one behind the last."""
+    return sorted({(one.low, one.high) for one in accesses if not one.writes and one.kind == ".generic"})
+
+
+def _next_read(read: Sequence[tuple[int, int]], start: int) -> int:
+    """Where what threads read begins behind a byte; far away where they read that byte: it is not a tile alone."""
+    if any(low <= start < high for low, high in read):
+        return start + (1 << 40)
+    return next((low for low, _ in read if low > start), start + (1 << 40))
 
 
 def _reached(written: Sequence[tuple[int, int, str]], longest: int, start: int, most: int) -> int:

@@ -99,6 +99,16 @@ class Graph:
         found = _dominators(order, [*successors, ()])
         return [-1 if one == end else one for one in found[:end]]
 
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """The blocks in which threads end though nothing went wrong: not by a trap."""
+        statements = self.module.instructions
+        return frozenset(
+            number
+            for number in self.order
+            if not self.blocks[number].successors and statements[self.blocks[number].last - 1].opcode != "trap"
+        )
+
     def dominates(self, first: int, second: int) -> bool:
         """Whether every path from the beginning to a block goes through another."""
         idom = self.dominators

@@ -183,7 +183,10 @@ def _raw_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction)
     operation = instruction.operation
     target, source = address(thread_set, instruction, 0), address(thread_set, instruction, 1)
     if operation.name.endswith("global.shared.cta"):
-        bulk_read(machine, thread_set, operation, sized(source, integer(machine, thread_set, instruction, 2)))
+        size_ = integer(machine, thread_set, instruction, 2)
+        if size_ is not None and size_ < 0:
+            raise Unfollowed(operation, "copy_bytes")
+        bulk_read(machine, thread_set, operation, sized(source, size_))
         return thread_set.place + 1
     if "multicast" in words(operation):
         raise Unfollowed(operation, "copy_receivers")
@@ -214,7 +217,7 @@ def bulk_load(
     """
     if barrier is None or barrier.offset is None or target is None:
         raise Unfollowed(operation, "copy_barrier")
-    if size_ is None:
+    if size_ is None or size_ < 0:  # negative where a run supposes integers that do not go together
         raise Unfollowed(operation, "copy_bytes")
     homes = machine.targets(thread_set, barrier)
     for cta, threads in machine.targets(thread_set, target).items():
@@ -314,6 +317,7 @@ def complete_on(
         over = barrier.expecting is None or machine.knows(thread_set, barrier_agent(key), phase + 1)
         if over and not barrier.expected:  # that phase is over for who issues this
             barrier.unannounced = operation
+            phase = barrier.phase
         barrier.unsized_copies += 1
         box = Box(tensor_map, cta, target)
         barrier.boxes.append(box)

@@ -12,6 +12,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Use
 from tileproof.protocol.steps import words
+from tileproof.protocol.values import Supposed
 from tileproof.protocol.vector_clock import Clock
 from tileproof.protocol.warps import BarrierName, OnBarrier, OnCluster, ThreadSet
 
@@ -110,10 +111,15 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     wanted = integer(machine, thread_set, instruction, first + has_id) if has_count else every
     if wanted is None:
         raise Unfollowed(operation, "thread_count")
-    if wanted % warp or wanted > every:
+    fits = wanted % warp == 0 and wanted <= every
+    if not fits and isinstance(wanted, Supposed):
+        raise Unfollowed(operation, "thread_count")  # of what the kernel gets, which decides how many warps it has
+    if not fits:
         machine.report("PR131", "here", operation, count=wanted, threads=every)
         wanted = min(-(-wanted // warp) * warp, every)
     count = limit(machine, "named_barriers")
+    if isinstance(ident, Supposed) and not 0 <= ident < count:
+        ident = None
     if ident is not None and not 0 <= ident < count:
         machine.report("PR132", "here", operation, id=ident, last=count - 1)
     return ident, wanted, has_count

@@ -98,7 +98,8 @@ def _groups(scene: Scene) -> Iterator[Change]:
         for one in distinct(scene.last_of(one, *producers) if queue == "wgmma" else one for one in issued):
             alone = queue == "wgmma" and bool(commits) and not _committed(scene, one)
             rank = 0 if alone else 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
-            yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
+            if queue != "bulk" or _next(scene, one) != "bulk_commit":
+                yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
         for commit in commits:
             for one in issued:
                 new = _new(scene, f"{queue}_commit", commit)
@@ -149,6 +150,16 @@ def _late(scene: Scene) -> Iterator[tuple[Operation, Operation]]:
                 if not any(step.effect.name in _QUEUES["wgmma"] for step in inside if step.effect is not None):
                     yield one.operation, code[place].operation
             arrivals.clear()
+
+
+def _next(scene: Scene, issued: Operation) -> str:
+    """The step that stands behind another one in the text; empty where none does before the flow of control meets."""
+    for one in scene.machine.program.code[scene.places[id(issued)] + 1 :]:
+        if one.effect is not None and not one.effect.pure:
+            return one.effect.name
+        if one.kind not in ("compute", "move"):
+            break
+    return ""
 
 
 def _committed(scene: Scene, issued: Operation) -> bool:
