@@ -102,6 +102,7 @@ def _known(book: Rulebook) -> tuple[frozenset[str], tuple[str, ...]]:
 
 def _unreached(book: Rulebook, source: Source, steps: Sequence[Operation], executed: frozenset[int]) -> Reason:
     """The steps that no run executed, by their lines; neighbours among the steps as one range."""
+    steps = sorted(steps, key=lambda one: one.name_span.start)  # the machine may have them in another order
     missing = [step for step in steps if id(step) not in executed]
     ranges = list(_ranges([(source.position(s.name_span.start).line, id(s) in executed) for s in steps]))
     listed = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
