@@ -107,7 +107,15 @@ def test_an_address_that_is_rounded_up_by_what_is_missing_is_followed():
     (kernel,) = tileproof.check(good).files[0].kernels
     assert (codes(good), kernel.status, kernel.executed) == (set(), "followed", kernel.steps)
     assert "PR111" in codes(ROUNDED.format(size=512, wait=""))
-    assert codes(ROUNDED.format(size=256, wait="@!%p2 bra AGAIN;"))
+    assert codes(ROUNDED.format(size=256, wait="@!%p2 bra AGAIN;")) == {"PR124"}
+
+
+# A number less an address is no address: what is computed of it but its lowest bits is not known.
+@pytest.mark.parametrize("change", ["add.s32 %r3, %r3, 8;", "xor.b32 %r3, %r3, 64;", "shr.u32 %r3, %r3, 3;"])
+def test_of_a_number_less_an_address_only_the_lowest_bits_are_known(change: str):
+    text = ROUNDED.format(size=512, wait="@!%p2 bra AGAIN;").replace("  and.b32 %r3", f"  {change}\n  and.b32 %r3")
+    assert codes(text) == set()
+    assert reasons(text)
 
 
 # A bulk copy of as many bytes as the kernel gets, less more than a run supposes: that is no number of bytes.
@@ -144,9 +152,10 @@ MEETING = (
 )
 
 
-@pytest.mark.parametrize(("count", "id_"), [("%r1", "1"), ("%r4", "%r1")])
-def test_how_many_threads_meet_where_is_not_judged_by_what_is_supposed(count: str, id_: str):
+@pytest.mark.parametrize(("count", "id_", "case"), [("%r1", "1", "thread_count"), ("%r4", "%r1", "barrier_id")])
+def test_how_many_threads_meet_where_is_not_judged_by_what_is_supposed(count: str, id_: str, case: str):
     assert codes(MEETING.format(count=count, id=id_)) == set()
+    assert case in reasons(MEETING.format(count=count, id=id_))
     assert codes(MEETING.format(count="%r3", id="1")) == {"PR131"}
     assert "PR132" in codes(MEETING.format(count="%r4", id="99"))
 
@@ -170,6 +179,7 @@ TRAPPED = (
 
 def test_what_ends_in_a_trap_leaves_nothing_undone():
     assert codes(TRAPPED.format(end="ret;")) == {"PR109"}
+    assert "PR109" in codes(TRAPPED.format(end="LOOP: bra LOOP;"))
     text = TRAPPED.format(end="trap;")
     assert codes(text) == set()
     assert set(reasons(text)) == {"trap"}

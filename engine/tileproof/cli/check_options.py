@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tileproof.checking.settings import LEVELS
 from tileproof.cli.options import FORMATS, rule_options
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -40,7 +41,7 @@ _OPTIONS = (
     ),
     click.option(
         "--fail-on",
-        type=click.Choice(["error", "warning", "note"]),
+        type=click.Choice(LEVELS),
         help="The least severity that makes the exit status 1.  [default: error]",
     ),
     click.option("--baseline", type=_FILE, help="Report only what is not in this file, which --write-baseline made."),

@@ -103,7 +103,7 @@ class Wanted:
             severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"
-        if threshold not in ("error", "warning", "note"):
+        if threshold not in settings.LEVELS:
             fail(f"[tool.tileproof] fail-on must be error, warning or note, not '{threshold}'")
         try:
             api.validate(book, options)

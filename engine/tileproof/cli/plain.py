@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
+from tileproof.checking.settings import LEVELS
+from tileproof.cli.options import FORMATS, errors_in_a_line, no_garbage_collection
+
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +24,7 @@ _FLAGS = {
     "--statistics": "statistics",
     "--thorough": "thorough",
 }
-_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "html")
-_VALUES = {"--fail-on": ("fail_on", ("error", "warning", "note")), "--format": ("form", _FORMATS)}
+_VALUES = {"--fail-on": ("fail_on", LEVELS), "--format": ("form", FORMATS)}
 
 
 def understood(arguments: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any]] | None:
@@ -55,7 +57,6 @@ def understood(arguments: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Any
 def run(files: tuple[str, ...], given: dict[str, Any]) -> int:
     """Check files; the exit status."""
     from tileproof.cli.checking import Wanted, check_files  # noqa: PLC0415
-    from tileproof.cli.options import errors_in_a_line, no_garbage_collection  # noqa: PLC0415
 
     try:
         with errors_in_a_line():

@@ -128,9 +128,9 @@ class _Lives:
     def fate(self, block: int, after: int) -> str:
         """How far something that was issued in a block before its event of a number comes: ``done``, or as above.
 
-        Where no path leads to an end of the function but by a trap, nothing is left undone.
+        Where paths end in traps alone nothing is left undone.
         """
-        committed = ended = False
+        committed = ended = trapped = False
         todo = [(block, after, _OPEN)]
         seen: set[tuple[int, int]] = set()
         while todo:
@@ -142,11 +142,12 @@ class _Lives:
                     committed = True
                     age = min(age + 1, _MOST)
             ended |= number in self.graph.ends
+            trapped |= number in self.graph.traps
             for one in self.graph.blocks[number].successors:
                 if (one, age) not in seen:
                     seen.add((one, age))
                     todo.append((one, 0, age))
-        return "done" if not ended else "committed" if committed else "issued"
+        return "done" if trapped and not ended else "committed" if committed else "issued"
 
 
 def check_async_copies(report: Reporter, graph: Graph, values: Values) -> Iterator[Found]:

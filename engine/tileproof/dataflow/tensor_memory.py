@@ -30,7 +30,7 @@ def check_allocations(report: Reporter, graph: Graph, values: Values) -> Iterato
         return
     columns = {number: values.operand(number, 1, 32).value for number in (*allocated, *freed)}
     if not freed:
-        for number in allocated if graph.ends else ():
+        for number in allocated if graph.ends or not graph.traps else ():
             yield report("PR157", "here", number, columns=columns[number] or "")
     elif not allocated:
         for number in freed:

@@ -188,7 +188,7 @@ def _subtract(one: _Opcode) -> Computation:
         if not isinstance(a, Address):
             return (_short_of(a, b) if isinstance(b, Address) else lifted(a, b),)
         if isinstance(b, Address):
-            known = a.memory is b.memory and a.offset is not None and b.offset is not None
+            known = a.memory is b.memory and a.offset is not None and b.offset is not None and a.unit == b.unit
             return (a.offset - b.offset if known else None,)  # type: ignore[operator]
         return (displaced(one.book, lifted, a, lifted(0, b)),)
 
@@ -248,7 +248,7 @@ def _conjoin(one: _Opcode) -> Computation:
 
     def aligned(base: Address, mask: int) -> Value:
         mask &= (1 << bits) - 1
-        if base.unit == -_BYTE:
+        if is_negated(base):
             return _bits_of(base, 0, mask, period)
         if is_shifted(base):
             return _bits_of(base, _ROW, mask, period)
@@ -322,7 +322,7 @@ def _exclude(one: _Opcode) -> Computation:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_descriptor(base, unit) or isinstance(bits, Supposed):
+        if base.memory.space != "smem" or is_negated(base) or is_descriptor(base, unit) or isinstance(bits, Supposed):
             return (None,)
         if is_shifted(base):  # its bits are those of the address, so much higher
             found = _swizzled(base, raised(bits, _ROW))
@@ -406,6 +406,8 @@ def _right(one: _Opcode) -> Computation:
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if isinstance(a, Address):
+            if is_negated(a):
+                return (None,)
             if a.memory.space == "smem" and b == _ROW and a.unit == _BYTE:
                 return (replace(a, unit=_BYTE << _ROW, extent=1),)
             return (described(a, unit) if a.memory.space == "smem" and b == steps else _lane(a, b),)
@@ -421,6 +423,11 @@ _ROW = 3
 def is_shifted(base: Address) -> bool:
     """Whether it is an address shifted right, so that a swizzle can take bits of it."""
     return base.memory.space == "smem" and base.unit == _BYTE << _ROW and base.extent == 1
+
+
+def is_negated(base: Address) -> bool:
+    """Whether it is a number less an address: of that only the lowest bits are known."""
+    return base.unit == -_BYTE
 
 
 def _bits_of(base: Address, by: int, mask: int, period: int) -> Value:
@@ -447,7 +454,7 @@ def displaced(book: Rulebook, lifted: Lifted, a: Value, b: Value) -> Value:
     base, distance = (a, b) if isinstance(a, Address) else (b, a)
     if not isinstance(base, Address):
         return lifted(a, b)
-    if is_shifted(base):
+    if is_shifted(base) or is_negated(base):
         return None
     if not is_descriptor(base, descriptor_unit(book)):
         return with_address(lifted, base, distance)
@@ -474,6 +481,7 @@ def _compare(one: _Opcode) -> Computation | None:
     def compared(a: Value, b: Value) -> Value:
         if isinstance(a, Address) and isinstance(b, Address):
             known = a.memory is b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
+            known = known and not is_negated(a) and not is_negated(b)
             return int(compare(a.offset, b.offset)) if known else None  # type: ignore[arg-type]
         if (isinstance(a, Address) and type(b) is int and b == 0) or (isinstance(b, Address) and type(a) is int):
             unknown = any(isinstance(one, Address) and None in one.parts for one in (a, b))  # some may have none

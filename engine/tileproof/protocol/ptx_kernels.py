@@ -99,9 +99,8 @@ class _Kernel:
         cut = slice_of(self.book, graph, self.keys, self.own.keys())
         if cut.calls:
             raise Unstructured(self.operation(cut.calls[0], "call"), "call")
-        traps = [one for one in graph.order if not graph.blocks[one].successors and one not in graph.ends]
-        if traps and not graph.ends:
-            last = graph.module.instructions[graph.blocks[traps[0]].last - 1]
+        if graph.traps and not graph.ends:
+            last = graph.module.instructions[graph.blocks[min(graph.traps)].last - 1]
             raise Unstructured(self.at(last.start, last.end), "trap")
         region = self.region(cut)
         usual = effects(self.book, {}, registers=False)
@@ -168,8 +167,7 @@ class _Kernel:
 
         Those that read all three count threads, however they lie.
         """
-        read = {line.one.text for line in lines if line.one.opcode.startswith("mov.")}
-        rows, third = (any(f"%tid.{axis}" in text for text in read) for axis in "yz")
+        rows, third = (any(f"%tid.{axis}" in line.one.text for line in lines) for axis in "yz")
         return rows and not third
 
     def displaced(self, name: str) -> tuple[str, int]:

@@ -16,6 +16,8 @@ from itertools import pairwise
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access
 
+_FAR = 1 << 40  # bytes, more than any memory has
+
 
 def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
     """The bytes that stores read, by the serial number of the allocation and the first byte."""
@@ -25,7 +27,7 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
         written = _written(log.accesses if log else ())
         longest = max((high - low for low, high, _ in written), default=0)
         read = _read(log.accesses if log else ())
-        apart = min((after - start for start, after in pairwise(sorted(starts))), default=1 << 40)
+        apart = min((after - start for start, after in pairwise(sorted(starts))), default=_FAR)
         for start in starts:
             most = min(apart, _next_read(read, start) - start)
             size = min(_reached(written, longest, start, start + most) - start, most, found.get((serial, start), most))
@@ -47,8 +49,8 @@ def _read(accesses: Iterable[Access]) -> list[tuple[int, int]]:
 def _next_read(read: Sequence[tuple[int, int]], start: int) -> int:
     """Where what threads read begins behind a byte; far away where they read that byte: it is not a tile alone."""
     if any(low <= start < high for low, high in read):
-        return start + (1 << 40)
-    return next((low for low, _ in read if low > start), start + (1 << 40))
+        return start + _FAR
+    return next((low for low, _ in read if low > start), start + _FAR)
 
 
 def _reached(written: Sequence[tuple[int, int, str]], longest: int, start: int, most: int) -> int:

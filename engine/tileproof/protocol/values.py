@@ -124,7 +124,8 @@ class Address:
 
     Attributes:
         offset: bytes; columns in tensor memory; bits in registers. None where it is not known.
-        unit: bits of what an offset counts: those of an element, 128 for a descriptor.
+        unit: bits of what an offset counts: those of an element, 128 for a descriptor; negative for a number less an
+            address.
         cta: the rank of the CTA in the cluster, where it is not that of the thread.
         extent: how far what is accessed there reaches, in the units of the offset.
         vague: whether the part of a warpgroup is somewhere after it.

@@ -100,14 +100,19 @@ class Graph:
         return [-1 if one == end else one for one in found[:end]]
 
     @cached_property
+    def traps(self) -> frozenset[int]:
+        """The blocks that can be reached and end in a trap: something went wrong."""
+        last = {number: self.module.instructions[self.blocks[number].last - 1] for number in self._stops}
+        return frozenset(number for number, one in last.items() if one.opcode == "trap" and not one.guard)
+
+    @cached_property
     def ends(self) -> frozenset[int]:
-        """The blocks in which threads end though nothing went wrong: not by a trap."""
-        statements = self.module.instructions
-        return frozenset(
-            number
-            for number in self.order
-            if not self.blocks[number].successors and statements[self.blocks[number].last - 1].opcode != "trap"
-        )
+        """The blocks that can be reached in which threads end otherwise."""
+        return frozenset(self._stops) - self.traps
+
+    @property
+    def _stops(self) -> list[int]:
+        return [number for number in self.order if not self.blocks[number].successors]
 
     def dominates(self, first: int, second: int) -> bool:
         """Whether every path from the beginning to a block goes through another."""

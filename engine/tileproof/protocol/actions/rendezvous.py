@@ -118,9 +118,10 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
         machine.report("PR131", "here", operation, count=wanted, threads=every)
         wanted = min(-(-wanted // warp) * warp, every)
     count = limit(machine, "named_barriers")
-    if isinstance(ident, Supposed) and not 0 <= ident < count:
-        ident = None
-    if ident is not None and not 0 <= ident < count:
+    exists = ident is None or 0 <= ident < count
+    if not exists and isinstance(ident, Supposed):
+        raise Unfollowed(operation, "barrier_id")
+    if not exists:
         machine.report("PR132", "here", operation, id=ident, last=count - 1)
     return ident, wanted, has_count
 

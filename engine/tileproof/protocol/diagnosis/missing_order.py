@@ -98,7 +98,7 @@ def _groups(scene: Scene) -> Iterator[Change]:
         for one in distinct(scene.last_of(one, *producers) if queue == "wgmma" else one for one in issued):
             alone = queue == "wgmma" and bool(commits) and not _committed(scene, one)
             rank = 0 if alone else 1 if scene.codes & {"PR101", "PR105", "PR107"} else 2
-            if queue != "bulk" or _next(scene, one) != "bulk_commit":
+            if queue != "bulk" or _next(scene, one) != "bulk_commit":  # a second one would only make an empty group
                 yield _insertion(scene, f"{queue}_commit", one, True, rank=rank)
         for commit in commits:
             for one in issued:
