@@ -67,28 +67,54 @@ def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def turns_written(code: Sequence[Instruction]) -> dict[int, int]:
-    """How often loops go around that the text itself counts, by the place of their test."""
+def turns_written(code: Sequence[Instruction], extents: Extents | None = None) -> dict[int, int]:
+    """How often loops go around that the text itself counts, by the place of their test.
+
+    Args:
+        extents: of integers that the text leaves open; None: only loops without such.
+    """
     writers = _writers(code)
     found: dict[int, int] = {}
+    known: dict[int, int | None] = {}
     for at, one in enumerate(code):
         if one.kind == "test":
-            low, high, step = (_written_out(writers, slot) for slot in one.inputs)
+            low, high, step = (_written_out(writers, slot, extents, known) for slot in one.inputs)
             if low is not None and high is not None and step:
                 found[at] = len(range(low, high, step))
     return found
 
 
-def _written_out(writers: Mapping[int, Sequence[tuple[int, Instruction]]], slot: int) -> int | None:
-    """The integer of a value that is computed of what stands in the text alone; None of any other."""
-    written = writers.get(slot, ())
-    one = written[0][1] if len(written) == 1 else None
-    if one is None or one.kind != "compute" or one.make is not None or one.function is None:
-        return None
-    read = [_written_out(writers, each) for each in one.inputs]
-    values: Sequence[object] = one.function(*read) if None not in read else ()  # type: ignore[assignment]
-    value = values[one.outputs.index(slot)] if len(values) == len(one.outputs) else None
-    return value if type(value) is int else None
+def _written_out(
+    writers: Mapping[int, Sequence[tuple[int, Instruction]]],
+    slot: int,
+    extents: Extents | None = None,
+    known: dict[int, int | None] | None = None,
+) -> int | None:
+    """The integer of a value that is computed of what stands in the text, and of what it leaves open; else None.
+
+    Args:
+        known: the values of other slots, which is added to.
+    """
+    known = {} if known is None else known
+    todo = [slot]
+    while todo:
+        written = writers.get(todo[-1], ())
+        one = written[0][1] if len(written) == 1 and written[0][1].kind == "compute" else None
+        function = None if one is None else one.function if one.make is None else extents and one.make(extents)
+        before = [each for each in one.inputs if each not in known] if one is not None and function is not None else []
+        if before and todo[-1] not in known:
+            known[todo[-1]] = None  # of a value that is computed of itself nothing is known
+            todo += before
+            continue
+        at = todo.pop()
+        if one is not None and function is not None and known.get(at) is None:
+            read = [known[each] for each in one.inputs]
+            values: Sequence[object] = function(*read) if None not in read else ()
+            value = values[one.outputs.index(at)] if len(values) == len(one.outputs) else None
+            known[at] = int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+        else:
+            known.setdefault(at, None)
+    return known[slot]
 
 
 def fixed(

@@ -67,6 +67,7 @@ class Extents:
         counted: whether the extent of a tensor already is its number of tiles: then all roles agree on it, in whatever
             way they compute it. Else it counts elements, and is divided as the kernel divides it.
         given: integers that are otherwise, by their terms.
+        units: how many elements make a tile of an integer that the kernel gets, where it is otherwise, by its term.
         apart: of two integers in global memory a word apart, by how much the later one is larger; 0: by the first one.
         near: the same of integers of one word, where it is otherwise: a list of tiles is shorter than what is in one.
         grid: how many clusters the grid has along x, where it is otherwise.
@@ -76,6 +77,7 @@ class Extents:
     argument: int
     counted: bool = True
     given: tuple[tuple[int, int], ...] = ()
+    units: tuple[tuple[int, int], ...] = ()
     apart: int = 0
     near: int = 0
     grid: int = 0
@@ -83,6 +85,10 @@ class Extents:
     def number(self, term: int, usual: int) -> int:
         """The integer of a term; ``usual`` where nothing else is said of it."""
         return dict(self.given).get(term, usual)
+
+    def elements(self, term: int, tile: int) -> int:
+        """How many elements of an integer make a tile; ``tile`` where nothing else is said of it."""
+        return dict(self.units).get(term, tile)
 
 
 @dataclass(frozen=True, slots=True)

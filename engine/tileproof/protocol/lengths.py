@@ -145,7 +145,8 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     known = {key_of(fault) for fault in faults}
     found: list[Run] = []
     stuck: ProtocolFault | None = None
-    few, turns = Extents(FEW, FEW, extents.counted), study.limit("wide_turns")
+    done: list[Extents] = []
+    few, turns = Extents(FEW, FEW, extents.counted, units=extents.units), study.limit("wide_turns")
     sizes = (  # elements of an integer that the kernel gets, or what it loads
         (tile, replace(few, apart=turns)),
         (tile + 1, replace(few, apart=2 * turns, tensor=(FEW + 1) * tile)),
@@ -159,6 +160,11 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     def deciders() -> tuple[frozenset[int], bool]:
         wanted = {*wanted_ways(code, guards, study.reached), *counted_by(code, guards, study.reached)}
         return deciding(code, wanted) if wanted and budget > 0 else (frozenset(), False)
+
+    def counted(term: int, elements: int) -> int:
+        """So many elements of an integer of which other than the usual number make a tile."""
+        unit = extents.elements(term, tile)
+        return elements if unit == tile else unit + 1 if elements > tile else max(elements * unit // tile, 1)
 
     def take(one: Run, before: Set[int] = frozenset()) -> bool:
         """What a run shows, of steps beside those that were executed before; whether to go on."""
@@ -197,8 +203,11 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
                 loads,
                 apart=0,
                 tensor=min(loads.tensor, extents.tensor),
-                given=tuple((term, turns * (1 if term in places else elements)) for term in sorted(terms)),
+                given=tuple((term, turns * (1 if term in places else counted(term, elements))) for term in sorted(terms)),
             )
+            if size in done:
+                continue
+            done.append(size)
         tiles = long.machine.tiles if loaded else FEW
         one = study.run(size, study.shape.extent, tiles, budget=budget)
         budget -= one.machine.steps
@@ -268,13 +277,18 @@ def _counts_ctas(study: Study) -> bool:
 def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """Leave out bytes that are read and not expected, unless runs with other integers find them as well.
 
-    Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself.
+    Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself: of a stage
+    that is read in so many pieces as an integer says the whole is read, or one piece.
     """
     wrong = [one for one in faults if one.code == UNDERSTATED]
     if not wrong:
         return
     machine, usual = long.machine, long.machine.shape.extents
-    sizes = (replace(usual, argument=usual.argument + 1), replace(usual, tensor=max(usual.tensor // 2, 1)))
+    sizes = (
+        replace(usual, argument=usual.argument + 1),
+        replace(usual, tensor=max(usual.tensor // 2, 1)),
+        replace(usual, argument=1),
+    )
     runs = [study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps) for size in sizes]
     ended = [one for one in runs if even(one)]
 

@@ -82,6 +82,7 @@ class Machine:
         accumulators: the first MMA on registers, by CTA and allocation, where it adds to what they hold; else None.
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
+        gives_up: whether it does so at a loop, by its place and how often it goes around.
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
         computed: what each place last computed of what, and the results: most turns of a loop compute the same.
@@ -162,6 +163,7 @@ class Machine:
     watch: Callable[[Machine], None] | None = None
     running: ThreadSet | None = None
     most: int = 0
+    gives_up: Callable[[int, int], bool] | None = None
     roles: int = 0
     copied: int = 1
     computed: dict[int, _Computed] = field(default_factory=dict)
@@ -606,6 +608,12 @@ class Machine:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
             self.decide(thread_set.place, decider, inside)
+            step = self.count(thread_set, instruction.inputs[2]) if known else None
+            if step is not None and step > 0:
+                length = len(range(index, high, step))  # type: ignore[arg-type]
+                self.coverage.goes(thread_set.place, length)
+                if self.gives_up is not None and self.gives_up(thread_set.place, length):
+                    self.most = 0
         if self.watch is not None and all(one is thread_set or one.finished for one in self.thread_sets):
             self.look()  # it waits for no other, so that there are no rounds
         if not known and not inside:

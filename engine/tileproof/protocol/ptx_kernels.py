@@ -295,7 +295,7 @@ class _Kernel:
         tile = limit(self.book, "tile_elements")
 
         def make(extents: Extents) -> Function:
-            usual = extents.argument * (tile if extents.counted else 1)
+            usual = extents.argument * (extents.elements(term, tile) if extents.counted else 1)
             value: Value = Supposed(extents.number(term, usual), term)
             return lambda: (value,)
 

@@ -466,6 +466,7 @@ class Coverage:
         doubtful: those of them that something supposed or unknown decided.
         turned: loops with a condition that something supposed or unknown decided in some turn.
         left: the loops that threads left; circled: those of them that went around, more than once through.
+        lengths: how often loops go around at most, by place: as far as they did, or as their bounds say.
         terms: the terms of what decided there.
         cells: where integers in shared memory were loaded or stored, by place: the allocation, the first byte and that
             behind the last one.
@@ -487,6 +488,7 @@ class Coverage:
     turned: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)
     circled: set[int] = field(default_factory=set)
+    lengths: dict[int, int] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     starts: dict[int, dict[tuple[int, int], int]] = field(default_factory=dict)
@@ -514,6 +516,12 @@ class Coverage:
         self.left.add(place)
         if asked > _ONCE:
             self.circled.add(place)
+        self.goes(place, asked - 1)
+
+    def goes(self, place: int, turns: int) -> None:
+        """A loop goes around so often."""
+        if turns > self.lengths.get(place, 0):
+            self.lengths[place] = turns
 
 
 __all__ = [

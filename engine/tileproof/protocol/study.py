@@ -81,6 +81,7 @@ class Study:
     unseen: dict[int, Operation] = field(default_factory=dict)  # steps that access what is not known in some run
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
+    units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
 
     def limit(self, name: str) -> int:
@@ -106,6 +107,7 @@ class Study:
         unseen: Unseen | None = None,
         eager: Set[int] = frozenset(),
         help_: Help | None = None,
+        gives_up: Callable[[int, int], bool] | None = None,
     ) -> Run:
         """One run.
 
@@ -122,6 +124,7 @@ class Study:
             missed, unseen: told of orders that are missing, and of proxy fences.
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
             help_: lets threads go on that wait for ever.
+            gives_up: whether to end the run at a loop, by its place and how often it goes around.
         """
         most = self.limit("run_steps")
         machine = Machine(
@@ -147,6 +150,7 @@ class Study:
             most=min(budget or most, most),
             eager=eager,
             help=help_,
+            gives_up=gives_up,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -196,7 +200,7 @@ class Study:
 
     def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:
         """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
-        return self.run(Extents(turns, turns), turns, tiles, watch=watch)
+        return self.run(Extents(turns, turns, units=self.units), turns, tiles, watch=watch)
 
     def doubt(self, case: str, operation: Operation, /, fault: ProtocolFault | None = None, **facts: object) -> None:
         """Something is not verified, perhaps a finding."""
@@ -212,7 +216,7 @@ class Study:
         that is not too long: those inside others, or all.
         """
         if self.begun is None:
-            self.begun = first = self.counted(self.shape.extent, self.limit("long_tiles"))
+            self.begun = first = self.in_tiles() or self.counted(self.shape.extent, self.limit("long_tiles"))
             coverage = first.machine.coverage
             for depth in (_INNER, _EVERY) if coverage.complete and not first.calm else ():
                 if depth <= coverage.shortened:
@@ -223,6 +227,14 @@ class Study:
                         break
                     self.whole = 0
         return self.begun
+
+    def in_tiles(self) -> Run | None:
+        """The long run where integers count in the tiles that loops go by; None where no others than usual are found."""
+        if not self.ptx:
+            return None
+        from tileproof.protocol.units import in_tiles  # noqa: PLC0415
+
+        return in_tiles(self)
 
     def around(self) -> Run:
         """The long run, with as many turns as it takes to go around the deepest ring that it shows.
@@ -267,7 +279,7 @@ class Study:
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""
         turns = self.shape.extent
-        return self.run(Extents(turns, turns), turns, self.limit("long_tiles"), ends=ends)
+        return self.run(Extents(turns, turns, units=self.units), turns, self.limit("long_tiles"), ends=ends)
 
     def causes(self, outcome: Outcome, line: Callable[[Operation], object], ptx: str = "") -> Outcome:
         """The same with the findings by their causes, as far as the budget goes.
