@@ -7,7 +7,7 @@ large has more tiles than a run can go through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -100,7 +100,9 @@ def _written_out(
     while todo:
         written = writers.get(todo[-1], ())
         one = written[0][1] if len(written) == 1 and written[0][1].kind == "compute" else None
-        function = None if one is None else one.function if one.make is None else extents and one.make(extents)
+        function: Callable[..., object] | None = None
+        if one is not None:
+            function = one.function if one.make is None else one.make(extents) if extents is not None else None
         before = [each for each in one.inputs if each not in known] if one is not None and function is not None else []
         if before and todo[-1] not in known:
             known[todo[-1]] = None  # of a value that is computed of itself nothing is known
@@ -109,7 +111,7 @@ def _written_out(
         at = todo.pop()
         if one is not None and function is not None and known.get(at) is None:
             read = [known[each] for each in one.inputs]
-            values: Sequence[object] = function(*read) if None not in read else ()
+            values: Sequence[object] = function(*read) if None not in read else ()  # type: ignore[assignment]
             value = values[one.outputs.index(at)] if len(values) == len(one.outputs) else None
             known[at] = int(value) if isinstance(value, int) and not isinstance(value, bool) else None
         else:

@@ -203,7 +203,9 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
                 loads,
                 apart=0,
                 tensor=min(loads.tensor, extents.tensor),
-                given=tuple((term, turns * (1 if term in places else counted(term, elements))) for term in sorted(terms)),
+                given=tuple(
+                    (term, turns * (1 if term in places else counted(term, elements))) for term in sorted(terms)
+                ),
             )
             if size in done:
                 continue

@@ -216,7 +216,8 @@ class Study:
         that is not too long: those inside others, or all.
         """
         if self.begun is None:
-            self.begun = first = self.in_tiles() or self.counted(self.shape.extent, self.limit("long_tiles"))
+            first = self.in_tiles() if self.ptx else None
+            self.begun = first = first or self.counted(self.shape.extent, self.limit("long_tiles"))
             coverage = first.machine.coverage
             for depth in (_INNER, _EVERY) if coverage.complete and not first.calm else ():
                 if depth <= coverage.shortened:
@@ -229,12 +230,22 @@ class Study:
         return self.begun
 
     def in_tiles(self) -> Run | None:
-        """The long run where integers count in the tiles that loops go by; None where no others than usual are found."""
-        if not self.ptx:
-            return None
-        from tileproof.protocol.units import in_tiles  # noqa: PLC0415
+        """The long run of a kernel in PTX whose integers count in the tiles of its loops; None where none is found."""
+        from tileproof.protocol.units import TRIALS, Units  # noqa: PLC0415
 
-        return in_tiles(self)
+        turns, tiles = self.shape.extent, self.limit("long_tiles")
+        units = Units(self.compiled.code, turns, self.limit("tile_elements"))
+        for _ in range(TRIALS):
+            kept = dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+            budget = self.limit("trial_steps") if units.before else None
+            one = self.run(units.extents, turns, tiles, budget=budget, gives_up=units.gives_up)
+            if units.stands(one):
+                self.units = units.extents.units
+                return one
+            self.doubts, self.unseen, self.ran, self.fills = kept
+            if not units.goes_on(one):
+                break
+        return None
 
     def around(self) -> Run:
         """The long run, with as many turns as it takes to go around the deepest ring that it shows.

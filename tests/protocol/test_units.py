@@ -1,0 +1,99 @@
+"""What the integers of a kernel in PTX count in its long run: elements, or turns of the loops that they decide."""
+
+from __future__ import annotations
+
+import pytest
+from test_ptx_kernels import RING
+
+import tileproof
+from tileproof.base.source import Source
+from tileproof.protocol.deciding import turns_written
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.study import Study
+from tileproof.protocol.verify import verify_function
+from tileproof.ptx.graph import Graphs
+from tileproof.ptx.module import read_module
+
+BOOK = tileproof.load_rules()
+READ = "  ld.shared.b32 %r26, [%r25];\n  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+IN_TILES = RING.replace("%r5, %r5, 1;", "%r5, %r5, 64;")  # both roles take 64 elements in a turn
+
+
+def study(text: str) -> Study:
+    """The study of the only kernel of a module."""
+    module = read_module(BOOK, Source("kernel.ptx", text))
+    found: list[Study] = []
+    verify_function(BOOK, Graphs(BOOK, module).of(module.functions[0]), seen=lambda _, one: found.append(one))
+    (one,) = found
+    return one
+
+
+def turns(one: Study) -> list[int]:
+    """How often the counted loops of the long run went around."""
+    assert one.begun is not None
+    coverage = one.begun.machine.coverage
+    return [coverage.lengths[at] for at in sorted(coverage.went) if one.compiled.code[at].kind == "test"]
+
+
+def found(text: str) -> set[str]:
+    return {one.code for one in tileproof.check(text).diagnostics if one.severity.value == "error"}
+
+
+def test_an_integer_counts_turns_where_loops_go_by_one():
+    one = study(RING)
+    assert [unit for _, unit in one.units] == [1]
+    assert turns(one) == [one.shape.extent] * 2
+    assert one.begun is not None and one.begun.machine.steps < 1000
+
+
+def test_an_integer_counts_elements_where_loops_take_a_tile_of_them():
+    """The usual run: it goes around no loop more often than it takes to show the rings."""
+    one = study(IN_TILES)
+    assert one.units == ()
+    assert turns(one) == [2 * one.shape.extent] * 2  # of tiles with 128 elements
+
+
+def test_a_loop_that_takes_many_elements_goes_around_often_enough():
+    """One integer is the length of a loop that goes by one element and of loops that go by 16."""
+    ahead = """  mov.b32 %r27, 0;
+AHEAD:
+  st.shared.b32 [%r2+9000], %r27;
+  add.s32 %r27, %r27, 1;
+  setp.lt.s32 %p8, %r27, %r4;
+  @%p8 bra AHEAD;
+  bar.sync 0;
+"""
+    text = RING.replace("%r5, %r5, 1;", "%r5, %r5, 16;").replace(
+        "  mov.b32 %r5, 0;\n", ahead + "  mov.b32 %r5, 0;\n", 1
+    )
+    one = study(text)
+    ((_, unit),) = one.units
+    assert 1 < unit < 128
+    first, *roles = turns(one)
+    assert first == unit * one.shape.extent
+    assert all(one.shape.extent <= length < first for length in roles)
+
+
+def test_the_lengths_of_loops_are_computed_of_the_integers():
+    one = study(RING)
+    terms = [term for term, _ in one.units]
+    for unit in (1, 3, 128):
+        size = Extents(7, 7, units=tuple((term, unit) for term in terms))
+        assert set(turns_written(one.compiled.code, size).values()) == {7 * unit}
+    assert turns_written(one.compiled.code) == {}
+
+
+@pytest.mark.parametrize("text", [RING, IN_TILES], ids=["turns", "elements"])
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "", "PR126"),  # nobody releases a stage
+        ("[%r3+16], 32;", "[%r3+16], 33;", "PR125"),  # a release too few
+        ("  ld.shared.b32 %r26, [%r25];\n", "", None),  # nothing wrong: nobody reads a stage
+        (READ, "\n".join(reversed(READ.splitlines())) + "\n", "PR112"),  # a stage is released, and read then
+    ],
+    ids=["release", "count", "unread", "early"],
+)
+def test_the_same_is_found_however_it_counts(text: str, old: str, new: str, code: str | None):
+    assert found(text) == set() and text.count(old) == 1
+    assert found(text.replace(old, new)) == (set() if code is None else {code})
