@@ -11,7 +11,7 @@ from test_sweep import run as assembled
 
 import tileproof
 from conftest import command, some
-from tileproof.emitting.atom import BadAtom
+from tileproof.emitting.atom import BadAtom, Refused
 from tileproof.emitting.witness import NoGpu, encode, predicted, run, witness
 from tileproof.layout import cosize, crd2idx
 
@@ -190,6 +190,15 @@ def test_a_refuted_layout_says_why_and_which_coordinates_are_wrong():
     assert "(m,n) = (4,0), (5,0), (6,0), (7,0), (12,0)" in wrong
     both = witness(BOOK, atom_of("sm_90a", "kk"), "sm_90a")
     assert "no descriptor" not in both.text
+
+
+@pytest.mark.parametrize(("target", "oldest"), [("sm_90a", "8.0"), ("sm_100a", "8.6"), ("sm_103a", "8.8")])
+def test_it_is_written_for_the_oldest_driver_that_has_the_atom(target: str, oldest: str):
+    atom = atom_of("sm_90a" if target == "sm_90a" else "sm_100a", "kk")
+    assert witness(BOOK, atom, target).text.startswith(f".version {oldest}\n")
+    assert witness(BOOK, atom, target, ptx=(9, 0)).text.startswith(".version 9.0\n")
+    with pytest.raises(Refused):
+        witness(BOOK, ATOM.format(n=9, k=16, a="k", b="k", t="f16", d="f32"), "sm_90a")
 
 
 def test_tiles_that_do_not_fit():

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.option("--atom", metavar="ATOM", help="One atom's type or one PTX opcode, instead of files.")
 @click.option("--target", metavar="SM", help="The target, such as sm_90a.")
 @click.option(
-    "--ptx", metavar="VERSION", help="The PTX ISA version, such as 8.7. Default: the latest that supports the target."
+    "--ptx",
+    metavar="VERSION",
+    help="The PTX ISA version, such as 8.7. Default: the latest that supports the target; for --witness the oldest.",
 )
 @click.option("--form", type=click.Choice(["ptx", "inline-asm", "nvvm", "llvm"]), default="ptx", show_default=True)
 @click.option("--contract", type=click.Choice(["ptx", "tileiras"]), default="ptx", show_default=True)
@@ -61,7 +63,7 @@ def emit(
             from tileproof.emitting.witness import witness as make  # noqa: PLC0415
 
             layouts = {name: text for name, text in (("a", layout_a), ("b", layout_b)) if text is not None}
-            text = make(book, atom, target or "sm_90a", layouts).text
+            text = make(book, atom, target or "sm_90a", layouts, version(ptx) if ptx else None).text
         else:
             where = context(book, target or "sm_90a", version(ptx) if ptx else None)
             text = verb.emit_atom(book.under(contract), atom, where, form.replace("-", "_"))

@@ -26,7 +26,7 @@ from tileproof.descriptors.acting import descriptors
 from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, TiledOperand, Undecided
 from tileproof.dialects.fragments import fragments
 from tileproof.emitting import kernel
-from tileproof.emitting.atom import Asked, BadAtom, read, sequence_of
+from tileproof.emitting.atom import Asked, BadAtom, Refused, read, sequence_of
 from tileproof.emitting.fill import THREADS, NotStatic, fill
 from tileproof.emitting.operands import best_layout
 from tileproof.emitting.sequence import Placed, Sequence
@@ -45,7 +45,7 @@ OPERANDS = ("a", "b")
 
 
 class NoGpu(RuntimeError):
-    """No GPU, or no cuda-bindings; the message says which."""
+    """No GPU, no cuda-bindings, or too old a driver; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,26 @@ class Witness:
         return {name: one.shape for name, one in self.operands.items()}
 
 
-def witness(book: Rulebook, atom: str, target: str, layouts: Mapping[str, str] | None = None) -> Witness:
+def witness(
+    book: Rulebook,
+    atom: str,
+    target: str,
+    layouts: Mapping[str, str] | None = None,
+    ptx: tuple[int, int] | None = None,
+) -> Witness:
     """The kernel for an atom that reads A and B from shared memory.
 
     Args:
         layouts: of ``a`` and ``b``, ``(mn,k)`` to elements, of one tile of the atom or several; without one the best
             that there is.
+        ptx: the PTX version, such as (8, 7); None for the oldest that has the atom, which most drivers assemble.
 
     Raises:
         BadAtom: the atom does not read both operands by descriptors, or a layout cannot be filled.
+        BadRequest: no such target, or no such version.
         Refused: it is not legal.
     """
-    where = context(book, target)
-    asked = read(book.under(HARDWARE), atom, where)
+    where, asked = _oldest(book, atom, target) if ptx is None else _read_in(book, atom, context(book, target, ptx))
     if asked.lowered is None or not asked.atom:
         raise BadAtom("a witness requires an MMA atom")
     facts = {**asked.facts, **asked.lowered.facts}
@@ -161,6 +168,23 @@ def witness(book: Rulebook, atom: str, target: str, layouts: Mapping[str, str] |
     made = one.registers(*one.made) if one.made else ()
     loaded = tuple(name for name in one.registers() if name not in made)
     return Witness(text, asked.atom, target, facts, operands, (loaded, results), size_)
+
+
+def _oldest(book: Rulebook, atom: str, target: str) -> tuple[dict[str, Scalar], Asked]:
+    """The atom in the oldest PTX version in which it is legal; what is wrong with it in the newest if there is none."""
+    newest, table = context(book, target), book.shared_table("target")
+    first = table.rows[str(newest["target"]),][table.columns.index("ptx")]
+    for version in book.domain("ptx", "ptx"):
+        if isinstance(version, int) and isinstance(first, int) and version % 100 < 10 and first <= version:
+            try:
+                return _read_in(book, atom, {**newest, "ptx": version})
+            except Refused:
+                continue
+    return _read_in(book, atom, newest)
+
+
+def _read_in(book: Rulebook, atom: str, where: dict[str, Scalar]) -> tuple[dict[str, Scalar], Asked]:
+    return where, read(book.under(HARDWARE), atom, where)
 
 
 _SHOWN = 8
@@ -502,6 +526,8 @@ def _launch(made: Witness, a: Any, b: Any) -> Any:
 
     def call(result: tuple[Any, ...]) -> Any:
         status, *rest = result
+        if status == driver.CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+            raise NoGpu(f"the driver is too old for PTX {made.text.split()[1]}")
         if int(status) != 0:
             raise RuntimeError(f"CUDA driver error {status.name}")
         return rest[0] if len(rest) == 1 else rest
