@@ -49,7 +49,7 @@ def corpus(pattern: str = "corpus/*/*.mlir", every: int = 3) -> pytest.MarkDecor
     """Parametrise a test over real files by ``path``; it is skipped, with the reason, where there are none.
 
     The plain run takes the smaller files, the sweep every third of the others, or so many of them; the rest is
-    ``long``. PTX runs on the machine, which takes seconds a file: of it the two take every sixth file each.
+    ``long``. PTX runs on the machine, which takes seconds a file: of it the two take every third file.
     """
     files = corpus_files(pattern)
     if not files:
@@ -67,7 +67,7 @@ def _often(path: Path, number: int, every: int) -> pytest.MarkDecorator | tuple[
     large = path.stat().st_size > SMALL
     if path.suffix != ".ptx":
         return () if not large else pytest.mark.long if number % every else pytest.mark.sweep
-    return pytest.mark.long if number % every else pytest.mark.sweep if large or number % 2 else ()
+    return pytest.mark.long if number % every else pytest.mark.sweep if large or number % 4 else ()
 
 
 def tileproof(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str):

@@ -135,7 +135,7 @@ FOLDED = [
 ]
 
 
-@pytest.mark.parametrize("name", some(FOLDED, 4))
+@pytest.mark.parametrize("name", some(FOLDED, 8))
 def test_operations_with_a_wrong_number_of_operands(name: str):
     """The protocol folds what it can, in the whole kernel: nothing of what cannot be."""
     value = "%c10000000_i32"

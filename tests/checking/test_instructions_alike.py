@@ -51,7 +51,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize(
     ("count", "pool", "share"),
-    [(150, 2, slice(0, None, 5)), pytest.param(1500, 30, slice(None), marks=pytest.mark.sweep)],
+    [(150, 2, slice(0, None, 5)), pytest.param(700, 15, slice(None), marks=pytest.mark.sweep)],
 )
 @pytest.mark.parametrize("target", WHERE)
 def test_answers_are_those_that_each_has_alone(target: str, count: int, pool: int, share: slice):

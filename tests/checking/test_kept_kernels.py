@@ -98,8 +98,8 @@ def moved(text: str) -> str:
 
 
 def often(number: int, explain: bool) -> pytest.MarkDecorator | tuple[()]:
-    """The plain run takes every fourth text, the sweep the others and that one with its paths."""
-    if number % 4:
+    """The plain run takes every eighth text, the sweep the others and that one with its paths."""
+    if number % 8:
         return pytest.mark.long if explain else pytest.mark.sweep
     return pytest.mark.sweep if explain else ()
 
@@ -228,7 +228,7 @@ def test_the_cache_keeps_kernels_for_other_processes(
 
 
 @pytest.mark.sweep
-@corpus("ptx/*.ptx", every=12)
+@corpus("ptx/*.ptx", every=24)
 def test_real_kernels_have_the_same_report(book: Rulebook, path: Path):
     text = path.read_text(encoding="utf-8")
     expected = fresh(book, moved(text))

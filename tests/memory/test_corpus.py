@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import tileproof
-from conftest import SHARED, corpus, corpus_files
+from conftest import SHARED, corpus, corpus_files, some
 from tileproof.base.source import Source
 from tileproof.cli import main
 from tileproof.memory.listing import descriptors
@@ -98,7 +98,7 @@ TILED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["", *TILED])
+@pytest.mark.parametrize("name", some(["", *TILED], 2))
 def test_a_tiled_mma_may_leave_its_permutation_out(name, hopper_gemm):
     if name and not (SHARED / "corpus" / name).exists():
         pytest.skip("no ../shared beside this checkout")

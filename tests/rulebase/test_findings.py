@@ -28,9 +28,9 @@ def text_of(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def calls() -> Iterator[tuple[str, ast.Call, str]]:
+def calls(within: str = "*.py") -> Iterator[tuple[str, ast.Call, str]]:
     """Each call that passes the code of a finding, with where it is and the code."""
-    for path in sorted(ENGINE.rglob("*.py")):
+    for path in sorted(ENGINE.rglob(within)):
         for node in nodes(path):
             if isinstance(node, ast.Call):
                 for argument in node.args:
@@ -70,8 +70,8 @@ def test_what_is_told_later_is_the_finding_that_was_made():
     codes["_missing"] = codes["_absent"]  # which it calls
     told = {
         (code, name)
-        for where, call, code in calls()
-        if where.startswith("ptx/opcode.py") and (name := told_later(call, 1)) not in (None, "tell")
+        for where, call, code in calls("ptx/opcode.py")
+        if where.startswith("ptx/") and (name := told_later(call, 1)) not in (None, "tell")
     }
     assert len(told) >= 5
     assert {(code, name) for code, name in told if codes[name] != {code}} == set()
