@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import EXAMPLES, corpus
+from conftest import EXAMPLES, corpus, some
 from tileproof.base.source import Source
 from tileproof.checking import kept_outcomes, results
 from tileproof.checking.expectations import split
@@ -102,7 +102,7 @@ def early(text: str) -> bool:
     return "programmatic_stream_serialization" in text
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", some(TEXTS))
 def test_what_is_kept_is_what_a_study_finds(book: Rulebook, studied: list[str], name: str):
     text = TEXTS[name]
     options = Options("ptx", explain_path=len(text) % 2 == 0, mend=False)
@@ -237,7 +237,7 @@ def test_the_cache_keeps_kernels_for_other_processes(
     assert studied == ["alpha", "omegas"] * 3
 
 
-@corpus()
+@corpus(every=6)
 def test_real_kernels_have_the_same_report(book: Rulebook, path: Path):
     text = path.read_text(encoding="utf-8")
     moved = f"// moved\n\n{text}"

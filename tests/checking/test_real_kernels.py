@@ -16,7 +16,7 @@ WRONG = {
 }
 
 
-@corpus(every=1)
+@corpus(every=2)
 def test_a_real_kernel_has_no_error(path: Path):
     found = [d for d in tileproof.check(path).diagnostics if d.severity.value == "error"]
     assert [d.code for d in found] == [code for name, code in WRONG.items() if name == path.name]
