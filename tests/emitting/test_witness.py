@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import ptxas
@@ -197,8 +199,19 @@ def test_it_is_written_for_the_oldest_driver_that_has_the_atom(target: str, olde
     atom = atom_of("sm_90a" if target == "sm_90a" else "sm_100a", "kk")
     assert witness(BOOK, atom, target).text.startswith(f".version {oldest}\n")
     assert witness(BOOK, atom, target, ptx=(9, 0)).text.startswith(".version 9.0\n")
+
+
+def test_an_atom_that_no_version_has_is_refused_and_an_old_driver_is_named(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(Refused):
         witness(BOOK, ATOM.format(n=9, k=16, a="k", b="k", t="f16", d="f32"), "sm_90a")
+    too_old = SimpleNamespace(name="CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
+    driver = SimpleNamespace(CUresult=SimpleNamespace(CUDA_ERROR_UNSUPPORTED_PTX_VERSION=too_old))
+    for name in ("cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuDevicePrimaryCtxRelease"):
+        setattr(driver, name, lambda *_: (0, None))
+    driver.cuModuleLoadData = lambda *_: (too_old, None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    with pytest.raises(NoGpu, match=r"^the driver is too old for PTX 8\.0$"):
+        run(BOOK, witness(BOOK, atom_of("sm_90a", "kk"), "sm_90a"))
 
 
 def test_tiles_that_do_not_fit():

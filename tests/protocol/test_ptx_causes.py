@@ -37,9 +37,7 @@ def one_error(text: str) -> tuple[Diagnostic, str]:
 @pytest.mark.parametrize(
     ("right", "wrong", "code", "hint"),
     [
-        pytest.param(
-            *(WAIT, WAIT.replace("[%r21]", "[%r21+8]"), "PR111", "wait at barrier full[0]"), marks=pytest.mark.sweep
-        ),
+        (WAIT, WAIT.replace("[%r21]", "[%r21+8]"), "PR111", "wait at barrier full[0]"),
         (COPY, COPY.replace("[%r11]", "[%r11+8]"), "PR124", "let it complete on barrier full[0]"),
         (EXPECT, EXPECT.replace("[%r11]", "[%r11+8]"), "PR125", "arrive at barrier full[0]"),
         (INIT, INIT.replace("32;", "33;"), "PR125", "initialise barrier empty[0] of ring 'smem' (2 stages) with 32"),

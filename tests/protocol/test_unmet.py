@@ -42,9 +42,9 @@ def test_the_kernel_is_right():
     [
         (RELEASE, "", "PR126", EMPTY),
         ("[%r3+16], 32", "[%r3+16], 33", "PR125", EMPTY),
-        pytest.param("[%r3], 1;", "[%r3], 2;", "PR125", FULL, marks=pytest.mark.sweep),
+        ("[%r3], 1;", "[%r3], 2;", "PR125", FULL),
         ("[%r11], 4096", "[%r11], 4100", "PR124", FULL),
-        pytest.param(COPY, "", "PR124", FULL, marks=pytest.mark.sweep),
+        (COPY, "", "PR124", FULL),
         ("bar.sync 1, 32;", "bar.sync 1, 64;", "PR130", "barrier 1 expects 64"),
     ],
 )

@@ -364,7 +364,7 @@ GARBAGE = {
     "unclosed": "module {\n" * 3000,
     "line ends": "\r\r\n\u2028\x85\f" * 50,
     "backwards": GOOD[::-1],
-    "long": 'module { %0 = "a"() : () -> i32 }\n' * 1_000,
+    "long": 'module { %0 = "a"() : () -> i32 }\n' * 5_000,
 }
 
 

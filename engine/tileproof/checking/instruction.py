@@ -68,6 +68,21 @@ def context(book: Rulebook, target: str, ptx: tuple[int, int] | None = None) -> 
     return {"target": member, "ptx": version}
 
 
+def contexts(book: Rulebook, target: str) -> Iterator[dict[str, Scalar]]:
+    """``context`` of a target in each PTX version that has it, the oldest first.
+
+    Raises:
+        BadRequest: no such target.
+    """
+    newest, table = context(book, target), book.shared_table("target")
+    column = table.column("ptx")
+    oldest = None if column is None else table.rows[str(newest["target"]),][column]
+    assert isinstance(oldest, int), "rules/targets.rule"
+    for version in range(oldest, int(newest["ptx"]) + 1):
+        if version % 100 < 10:
+            yield {**newest, "ptx": version}
+
+
 def legal(ruleset: Ruleset, text: str, where: dict[str, Scalar]) -> Verdict:
     """Judge one instruction whose registers are named by class (``r0`` .b32, ``f0`` .f32, ...), or an atom's type.
 

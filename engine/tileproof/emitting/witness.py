@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tileproof.base.records import dataclass, replace
-from tileproof.checking.instruction import context
+from tileproof.checking.instruction import context, contexts
 from tileproof.descriptors.acting import descriptors
 from tileproof.descriptors.canonical import NoDescriptor, OperandDescriptor, TiledOperand, Undecided
 from tileproof.dialects.fragments import fragments
@@ -141,7 +141,7 @@ def witness(
         BadRequest: no such target, or no such version.
         Refused: it is not legal.
     """
-    where, asked = _oldest(book, atom, target) if ptx is None else _read_in(book, atom, context(book, target, ptx))
+    where, asked = _read_atom(book, atom, contexts(book, target) if ptx is None else [context(book, target, ptx)])
     if asked.lowered is None or not asked.atom:
         raise BadAtom("a witness requires an MMA atom")
     facts = {**asked.facts, **asked.lowered.facts}
@@ -170,21 +170,16 @@ def witness(
     return Witness(text, asked.atom, target, facts, operands, (loaded, results), size_)
 
 
-def _oldest(book: Rulebook, atom: str, target: str) -> tuple[dict[str, Scalar], Asked]:
-    """The atom in the oldest PTX version in which it is legal; what is wrong with it in the newest if there is none."""
-    newest, table = context(book, target), book.shared_table("target")
-    first = table.rows[str(newest["target"]),][table.columns.index("ptx")]
-    for version in book.domain("ptx", "ptx"):
-        if isinstance(version, int) and isinstance(first, int) and version % 100 < 10 and first <= version:
-            try:
-                return _read_in(book, atom, {**newest, "ptx": version})
-            except Refused:
-                continue
-    return _read_in(book, atom, newest)
-
-
-def _read_in(book: Rulebook, atom: str, where: dict[str, Scalar]) -> tuple[dict[str, Scalar], Asked]:
-    return where, read(book.under(HARDWARE), atom, where)
+def _read_atom(book: Rulebook, atom: str, contexts: Iterable[dict[str, Scalar]]) -> tuple[dict[str, Scalar], Asked]:
+    """An atom in the first context in which it is legal; as ``read`` raises in the last one where there is none."""
+    refused: Refused | None = None
+    for where in contexts:
+        try:
+            return where, read(book.under(HARDWARE), atom, where)
+        except Refused as reason:
+            refused = reason
+    assert refused is not None, "each target has a PTX version"
+    raise refused
 
 
 _SHOWN = 8

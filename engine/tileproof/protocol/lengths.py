@@ -162,7 +162,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         return deciding(code, wanted) if wanted and budget > 0 else (frozenset(), False)
 
     def counted(term: int, elements: int) -> int:
-        """So many elements of an integer of which other than the usual number make a tile."""
+        """So many elements of an integer, or as large a part of its own tile where that is another (``units.py``)."""
         unit = extents.elements(term, tile)
         return elements if unit == tile else unit + 1 if elements > tile else max(elements * unit // tile, 1)
 

@@ -196,11 +196,7 @@ def _subtract(one: _Opcode) -> Computation:
 
 
 def _short_of(whole: Value, base: Address) -> Value:
-    """A number less an address in shared memory, of which the lowest bits are taken then, to round the address up.
-
-    They are those of the generic address too: on an H200 (driver 580.159) the shared window of every CTA begins at
-    0x7f3500000000, a multiple of 2^32, and the first variable 1024 bytes behind that.
-    """
+    """A number less an address in shared memory, of which the lowest bits are taken then, to round the address up."""
     if type(whole) is not int or base.memory.space != "smem" or base.unit != _BYTE:
         return None
     offset = None if base.offset is None else whole - base.offset

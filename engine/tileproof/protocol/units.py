@@ -33,7 +33,8 @@ class Units:
         tile: how many elements make a tile, usually.
         found: how many do, by the terms of integers.
         long: the loop at which the last run was given up, and how often it goes around.
-        least: how often loops must go around, by place.
+        usual: how often loops go around in the usual run whose bounds are computed of the integers alone, by place.
+        least: how often loops must go around that were too long, by place.
         before: how often they did in the last run that came to its end.
         deciders: the integers that decide how often a loop goes around, by its place.
     """
@@ -43,6 +44,7 @@ class Units:
     tile: int
     found: dict[int, int] = field(default_factory=dict)
     long: tuple[int, int] | None = None
+    usual: Mapping[int, int] = field(default_factory=dict)
     least: dict[int, int] = field(default_factory=dict)
     before: Mapping[int, int] = field(default_factory=dict)
     deciders: dict[int, frozenset[int]] = field(default_factory=dict)
@@ -66,8 +68,9 @@ class Units:
         """Take other units after a run that does not stand for the usual one; whether there are such."""
         if self.long is not None:
             (place, length), self.long = self.long, None
-            if self.before:
+            if self.before:  # more elements made it too long
                 return False
+            self.usual = self.usual or turns_written(self.code, Extents(self.turns, self.turns))
             self.least[place] = self.turns
             unit = max(1, self.tile * self.turns // length)
             self.found |= dict.fromkeys(self.of(place) - self.found.keys(), unit)
@@ -91,10 +94,9 @@ class Units:
         Returns:
             whether they do with fewer elements than usual.
         """
-        usual = turns_written(self.code, Extents(self.turns, self.turns))
         while True:
             now = turns_written(self.code, self.extents)
-            short = [at for at in now if self.counts(at) and now[at] < min(usual.get(at, self.turns), self.turns)]
+            short = [at for at in now if self.counts(at) and now[at] < min(self.usual.get(at, self.turns), self.turns)]
             if not short:
                 return True
             if not self.more(short):
@@ -112,9 +114,9 @@ class Units:
 
     def too_seldom(self, one: Run) -> list[int]:
         """The loops that went around too seldom: those of the usual run, and others that more elements make longer."""
-        coverage, usual = one.machine.coverage, turns_written(self.code, Extents(self.turns, self.turns))
+        coverage = one.machine.coverage
         found = [place for place, least in self.least.items() if coverage.lengths.get(place, 0) < least]
-        for place in coverage.went.keys() - usual.keys():
+        for place in coverage.went.keys() - self.usual.keys():
             length = coverage.lengths.get(place, 0)
             if self.before.get(place, -1) < length < self.turns and self.counts(place):
                 found.append(place)
