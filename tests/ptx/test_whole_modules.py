@@ -238,3 +238,9 @@ def test_ptxas_knows_the_instructions_that_are_outside():
     names = sorted(BOOK.enums["outside_instruction"].by_spelling)
     errors = reasons([f"{name} r1;" for name in names], "sm_100a", "9.0")
     assert [n for n, e in zip(names, errors, strict=True) if e and "Not a name of any known" in e] == []
+
+
+def test_reserved_shared_memory_has_two_offsets():
+    """ptxas 13.5 knows ``_0`` and ``_1``, which cooperative groups of CUDA C++ read, and no other."""
+    found = [tileproof.check(BODY % f"mov.u32 r1, %reserved_smem_offset_{number};").diagnostics for number in range(3)]
+    assert [[one.code for one in said] for said in found] == [[], [], ["PT008"]]

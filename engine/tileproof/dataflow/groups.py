@@ -6,6 +6,7 @@ no path at all completes is wrong. Which copy a wait must cover before memory is
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from tileproof.base.records import dataclass
@@ -160,17 +161,19 @@ def check_async_copies(report: Reporter, graph: Graph, values: Values) -> Iterat
 
 
 def check_bulk_stores(report: Reporter, graph: Graph, values: Values) -> Iterator[Found]:
-    """Bulk stores that nothing waits for."""
+    """Bulk stores that nothing waits for: of those in a block that one wait would cover the last."""
     lives = _Lives(report, graph, values, _BULK)
+    starts = [block.first for block in graph.blocks]
+    last: dict[tuple[int, str, str], int] = {}
     for event, fate in lives.unfinished():
-        if fate == "committed" and "wait" in lives.kinds:
-            yield report("PR106", "here", event.number)
-        elif fate == "committed":
-            yield report("PR107", "unwaited", event.number)
-        elif "wait" in lives.kinds:
+        waits = "wait" in lives.kinds
+        if fate != "committed" and waits:
             yield report("PR105", "here", event.number)
-        else:
-            yield report("PR107", "uncommitted", event.number)
+            continue
+        code, case = ("PR107", "uncommitted" if fate != "committed" else "unwaited") if not waits else ("PR106", "here")
+        last[bisect_right(starts, event.number), code, case] = event.number
+    for (_, code, case), number in last.items():
+        yield report(code, case, number)
 
 
 def check_tensor_cores(report: Reporter, graph: Graph, values: Values) -> Iterator[Found]:

@@ -46,9 +46,9 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     )
 
     codes = book.enums["ptx_finding"].by_spelling
-    serious = (one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR)
+    serious = [one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR]
     others = any(codes.get(code) == ".thread" and code not in known for code in serious)
-    alone = all(codes.get(fault.code) == ".ending" for fault in outcome.faults)
+    alone = all(codes.get(code) == ".ending" for code in serious)
     hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
 
     def stands(fault: ProtocolFault) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
@@ -88,14 +88,17 @@ def unfinished(machine: Machine) -> Iterator[tuple[BarrierKey, Barrier]]:
             yield key, barrier
 
 
-def incomplete_phases(machine: Machine) -> None:
+def incomplete_phases(machine: Machine, passed: Callable[[], bool]) -> None:
     """Report phases of mbarriers that lack arrivals or bytes.
 
     Not one that lacks arrivals after others of the barrier that were complete: its count is right, and who takes part
-    in them is not asked for another one.
+    in them is not asked for another one. Nor where threads may have gone past the loop in which the others arrive.
+
+    Args:
+        passed: whether there is a loop that no thread went around.
     """
     for key, barrier in unfinished(machine):
-        if barrier.pending and barrier.phase:
+        if barrier.pending and (barrier.phase or passed()):
             continue
         init = (("init", barrier.operation),)
         name, count, last = barrier_name(machine, key), barrier.count, barrier.arriving

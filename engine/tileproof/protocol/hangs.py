@@ -20,6 +20,7 @@ from tileproof.protocol.unmet import Help, unmet
 from tileproof.protocol.warps import Awaited
 
 _FURTHER = 2  # the share of a search that only asks whether there is one operation
+_ARRIVING = ("barrier_address", "copy_barrier", "copy_receiver", "copy_receivers")  # doubts about what completes where
 _TIMES = (8, 16)  # as large, where integers are given
 
 
@@ -33,8 +34,8 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     """
     if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
         return False
-    if any(case == "barrier_address" for case, _ in first.machine.taint.reasons):
-        return False  # what comes to it may be what is awaited
+    if any(case in _ARRIVING for case, _ in first.machine.taint.reasons):
+        return False  # what comes there may be what is awaited
     alone = study.one_number() and first.certain
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()

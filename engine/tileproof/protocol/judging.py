@@ -305,8 +305,11 @@ def _wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:
-    """The run that shows most of those that ended: threads wait for ever in long loops, or all go wrong alike."""
-    stuck = [one for one in ended if one.hangs and not one.left_loop()]
+    """The run that shows most of those that ended: threads wait for ever in long loops, or all go wrong alike.
+
+    A loop that no thread went around may have what the others wait for.
+    """
+    stuck = [one for one in ended if one.hangs and not one.left_loop() and not one.passed_loops()]
     if stuck and all(one.hangs or one.calm for one in ended):
         return Run(stuck[-1].machine, tuple(one for one in stuck[-1].faults if one.code in DEADLOCKS))
     calm = [one for one in ended if one.calm]

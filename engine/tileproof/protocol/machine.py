@@ -38,7 +38,7 @@ from tileproof.protocol.terms import said_of, told
 from tileproof.protocol.trace import TraceStep, path_to
 from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Open, Supposed, Value, numbered, same, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
-from tileproof.protocol.warps import BarrierKey, OnMbarrier, Reconvergence, ThreadSet
+from tileproof.protocol.warps import BarrierKey, OnBarrier, OnMbarrier, Reconvergence, ThreadSet
 from tileproof.rulebase.book import Rulebook
 
 GRID: Agent = ("grid",)  # all that the grid before did
@@ -211,7 +211,7 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not (moved or self.deliver() or self.release_parked() or self.excuse() or self.helped()):
+            if not (moved or self.deliver() or self.release_parked() or self.halve() or self.excuse() or self.helped()):
                 return
             if self.steps > self.most:
                 self.coverage.complete = False
@@ -585,6 +585,12 @@ class Machine:
                 return True
         return False
 
+    def halve(self) -> bool:
+        """Let barriers of a CTA complete without the rest of a warp; whether any threads may wait for that."""
+        waits = not self.named.halves and any(isinstance(one.blocked, OnBarrier) for one in self.thread_sets)
+        self.named.halves |= waits
+        return waits
+
     def diverge(self, thread_set: ThreadSet, more: int) -> None:
         """A thread set and ``more`` others arrive separately at the reconvergence points outside."""
         for point in thread_set.reconvergences:
@@ -718,15 +724,16 @@ class Machine:
     def deliver(self) -> bool:
         """Let copies of unknown length deliver what is announced; whether a barrier waited for that.
 
-        Others may still copy to the same barrier: threads of other CTAs that wait for the rest of their warp go on
-        first, and barriers with as many copies as an earlier phase had are complete first.
+        Others may still copy to the same barrier: threads of other CTAs that may, and that wait for the rest of their
+        warp, go on first, and barriers with as many copies as an earlier phase had are complete first.
         """
         waiting = [
             (key, one)
             for key, one in self.barriers.items()
             if one.unsized_copies and one.bytes > 0 and one.bytes % self.copied == 0
         ]
-        if any(part.parked and part.cta != key[0] for key, _ in waiting for part in self.thread_sets):
+        parked = {part.cta for part in self.thread_sets if part.parked} if waiting else ()
+        if any(cta != key[0] and self.deliveries.late(cta, key[0], one) for cta in parked for key, one in waiting):
             return self.release_parked()
         full = [(key, one) for key, one in waiting if one.unsized_copies >= one.most_copies]
         if waiting:

@@ -122,10 +122,27 @@ class Deliveries:
         phases: by barrier and phase.
         room: the bytes behind the place that a box is copied to up to what else is in use then, by tensor map; the
             least of all copies.
+        reach: which CTAs completed which one's barriers with each operation, by ``id``.
     """
 
     phases: dict[tuple[BarrierKey, int], Delivery] = field(default_factory=dict)
     room: dict[object, int] = field(default_factory=dict)
+    reach: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+
+    def issue(self, cta: int, operation: Operation, home: int, barrier: Barrier) -> None:
+        """A CTA issues a copy that completes on a barrier of a CTA."""
+        self.reach.setdefault(id(operation), set()).add((cta, home))
+        barrier.copiers.add((cta, id(operation)))
+
+    def late(self, cta: int, home: int, barrier: Barrier) -> bool:
+        """Whether a CTA may still issue a copy that completes on a barrier of another CTA in its current phase.
+
+        Not one that has, nor one that executed each of the operations that others did, and never for that CTA.
+        """
+        if any(one == cta for one, _ in barrier.copiers):
+            return False
+        reached = [self.reach[operation] for _, operation in barrier.copiers]
+        return any((cta, home) in ways or all(one != cta for one, _ in ways) for ways in reached)
 
     def add(self, key: BarrierKey, barrier: Barrier, operation: Operation) -> None:
         """The copies in flight deliver what a phase still expects; some of it may have been announced before."""
@@ -182,6 +199,7 @@ class Barrier:
         announced: the phase of the last expect_tx.
         supposed: whether bytes of the current phase are expected of which the text does not say how many.
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
+        copiers: the CTAs whose threads issued them, and the operations, by ``id``.
         boxes: what each of them copies, and to where.
         most_copies: how many of them the phase had that had most.
         unsized: the last phase that a copy of unknown size completed.
@@ -209,6 +227,7 @@ class Barrier:
     announced: int = 0
     supposed: bool = False
     unsized_copies: int = 0
+    copiers: set[tuple[int, int]] = field(default_factory=set)
     boxes: list[Box] = field(default_factory=list)
     unsized: int = -1
     most_copies: int = 0
@@ -231,6 +250,7 @@ class Barrier:
             self.gathered = Clock()
             self.expected = self.copied = self.unsized_copies = 0
             self.boxes = []
+            self.copiers = set()
             self.unannounced = None
             self.supposed = False
 
@@ -297,11 +317,16 @@ class Exits:
 
 @dataclass(slots=True)
 class NamedBarriers:
-    """The barriers of threads of a CTA (``rendezvous``): who waits at each, its last use, how often it was complete."""
+    """The barriers of threads of a CTA (``rendezvous``): who waits at each, its last use, how often it was complete.
+
+    Attributes:
+        halves: whether one of a whole CTA goes on without the rest of a warp: nothing else can go on.
+    """
 
     waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)
     uses: dict[BarrierName, Use] = field(default_factory=dict)
     rounds: dict[BarrierName, int] = field(default_factory=dict)
+    halves: bool = False
 
     def complete(self, name: BarrierName, moment: int, last: ThreadSet | None = None) -> None:
         """A barrier is complete: all who wait there go on, and the last one that came."""

@@ -16,6 +16,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field
 from tileproof.base.source import Source, Span
 from tileproof.ptx.constant import constant
+from tileproof.ptx.inlined import Calls, Place
 from tileproof.ptx.registers import of_type, special
 from tileproof.rulebase.book import Rulebook
 
@@ -33,8 +34,8 @@ _BLANK = regex(r"\s*+", re.ASCII)
 _COMMENT = regex(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')  # or a string, in which there is none
 
 _LOC = regex(
-    r"\.loc\s++(\d++)\s++(\d++)\s++(\d++)(?:\s*+,\s*+function_name\s++[^\s,;]++(?:\s*+\+\s*+\d++)?"
-    r"\s*+,\s*+inlined_at\s++(\d++)\s++(\d++)\s++(\d++))?(?:\s*+;)?",
+    r"\.loc\s++(\d++)\s++(\d++)\s++(\d++)(?:\s*+,\s*+function_name\s++(?P<function>[^\s,;]++(?:\s*+\+\s*+\d++)?)"
+    r"\s*+,\s*+inlined_at\s++(?P<file>\d++)\s++(?P<line>\d++)\s++(?P<column>\d++))?(?:\s*+;)?",
     re.ASCII,
 )
 _FILE = regex(r'\.file\s++(\d++)\s++"([^"\n]*+)"(?:\s*+,\s*+\d++)*+(?:\s*+;)?', re.ASCII)
@@ -71,21 +72,6 @@ _JUNK = regex(r"[^\n;{}]*+;?")
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
 _SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})
 _MOST_FAULTS = 100  # of one module; a binary file has no end of them
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place in a source that PTX was compiled from, as ``.loc`` says it.
-
-    Attributes:
-        file: the number of a ``.file`` directive.
-        inlined: file, line and column of the call that this was inlined at; None where it was not.
-    """
-
-    file: int
-    line: int
-    column: int
-    inlined: tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,21 +227,23 @@ class Module:
         """
         if statement.frame < 0:
             return []
-        frames = self.frames
         first = next((one for one in self.instructions if one.body == statement.body and one.frame >= 0), statement)
-        home = frames[first.frame]
-        outermost = home.inlined[0] if home.inlined is not None else home.file
-        here = frames[statement.frame]
-        place: tuple[int, int, int] = (here.file, here.line, here.column)
-        call = here.inlined
-        calls = {(one.file, one.line, one.column): one.inlined for one in frames}
-        chain = [place]
-        while call is not None and call not in chain:
-            chain.append(call)
-            call = calls.get(call)
-        own = next((one for one in chain if one[0] == outermost), place)
+        outermost = self._chain(first)[-1][0]
+        chain = self._chain(statement)
+        own = next((one for one in chain if one[0] == outermost), chain[0])
         chain.sort(key=lambda one: one is not own)
         return [one for one in chain if one[0] in self.files and one[1]]
+
+    def _chain(self, statement: Statement) -> list[tuple[int, int, int]]:
+        """The place of an instruction, then the calls that it was inlined at, the innermost first."""
+        here = self.frames[statement.frame]
+        chain = [(here.file, here.line, here.column)]
+        while here.inlined is not None:
+            chain.append(here.inlined)
+            if here.caller < 0:
+                break
+            here = self.frames[here.caller]
+        return chain
 
     def origins(self, statement: Statement) -> tuple[Origin, ...]:
         """The same places with the names of the files, columns counted from 1."""
@@ -385,6 +373,7 @@ class _Reader:
         self.function: Function | None = None
         self.bodies = 0
         self.frame = -1
+        self.calls = Calls(self.module.frames)
         self.ends = ends
 
     def read(self) -> Module:
@@ -494,9 +483,8 @@ class _Reader:
             case ".loc":
                 if (found := _LOC.match(text, at)) is None:
                     return None
-                call = (int(found[4]), int(found[5]), int(found[6])) if found[4] else None
-                module.frames.append(Place(int(found[1]), int(found[2]), int(found[3]), call))
-                self.frame = len(module.frames) - 1
+                call = (int(found["file"]), int(found["line"]), int(found["column"])) if found["file"] else None
+                self.frame = self.calls.add(int(found[1]), int(found[2]), int(found[3]), found["function"] or "", call)
             case ".reg":
                 if (found := _REGISTERS.match(text, at)) is None:
                     return None

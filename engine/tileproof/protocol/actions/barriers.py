@@ -150,7 +150,8 @@ def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     return thread_set.place + 1
 
 
-_SHARED = regex(r"async(?!\.global)")  # fence.proxy.async.global orders global memory only
+# fence.proxy.async.global orders global memory only; .sync_restrict names shared memory.
+_SHARED = regex(r"async(?!\.global)|sync_restrict")
 
 
 @action("proxy_fence")
@@ -185,10 +186,7 @@ def arrive(
         return
     operation = instruction.operation
     if key[0] != thread_set.cta:
-        # Arrivals by threads need no proxy fence: a release of cluster scope orders the initialisation before them.
-        released = machine.releases.cluster_scope.get(key[0], -1) > barrier.initialised.moment
-        if not barrier.published and not released and not machine.taint.covers(key):
-            unpublished(machine, barrier, operation)
+        publish(machine, key, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
             machine.releases.cluster_scope[thread_set.cta] = machine.now
         else:
@@ -227,9 +225,17 @@ def _too_many(machine: Machine, operation: Operation, barrier: Barrier, count: i
         )
 
 
-def unpublished(machine: Machine, barrier: Barrier, operation: Operation) -> None:
+def publish(machine: Machine, key: BarrierKey, barrier: Barrier, operation: Operation) -> None:
+    """Report the first use of a barrier by another CTA or the async proxy, if its initialisation was not fenced.
+
+    A release of cluster scope after it fences it as well: fence.mbarrier_init is such a one, of the initialisations of
+    a thread alone, and no proxy fence (PTX ISA, membar / fence).
+    """
+    if barrier.published or machine.taint.covers(key):
+        return
     barrier.published = True
-    machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
+    if machine.releases.cluster_scope.get(key[0], -1) <= barrier.initialised.moment:
+        machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
 def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> Clock:
@@ -267,29 +273,45 @@ def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     return thread_set.place + 1
 
 
-def _bytes(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[int, bool]:
-    """The bytes that a step counts at an mbarrier, and whether a run supposes how many they are."""
-    count = integer(machine, thread_set, instruction, 1)
+def _bytes(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> tuple[dict[BarrierKey, int], bool]:
+    """The bytes that a step counts at each mbarrier, and whether a run supposes how many they are.
+
+    Each thread counts its own: an elected one may count all of them, and the others none.
+    """
+    keys, held = barrier_keys(machine, thread_set, instruction, 0), operand(thread_set, instruction, 1)
+    if isinstance(held, Lanes):
+        held = held.on(thread_set.threads)
+    if isinstance(held, Lanes) and held.term is None:
+        where = address(thread_set, instruction, 0)
+        each = _each(machine, thread_set, instruction, where) if where is not None and len(keys) > 1 else {}
+        (first, *_), mine = keys, dict.fromkeys(keys, 0)
+        for thread in thread_set.threads:
+            one = held.each[thread]
+            if one is None:
+                raise Unfollowed(instruction.operation, "expected_bytes")
+            mine[each.get(thread, first)] += one
+        return mine, False
+    count, supposed = integer(machine, thread_set, instruction, 1), False
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
-    if isinstance(count, Supposed):
-        return count + -count % machine.copied, True  # no kernel is given bytes that no copy can deliver
-    return count, False
+    if isinstance(count, Supposed):  # no kernel is given bytes that no copy can deliver
+        count, supposed = count + -count % machine.copied, True
+    return {key: count * threads for key, threads in keys.items()}, supposed
 
 
 @action("expect")
 def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    count, supposed = _bytes(machine, thread_set, instruction)
-    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+    counts, supposed = _bytes(machine, thread_set, instruction)
+    for key, count in counts.items():
         barrier = machine.barriers.get(key)
         if barrier is not None:
-            barrier.bytes += count * threads
-            barrier.expected += count * threads
+            barrier.bytes += count
+            barrier.expected += count
             barrier.expecting = instruction.operation
             barrier.unannounced = None
             barrier.announced = barrier.phase
             barrier.supposed |= supposed
-            machine.came("expect", key, count * threads, instruction.operation, thread_set)
+            machine.came("expect", key, count, instruction.operation, thread_set)
         else:
             machine.came("missing", key, 0, instruction.operation, thread_set)
     return thread_set.place + 1
@@ -298,13 +320,12 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
 @action("complete")
 def _complete(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """Threads count bytes as delivered, for a copy that would have brought them (PTX ISA, mbarrier.complete_tx)."""
-    count, _ = _bytes(machine, thread_set, instruction)
-    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
+    for key, count in _bytes(machine, thread_set, instruction)[0].items():
         barrier = machine.barriers.get(key)
-        machine.came("copy" if barrier else "missing", key, count * threads, instruction.operation, thread_set)
+        machine.came("copy" if barrier else "missing", key, count, instruction.operation, thread_set)
         if barrier is not None:
-            barrier.bytes -= count * threads
-            barrier.copied += count * threads
+            barrier.bytes -= count
+            barrier.copied += count
             barrier.settle()
     return thread_set.place + 1
 

@@ -17,7 +17,7 @@ from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
 from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
-from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, unpublished
+from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, publish
 from tileproof.protocol.actions.base import (
     Action,
     address,
@@ -306,9 +306,8 @@ def complete_on(
             machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
             machine.came("missing", key, 0, operation, thread_set)
         return
-    alone = key[0] == thread_set.cta and "init" in machine.module.unfenced
-    if not barrier.published and not doubted and not alone:
-        unpublished(machine, barrier, operation)
+    if key[0] != thread_set.cta or "init" not in machine.module.unfenced:
+        publish(machine, key, barrier, operation)
     phase, sized = barrier.phase, size_ is not None
     if size_ is None:
         # It belongs to the phase of the last expect_tx. The bytes that are pending there come once no thread goes on:
@@ -319,6 +318,7 @@ def complete_on(
             barrier.unannounced = operation
             phase = barrier.phase
         barrier.unsized_copies += 1
+        machine.deliveries.issue(thread_set.cta, operation, key[0], barrier)
         box = Box(tensor_map, cta, target)
         barrier.boxes.append(box)
         if machine.reads is not None:
@@ -402,6 +402,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     target, tensor_map, barrier = (address(thread_set, instruction, place) for place in range(3))
     if barrier is None or barrier.offset is None or target is None:
         raise Unfollowed(operation, "copy_barrier")
+    # Copies of no pair complete on a barrier of the CTA that they fill (PTX ISA, cp.async.bulk.tensor: .cta_group).
+    named = replace(barrier, leader=False) if barrier.cta is None and not by_pair(words(operation)) else barrier
     size_ = machine.module.boxes.get(-tensor_map.memory.serial) if tensor_map is not None else None
     identity = _identity(operation, operand(thread_set, instruction, 1))
     mask = named_operand(machine, thread_set, instruction, "multicast_mask")
@@ -427,9 +429,9 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         for cta in receivers:
             if not isinstance(cta, int):
                 raise Unfollowed(operation, "copy_receiver")
-            home = machine.home(cta, barrier)
+            home = machine.home(cta, named)
             if len(receivers) == 1 and (barrier.peer or isinstance(barrier.cta, int)):
-                home = machine.home(barrier.cta if isinstance(barrier.cta, int) else thread_set.cta, barrier)
+                home = machine.home(barrier.cta if isinstance(barrier.cta, int) else thread_set.cta, named)
             elif isinstance(barrier.cta, int) and by_pair(words(operation)):
                 # Of each pair that receives, the CTA with the parity of the one whose barrier the copy names.
                 home = machine.leader(cta) + barrier.cta - machine.leader(barrier.cta)

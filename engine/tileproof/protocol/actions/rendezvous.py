@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from tileproof.mlir.ir import Operation
@@ -20,8 +21,14 @@ ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int = 0) -> int:
-    """Wait at a barrier until as many threads as it expects have arrived, or have ended."""
+def _rendezvous(
+    machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int, everyone: bool
+) -> int:
+    """Wait at a barrier until as many threads as it expects have arrived, or have ended.
+
+    Args:
+        everyone: whether it is one of the whole CTA.
+    """
     if thread_set.passed == name:
         thread_set.passed = None
         return thread_set.place + 1
@@ -29,7 +36,8 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
     if thread_set not in there:
         _uses(machine, thread_set, thread_set.place, name, wanted)
         there.append(thread_set)
-    if _threads(there) + ended < wanted and not excused(thread_set):
+    missing = _threads(there) + ended < wanted or (everyone and _halved(machine, there))
+    if missing and not excused(thread_set):
         thread_set.blocked = OnBarrier(name, wanted - ended)
         return WAITS
     _surplus_threads(machine, thread_set, name, there, wanted)
@@ -39,8 +47,27 @@ def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, want
 
 
 def _threads(there: Sequence[ThreadSet]) -> int:
-    """How many threads a barrier counts for these: it counts whole warps."""
-    return sum(thread_set.warp * len(thread_set.warps) for thread_set in there)
+    """How many threads a barrier counts for these: it counts whole warps, and one that comes in parts once."""
+    parts = _parts(there)
+    lanes = Counter(thread // one.warp for one in parts for thread in one.threads)
+    whole = sum(len(one.warps) for one in there) - sum(len(one.warps) for one in parts)
+    return sum((whole, *(-(-count // there[0].warp) for count in lanes.values()))) * there[0].warp if there else 0
+
+
+def _parts(there: Sequence[ThreadSet]) -> list[ThreadSet]:
+    """Those that have only a part of a warp."""
+    return [one for one in there if len(one.threads) < one.warp * len(one.warps)]
+
+
+def _halved(machine: Machine, there: Sequence[ThreadSet]) -> bool:
+    """Whether a part of a warp that waits at a barrier of its CTA is still elsewhere, and may come."""
+    if machine.named.halves:
+        return False
+    mine = {warp for one in _parts(there) for warp in one.warps}
+    return bool(mine) and any(
+        one.cta == there[0].cta and not one.finished and one not in there and not mine.isdisjoint(one.warps)
+        for one in machine.thread_sets
+    )
 
 
 def _surplus_threads(
@@ -79,7 +106,7 @@ def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instructi
     ident, wanted, counted = _named(machine, thread_set, instruction)
     result(thread_set, instruction, None)  # of a reduction
     ended = 0 if counted else _ended(machine, thread_set.cta)
-    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted, ended)
+    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted, ended, not counted)
 
 
 def _ended(machine: Machine, cta: int) -> int:

@@ -1,0 +1,356 @@
+"""What kernels of ThunderKittens, DeepGEMM, FlashKDA, Mosaic GPU, Tilus and Mojo do, as small kernels of our own.
+
+Each is right as it is written, and wrong where one thing of it is missing.
+"""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+
+HEAD = """.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+"""
+MAPPED = """  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+"""
+
+# Both CTAs of a cluster copy a half to both. The initialisation is released by the barrier of the cluster alone
+# (ThunderKittens); the barrier of a CTA is named by an address without the bit of the pair, though no pair copies (Mojo).
+RELEASED = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry released(.param .align 64 .b8 map[128], .param .align 64 .b8 other[128])
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<5>; .reg .b16 %rs<2>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+"""
+    + MAPPED
+    + """  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+INITIALISED:
+  mov.b64 %rd3, other;
+  cvta.param.u64 %rd4, %rd3;
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  @%p1 bra FILLED;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 2048;
+  mov.b16 %rs1, 3;
+  shl.b32 %r4, %r3, 9;
+  add.s32 %r4, %r4, 1024;
+  add.s32 %r5, %r2, %r4;
+  mov.b32 %r6, 0;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r5], [%rd2, {%r6, %r6}], [%r2], %rs1;
+  and.b32 %r7, %r2, -16777344;
+  add.s32 %r8, %r2, 2048;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r8], [%rd4, {%r6, %r6}], [%r7];
+FILLED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra FILLED;
+  ld.shared.b32 %r3, [%r2+1024];
+  ld.shared.b32 %r4, [%r2+1536];
+  ld.shared.b32 %r5, [%r2+2048];
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
+# All threads arrive, and the elected one of them counts the bytes (Mosaic GPU).
+ELECTED = (
+    HEAD
+    + """.visible .entry elected(.param .align 64 .b8 map[128])
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+"""
+    + MAPPED
+    + """  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 128;
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  selp.b32 %r3, 512, 0, %p1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r3;
+  add.s32 %r4, %r2, 1024;
+  mov.u64 %rd3, map;
+  mov.b32 %r5, 512;
+  @%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r4], [%rd3], %r5, [%r2];
+FILLED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra FILLED;
+  ld.shared.b32 %r6, [%r4];
+  ret;
+}
+"""
+)
+
+# Memory that threads have read is filled again, after a fence in one direction (PTX ISA, clusterlaunchcontrol.try_cancel).
+ONE_WAY = (
+    HEAD
+    + """.visible .entry one_way(.param .align 64 .b8 map[128])
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+"""
+    + MAPPED
+    + """  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, 8;
+  add.s32 %r4, %r2, 1024;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 1;
+  @%p1 mbarrier.init.shared::cta.b64 [%r3], 32;
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  setp.lt.u32 %p2, %r1, 32;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 16;
+  @!%p2 bra READ;
+  setp.ne.s32 %p3, %r1, 0;
+  @%p3 bra DONE;
+ASK:
+  setp.eq.s32 %p4, %r5, 0;
+  @%p4 bra FREE;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r3], 0;
+  @!%p5 bra EMPTY;
+  fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;
+FREE:
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r6;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r4], [%r2];
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p6, %r5, 2;
+  @%p6 bra ASK;
+  bra DONE;
+READ:
+  mbarrier.try_wait.parity.shared::cta.b64 %p7, [%r2], %r5;
+  @!%p7 bra READ;
+  ld.shared.b32 %r7, [%r4];
+  fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p8, %r5, 2;
+  @%p8 bra READ;
+DONE:
+  ret;
+}
+"""
+)
+
+# One lane waits for what other warps do, and the rest of its warp waits for it at the barrier of the CTA (FlashKDA).
+IN_PARTS = (
+    HEAD
+    + """.visible .entry in_parts()
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 32;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2+8], 1;
+  bar.sync 0;
+  setp.ne.s32 %p2, %r1, 64;
+  @%p2 bra LATER;
+FIRST:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;
+  @!%p3 bra FIRST;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+8];
+LATER:
+  setp.ge.u32 %p4, %r1, 32;
+  @%p4 bra END;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+SECOND:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r2+8], 0;
+  @!%p5 bra SECOND;
+END:
+  bar.sync 0;
+  ret;
+}
+"""
+)
+
+# A stage counts what both CTAs of a pair copy; beside it lanes wait for one of their warp (DeepGEMM).
+PAIRED = (
+    HEAD
+    + """.visible .entry paired(.param .align 64 .b8 map[128])
+.reqntid 64, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<12>; .reg .b64 %rd<5>;
+"""
+    + MAPPED
+    + """  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.init.shared::cta.b64 [%r2+8], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra READ;
+  @%p1 bra MEET;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1024;
+  add.s32 %r5, %r2, 1024;
+  mov.b32 %r6, 0;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r5], [%rd2, {%r6, %r6}], [%r2];
+FREE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+8], 0;
+  @!%p3 bra FREE;
+MEET:
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2+16], 32;
+  ld.shared.b32 %r8, [%r2+16];
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r8, 32;
+  bra DONE;
+READ:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2], 0;
+  @!%p4 bra READ;
+  ld.shared.b32 %r7, [%r2+1024];
+  mbarrier.arrive.shared::cta.b64 _, [%r2+8];
+DONE:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
+# The first turn of a loop is released before it; of one without a turn that is all that arrives (ThunderKittens).
+AHEAD = (
+    HEAD
+    + """.visible .entry ahead(.param .u32 tiles)
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  ld.param.u32 %r4, [tiles];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 64;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2+8], 32;
+  bar.sync 0;
+  setp.lt.u32 %p2, %r1, 32;
+  mov.b32 %r3, 0;
+  setp.lt.s32 %p5, %r4, 1;
+  @%p2 bra WAIT;
+  setp.ge.u32 %p3, %r1, 64;
+  @%p3 bra SECOND;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  @%p5 bra END;
+FIRST:
+  and.b32 %r5, %r3, 1;
+DRAINED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2+8], %r5;
+  @!%p6 bra DRAINED;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra FIRST;
+  bra END;
+SECOND:
+  @%p5 bra END;
+AGAIN:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  and.b32 %r5, %r3, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2+8], %r5;
+  @!%p6 bra EMPTY;
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra AGAIN;
+  bra END;
+WAIT:
+  @%p5 bra END;
+TILE:
+  and.b32 %r5, %r3, 1;
+PHASE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2], %r5;
+  @!%p6 bra PHASE;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+8];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p7, %r3, %r4;
+  @%p7 bra TILE;
+END:
+  bar.sync 0;
+  ret;
+}
+"""
+)
+
+RIGHT = {
+    "released": RELEASED,
+    "elected": ELECTED,
+    "one way": ONE_WAY,
+    "in parts": IN_PARTS,
+    "paired": PAIRED,
+    "ahead": AHEAD,
+}
+
+MISTAKES = {
+    "a barrier of the cluster that does not release": (RELEASED, "arrive.release", "arrive.relaxed", {"PR123"}),
+    "more bytes than the copy has": (ELECTED, "%r3, 512", "%r3, 528", {"PR124"}),
+    "each thread counts the bytes": (ELECTED, "selp.b32 %r3, 512, 0, %p1", "mov.b32 %r3, 512", {"PR124"}),
+    "no fence after the read": (
+        ONE_WAY.replace("  fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;\n", ""),
+        "  fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n",
+        "",
+        {"PR110"},
+    ),
+    "an arrival fewer before the barrier of the CTA": (IN_PARTS, "[%r2], 32;", "[%r2], 33;", {"PR125"}),
+    "more arrivals counted than come": (AHEAD, "[%r2], 64;", "[%r2], 96;", {"PR125"}),
+    "freed by fewer threads than it counts": (PAIRED, "[%r2+8], 32;", "[%r2+8], 33;", {"PR125"}),
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_what_kernels_do_is_right(text: str):
+    report = tileproof.check(text)
+    assert [one.message for one in report.diagnostics] == []
+    (kernel,) = report.files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_one_mistake_in_it_is_found(name: str):
+    text, right, wrong, expected = MISTAKES[name]
+    assert text.count(right) == 1
+    found = tileproof.check(text.replace(right, wrong)).diagnostics
+    assert {one.code for one in found if one.severity.value == "error"} == expected
+
+
+def test_a_phase_is_not_begun_where_all_threads_go_past_the_loops_that_complete_it():
+    few = AHEAD.replace("  mov.u32 %r1, %tid.x;", "  shr.s32 %r4, %r4, 24;\n  mov.u32 %r1, %tid.x;")
+    assert {one.code for one in tileproof.check(few).diagnostics} <= {"PR190"}
+
+
+def test_a_store_that_nothing_waits_for_is_found_beside_another_warning():
+    stored = RELEASED.replace(
+        "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n  ret;",
+        """  @%p1 bra LAST;
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r6, %r6}], [%r2+1024];
+  cp.async.bulk.commit_group;
+LAST:
+  @!%p1 bra OTHERS;
+  cp.async.bulk.wait_group.read 0;
+OTHERS:
+  barrier.cluster.arrive.aligned;
+  ret;""",
+    )
+    assert {one.code for one in tileproof.check(stored).diagnostics} == {"PR107", "PR134"}
