@@ -293,6 +293,78 @@ END:
 """
 )
 
+# Workers take one job after the other until they are told to end, and one of the jobs is as long as the number of the
+# CTA (Triton, warp specialisation).
+JOBS = (
+    HEAD
+    + """.visible .entry jobs()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.b32 %r3, smem;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r3], 32;
+  @%p1 mbarrier.init.shared::cta.b64 [%r3+8], 32;
+  bar.sync 0;
+  mov.b32 %r4, 0;
+  mov.b32 %r5, 0;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra NEXT;
+  st.shared.b8 [smem+64], 0;
+  barrier.sync 1;
+  barrier.sync 1;
+  barrier.sync 1;
+  barrier.sync 1;
+  st.shared.b8 [smem+64], 1;
+  barrier.sync 1;
+  setp.lt.s32 %p3, %r2, 1;
+  @%p3 bra LAST;
+FILL:
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  and.b32 %r6, %r4, 1;
+DRAINED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3+8], %r6;
+  @!%p4 bra DRAINED;
+  add.s32 %r4, %r4, 1;
+  setp.lt.s32 %p5, %r4, %r2;
+  @%p5 bra FILL;
+LAST:
+  barrier.sync 1;
+  bar.sync 0, 32;
+  st.shared.b8 [smem+64], 2;
+  barrier.sync 1;
+  barrier.sync 0;
+  ret;
+NEXT:
+  barrier.sync 1;
+  ld.shared.b8 %r7, [smem+64];
+  setp.eq.s32 %p6, %r7, 2;
+  @%p6 bra END;
+  setp.eq.s32 %p7, %r7, 0;
+  @%p7 bra DONE;
+  setp.lt.s32 %p3, %r2, 1;
+  @%p3 bra DONE;
+DRAIN:
+  and.b32 %r6, %r5, 1;
+FILLED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3], %r6;
+  @!%p4 bra FILLED;
+  mbarrier.arrive.shared::cta.b64 _, [%r3+8];
+  add.s32 %r5, %r5, 1;
+  setp.lt.s32 %p5, %r5, %r2;
+  @%p5 bra DRAIN;
+DONE:
+  barrier.sync 1;
+  bra NEXT;
+END:
+  barrier.sync 0;
+  ret;
+}
+"""
+)
+
 RIGHT = {
     "released": RELEASED,
     "elected": ELECTED,
@@ -300,6 +372,7 @@ RIGHT = {
     "in parts": IN_PARTS,
     "paired": PAIRED,
     "ahead": AHEAD,
+    "jobs": JOBS,
 }
 
 MISTAKES = {
@@ -313,6 +386,7 @@ MISTAKES = {
         {"PR110"},
     ),
     "an arrival fewer before the barrier of the CTA": (IN_PARTS, "[%r2], 32;", "[%r2], 33;", {"PR125"}),
+    "a job whose arrivals are fewer than those counted": (JOBS, "[%r3+8], 32;", "[%r3+8], 33;", {"PR125"}),
     "more arrivals counted than come": (AHEAD, "[%r2], 64;", "[%r2], 96;", {"PR125"}),
     "freed by fewer threads than it counts": (PAIRED, "[%r2+8], 32;", "[%r2+8], 33;", {"PR125"}),
 }

@@ -637,10 +637,9 @@ class Machine:
         value = self.uniform(thread_set, instruction.inputs[0])
         decider = held if isinstance(held, Open) else value
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
-        limit = (
-            self.tiles - 1 if value is None else self.tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
-        )
         known = value is not None and term_of(decider) is None
+        tiles = max(self.tiles, self.shape.extent) if known else self.tiles  # it may end by itself before that
+        limit = self.tiles - 1 if value is None else tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         endless = known and 0 < self.whole <= instruction.other
         inside = (value is None or value != 0) and (endless or turns <= limit)
         if not known:
