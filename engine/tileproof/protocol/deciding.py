@@ -55,6 +55,22 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     return frozenset(found), loaded
 
 
+def handed(code: Sequence[Instruction], place: int) -> bool:
+    """Whether a loop goes on by what threads leave in shared memory for each other: a job, or that there is none."""
+    writers = _writers(code)
+    todo = list(code[place].inputs)
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        for _, one in writers.get(slot, ()):
+            if one.effect is not None and one.effect.name in _READS:
+                return True
+            before = _before(one, slot)
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
+    return False
+
+
 def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
     """The numbers in the text up to which loops count that begin at what an integer of a term decides."""
     writers = _writers(code)
@@ -223,4 +239,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "ends", "fixed", "literal", "turns_written"]
+__all__ = ["deciding", "ends", "fixed", "handed", "literal", "turns_written"]

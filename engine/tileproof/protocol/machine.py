@@ -13,6 +13,7 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.budget import limit
+from tileproof.protocol.deciding import handed
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
@@ -113,6 +114,7 @@ class Machine:
         beyond: whether threads named a CTA that the cluster does not have.
         asked: how often each CTA asked for the work of another one.
         help: lets threads go on that wait for ever; whether any can.
+        jobs: whether a loop takes jobs, by the place of its check (``takes_jobs``).
     """
 
     program: Program
@@ -175,6 +177,7 @@ class Machine:
     beyond: bool = False
     asked: dict[int, int] = field(default_factory=dict)
     help: Callable[[Machine], bool] | None = None
+    jobs: dict[int, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -638,7 +641,9 @@ class Machine:
         decider = held if isinstance(held, Open) else value
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = value is not None and term_of(decider) is None
-        tiles = max(self.tiles, self.shape.extent) if known else self.tiles  # it may end by itself before that
+        tiles = self.tiles
+        if known and tiles < self.shape.extent and self.takes_jobs(thread_set.place):
+            tiles = self.shape.extent  # jobs are no tiles, and who hands them out says when it ends
         limit = self.tiles - 1 if value is None else tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
         endless = known and 0 < self.whole <= instruction.other
         inside = (value is None or value != 0) and (endless or turns <= limit)
@@ -661,6 +666,13 @@ class Machine:
             thread_set.turns[thread_set.place] = 0
             self.coverage.leave(thread_set.place, turns)
         return thread_set.place + 1 if inside else instruction.target
+
+    def takes_jobs(self, place: int) -> bool:
+        """Whether a loop, by the place of its check, goes on by what other threads say in shared memory."""
+        found = self.jobs.get(place)
+        if found is None:
+            found = self.jobs[place] = handed(self.program.code, place)
+        return found
 
     def guess(self, place: int, instruction: Instruction) -> None:
         """A loop is left by guess: the steps of further iterations are missing."""
