@@ -628,6 +628,13 @@ def test_a_practice_is_clean_and_its_broken_twin_is_found(name):
     assert {code for code in broken if code.startswith("PR")} - {"PR190"} == codes, told
 
 
+def test_a_fence_of_one_direction_is_a_proxy_fence():
+    both = "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}"
+    one = "nvvm.fence.proxy.sync_restrict {order = #nvvm.mem_order<release>}"
+    assert REDUCTION.count(both) == 1
+    assert [found(REDUCTION.replace(both, text))[0] for text in (one, "")] == [set(), {"PR110"}]
+
+
 def test_bytes_that_no_copy_delivers_are_told_from_arrivals_that_are_missing():
     body, threads, ctas, right, wrong, _ = CASES["bytes of a phase"]
     assert "still expects 128 bytes when the kernel ends" in found(body.replace(right, wrong), threads, ctas)[1]

@@ -566,21 +566,29 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
-def test_what_kernels_do_is_right(text: str):
+def verified(text: str) -> None:
+    """A kernel that is followed to its end, and about which there is nothing to say."""
     report = tileproof.check(text)
     assert [one.message for one in report.diagnostics] == []
     (kernel,) = report.files[0].kernels
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
 
 
+def mistaken(text: str, right: str, wrong: str, expected: set[str]) -> None:
+    """One mistake in a text has errors of these codes."""
+    assert text.count(right) == 1
+    found = tileproof.check(text.replace(right, wrong)).diagnostics
+    assert {one.code for one in found if one.severity.value == "error"} == expected
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_what_kernels_do_is_right(text: str):
+    verified(text)
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one_mistake_in_it_is_found(name: str):
-    text, right, wrong, expected = MISTAKES[name]
-    assert text.count(right) == 1
-    assert {
-        one.code for one in tileproof.check(text.replace(right, wrong)).diagnostics if one.severity.value == "error"
-    } == expected
+    mistaken(*MISTAKES[name])
 
 
 @pytest.mark.parametrize("tiles", ["  @%p6 bra TILE;\n", ""], ids=["two tiles", "one tile"])

@@ -10,12 +10,8 @@ from __future__ import annotations
 import pytest
 
 import tileproof
+from protocol.test_ptx_practices import HEAD, mistaken, verified
 
-HEAD = """.version 8.7
-.target sm_100a
-.address_size 64
-.extern .shared .align 1024 .b8 smem[];
-"""
 MAPPED = """  mov.b64 %rd1, map;
   cvta.param.u64 %rd2, %rd1;
 """
@@ -394,23 +390,26 @@ MISTAKES = {
 
 @pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
 def test_what_kernels_do_is_right(text: str):
-    report = tileproof.check(text)
-    assert [one.message for one in report.diagnostics] == []
-    (kernel,) = report.files[0].kernels
-    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+    verified(text)
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one_mistake_in_it_is_found(name: str):
-    text, right, wrong, expected = MISTAKES[name]
-    assert text.count(right) == 1
-    found = tileproof.check(text.replace(right, wrong)).diagnostics
-    assert {one.code for one in found if one.severity.value == "error"} == expected
+    mistaken(*MISTAKES[name])
 
 
 def test_a_phase_is_not_begun_where_all_threads_go_past_the_loops_that_complete_it():
     few = AHEAD.replace("  mov.u32 %r1, %tid.x;", "  shr.s32 %r4, %r4, 24;\n  mov.u32 %r1, %tid.x;")
     assert {one.code for one in tileproof.check(few).diagnostics} <= {"PR190"}
+
+
+def test_nothing_waits_for_ever_for_a_copy_that_may_complete_anywhere():
+    placed = "mbarrier::complete_tx::bytes [%r4], [%rd3], %r5, [%r2]"
+    assert placed in ELECTED
+    somewhere = ELECTED.replace(placed, placed.replace("[%r2]", "[%r7]"))
+    report = tileproof.check(somewhere.replace("  bar.sync 0;", "  ld.global.b32 %r7, [%rd3];\n  bar.sync 0;", 1))
+    assert {one.code for one in report.diagnostics} == {"PR190"}
+    assert "copy_barrier" in {one.case for one in report.files[0].kernels[0].reasons}
 
 
 def test_a_store_that_nothing_waits_for_is_found_beside_another_warning():

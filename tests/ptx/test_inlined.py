@@ -34,6 +34,17 @@ def test_what_is_scheduled_among_others_keeps_the_function_it_was_inlined_in():
     assert [one.caller for one in found] == [-1, 0, -1, 2, 0]
 
 
+def test_what_two_functions_inline_alike_belongs_to_the_one_that_was_just_named():
+    found = calls(
+        (2, 7, 3, "store<half>", (1, 20, 5)),
+        (3, 70, 9, "commit", (2, 7, 3)),
+        (2, 7, 3, "store<float>", (1, 30, 5)),
+        (3, 70, 9, "commit", (2, 7, 3)),
+        (3, 71, 9, "commit", (2, 7, 3)),
+    )
+    assert [one.caller for one in found] == [-1, 0, -1, 2, 2]
+
+
 def test_a_call_that_no_directive_names_is_not_known():
     (found,) = calls((2, 7, 3, "store", (1, 20, 5)))
     assert found.caller == -1

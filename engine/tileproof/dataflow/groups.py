@@ -165,13 +165,15 @@ def check_bulk_stores(report: Reporter, graph: Graph, values: Values) -> Iterato
     lives = _Lives(report, graph, values, _BULK)
     starts = [block.first for block in graph.blocks]
     last: dict[tuple[int, str, str], int] = {}
+    waits = "wait" in lives.kinds
     for event, fate in lives.unfinished():
-        waits = "wait" in lives.kinds
-        if fate != "committed" and waits:
+        block = bisect_right(starts, event.number)
+        if fate == "committed":
+            last[(block, "PR106", "here") if waits else (block, "PR107", "unwaited")] = event.number
+        elif waits:
             yield report("PR105", "here", event.number)
-            continue
-        code, case = ("PR107", "uncommitted" if fate != "committed" else "unwaited") if not waits else ("PR106", "here")
-        last[bisect_right(starts, event.number), code, case] = event.number
+        else:
+            last[block, "PR107", "uncommitted"] = event.number
     for (_, code, case), number in last.items():
         yield report(code, case, number)
 

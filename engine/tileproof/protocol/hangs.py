@@ -20,7 +20,6 @@ from tileproof.protocol.unmet import Help, unmet
 from tileproof.protocol.warps import Awaited
 
 _FURTHER = 2  # the share of a search that only asks whether there is one operation
-_ARRIVING = ("barrier_address", "copy_barrier", "copy_receiver", "copy_receivers")  # doubts about what completes where
 _TIMES = (8, 16)  # as large, where integers are given
 
 
@@ -34,8 +33,9 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     """
     if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
         return False
-    if any(case in _ARRIVING for case, _ in first.machine.taint.reasons):
-        return False  # what comes there may be what is awaited
+    unplaced = study.book.enums["unplaced_arrival"].members
+    if any(f".{case}" in unplaced for case, _ in first.machine.taint.reasons):
+        return False
     alone = study.one_number() and first.certain
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()

@@ -2,8 +2,8 @@
 
 A directive says of an inlined place only where the call stands, as file, line and column; where that call was inlined
 itself, its own directive says. One place stands for as many calls as the function around it was inlined times. LLVM
-names the call, with what it is inlined at, before it names what is inlined there, so the nearest such directive before
-is meant; scheduling mixes what comes later, and then the functions tell them apart.
+names the call, with what it is inlined at, just before the first place that is inlined there, and not again: what
+scheduling mixes in later is told apart by the function around the call, as it was then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Calls:
     Attributes:
         places: those that were named; each new one is added.
         latest: the last of them at a place, by the function that it is a part of, and under None that of any.
-        around: the function around a call, by the function that was inlined there and the place of the call.
+        around: the function around a call, by the function that was inlined there and the place of the call; of several
+            the one that was named last just before.
     """
 
     places: list[Place]
@@ -48,9 +49,10 @@ class Calls:
         """Add a place; its index."""
         caller = -1
         if inlined is not None and inlined in self.latest:
-            near = self.latest[inlined]
-            outer = self.around.setdefault((function, inlined), self.places[near[None]].function)
-            caller = near.get(outer, near[None])
+            near, called = self.latest[inlined], (function, inlined)
+            if near[None] == len(self.places) - 1 or called not in self.around:
+                self.around[called] = self.places[near[None]].function
+            caller = near.get(self.around[called], near[None])
         here = self.latest.setdefault((file, line, column), {})
         here[function] = here[None] = len(self.places)
         self.places.append(Place(file, line, column, function, inlined, caller))

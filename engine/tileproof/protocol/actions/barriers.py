@@ -279,24 +279,34 @@ def _bytes(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     Each thread counts its own: an elected one may count all of them, and the others none.
     """
     keys, held = barrier_keys(machine, thread_set, instruction, 0), operand(thread_set, instruction, 1)
-    if isinstance(held, Lanes):
-        held = held.on(thread_set.threads)
-    if isinstance(held, Lanes) and held.term is None:
-        where = address(thread_set, instruction, 0)
-        each = _each(machine, thread_set, instruction, where) if where is not None and len(keys) > 1 else {}
-        (first, *_), mine = keys, dict.fromkeys(keys, 0)
-        for thread in thread_set.threads:
-            one = held.each[thread]
-            if one is None:
-                raise Unfollowed(instruction.operation, "expected_bytes")
-            mine[each.get(thread, first)] += one
-        return mine, False
+    if isinstance(held, Lanes) and held.term is None and isinstance(held.on(thread_set.threads), Lanes):
+        return _bytes_of_each(machine, thread_set, instruction, keys, held), False
     count, supposed = integer(machine, thread_set, instruction, 1), False
     if count is None:
         raise Unfollowed(instruction.operation, "expected_bytes")
     if isinstance(count, Supposed):  # no kernel is given bytes that no copy can deliver
         count, supposed = count + -count % machine.copied, True
     return {key: count * threads for key, threads in keys.items()}, supposed
+
+
+def _bytes_of_each(
+    machine: Machine,
+    thread_set: ThreadSet,
+    instruction: Instruction,
+    keys: Iterable[BarrierKey],
+    counts: Lanes,
+) -> dict[BarrierKey, int]:
+    """The sums at each mbarrier of what threads count that count differently."""
+    found = dict.fromkeys(keys, 0)
+    where, several = address(thread_set, instruction, 0), len(found) > 1
+    each = _each(machine, thread_set, instruction, where) if where is not None and several else {}
+    for thread in thread_set.threads:
+        count = counts.each[thread]
+        if count is None:
+            raise Unfollowed(instruction.operation, "expected_bytes")
+        for key in (each[thread],) if several else found:
+            found[key] = found.get(key, 0) + count
+    return found
 
 
 @action("expect")

@@ -47,11 +47,14 @@ def _rendezvous(
 
 
 def _threads(there: Sequence[ThreadSet]) -> int:
-    """How many threads a barrier counts for these: it counts whole warps, and one that comes in parts once."""
+    """How many threads a barrier counts for these: whole warps, and one that comes in parts once."""
     parts = _parts(there)
-    lanes = Counter(thread // one.warp for one in parts for thread in one.threads)
-    whole = sum(len(one.warps) for one in there) - sum(len(one.warps) for one in parts)
-    return sum((whole, *(-(-count // there[0].warp) for count in lanes.values()))) * there[0].warp if there else 0
+    whole = sum(len(one.warps) for one in there if one not in parts)
+    most: dict[int, int] = {}  # how often any thread of a warp came
+    for thread, times in Counter(thread for one in parts for thread in one.threads).items():
+        warp = thread // parts[0].warp
+        most[warp] = max(most.get(warp, 0), times)
+    return (whole + sum(most.values())) * there[0].warp if there else 0
 
 
 def _parts(there: Sequence[ThreadSet]) -> list[ThreadSet]:
