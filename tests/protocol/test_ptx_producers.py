@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 import tileproof
+from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, mistaken, verified
 
 MAPPED = """  mov.b64 %rd1, map;
@@ -361,7 +362,26 @@ END:
 """
 )
 
+# A kernel for at most eight queries, of one head dimension, as those of Mirage are.
+LIMITED = RING.replace(
+    ".param .u32 tiles)", ".param .u32 tiles, .param .u32 queries, .param .u32 heads, .param .u64 dimension)"
+).replace(
+    "  mov.u32 %r1, %tid.x;",
+    """  ld.param.u32 %r17, [queries];
+  setp.gt.s32 %p8, %r17, 8;
+  @%p8 ret;
+  ld.param.u32 %r18, [heads];
+  mul.lo.s32 %r18, %r18, %r17;
+  setp.gt.s32 %p8, %r18, 128;
+  @%p8 ret;
+  ld.param.u64 %rd5, [dimension];
+  setp.ne.s64 %p8, %rd5, 576;
+  @%p8 bra END;
+  mov.u32 %r1, %tid.x;""",
+)
+
 RIGHT = {
+    "limited": LIMITED,
     "released": RELEASED,
     "elected": ELECTED,
     "one way": ONE_WAY,
@@ -372,6 +392,13 @@ RIGHT = {
 }
 
 MISTAKES = {
+    "a count too high in it": (
+        LIMITED,
+        "init.shared::cta.b64 [%r3+16], 32",
+        "init.shared::cta.b64 [%r3+16], 33",
+        {"PR125"},
+    ),
+    "a copy less in it": (LIMITED, "_, [%r11], 4096;", "_, [%r11], 4112;", {"PR138"}),
     "a barrier of the cluster that does not release": (RELEASED, "arrive.release", "arrive.relaxed", {"PR123"}),
     "more bytes than the copy has": (ELECTED, "%r3, 512", "%r3, 528", {"PR124"}),
     "each thread counts the bytes": (ELECTED, "selp.b32 %r3, 512, 0, %p1", "mov.b32 %r3, 512", {"PR124"}),

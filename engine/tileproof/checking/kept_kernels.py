@@ -69,7 +69,7 @@ class Kernels:
                 found = with_lines(found, lambda at: f"<at {read.outside(at, at + 1).start}>")
                 self.kept.memory.add(name, content)
                 return found
-        outcome = verify_function(self.book, self.graphs.of(function), explain, thorough, line)
+        outcome = verify_function(self.book, self.graphs.whole(function), explain, thorough, line)
         if outcome is not None:
             with suppress(Elsewhere):
                 content = _written(with_lines(outcome, lambda at: f"<at {read.inside(Span(at, at + 1))[0]}>"), read)

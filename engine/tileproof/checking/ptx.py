@@ -147,14 +147,21 @@ def _protocols(
 ) -> Iterator[tuple[KernelCoverage, list[Diagnostic]]]:
     """The functions that use a protocol: what was verified of each, and what is wrong beside what is known."""
     kept: Kernels | None = None
-    for function in graphs.module.functions:
+    module = graphs.module
+    functions = [one for one in module.functions if one.body is not None]
+    parts = {one.number: graphs.parts(one) for one in functions if one.kind == "entry" and not malformed}
+    called = {part.number for kernel, among in parts.items() for part in among if part.number != kernel}
+    for function in functions:
+        if function.number in called:
+            continue  # a part of the kernels that call it
         steps = asynchronous = multiplies = 0
-        for statement in graphs.module.instructions[function.first : function.last]:
-            kind = _kind(book, statement.opcode)
-            steps += kind.step
-            asynchronous += kind.asynchronous
-            multiplies += kind.multiplies
-        if not asynchronous or function.body is None:
+        for part in parts.get(function.number, [function]):
+            for statement in module.instructions[part.first : part.last]:
+                kind = _kind(book, statement.opcode)
+                steps += kind.step
+                asynchronous += kind.asynchronous
+                multiplies += kind.multiplies
+        if not asynchronous:
             continue
 
         reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
@@ -163,8 +170,8 @@ def _protocols(
             from tileproof.checking.kept_kernels import Kernels  # noqa: PLC0415
 
             kept = kept or Kernels(book, graphs, options)
-            body = function.body
-            codes = {one.code for one in known if body.start <= one.span.start < body.end}
+            bodies = [one.body for one in parts[function.number] if one.body is not None]
+            codes = {one.code for one in known if any(low <= one.span.start < high for low, high in bodies)}
             found = _followed(book, source, kept, function, codes)
             if not isinstance(found[0], str):
                 yield found
@@ -179,10 +186,11 @@ def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | N
     if function.kind != "entry":
         yield "device_function", None
         return
-    graph = graphs.of(function)
+    graph = graphs.whole(function)
     for case, at in (("irreducible", graph.irreducible), ("indirect", graph.indirect)):
         if at is not None:
-            yield case, Span(at.start, at.end)
+            written = graph.module.written(at)
+            yield case, Span(written.start, written.end)
 
 
 def _followed(

@@ -25,12 +25,12 @@ def check_threads(
         judge: what the rules say of facts; without it the operands of MMAs are not looked at.
     """
     book, module = ruleset.book, graphs.module
-    report = Reporter(book, source, module)
     found: dict[Diagnostic, None] = {}
     for function in module.functions:
         if function.body is None or function.kind != "entry":
-            continue  # what a device function leaves open its callers may complete
-        opcodes = {one.opcode for one in module.instructions[function.first : function.last]}
+            continue  # a device function is a part of the kernels that call it
+        parts = graphs.parts(function)
+        opcodes = {one.opcode for part in parts for one in module.instructions[part.first : part.last]}
 
         def has(*beginnings: str, among: set[str] = opcodes) -> bool:
             return any(one.startswith(beginnings) for one in among)
@@ -39,7 +39,8 @@ def check_threads(
             continue
         from tileproof.ptx.values import Values  # noqa: PLC0415
 
-        graph = graphs.of(function)
+        graph = graphs.whole(function)
+        report = Reporter(book, source, graph.module)
         values = Values(book, graph)
         if has("wgmma.mma"):
             from tileproof.dataflow.wgmma import check_wgmma  # noqa: PLC0415

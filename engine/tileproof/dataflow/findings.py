@@ -23,7 +23,7 @@ class Reporter:
 
     def span(self, number: int) -> Span:
         """The opcode of a statement."""
-        statement = self.module.instructions[number]
+        statement = self.module.written(self.module.instructions[number])
         return Span(statement.opcode_start, statement.opcode_start + len(statement.opcode))
 
     def __call__(

@@ -140,7 +140,7 @@ class Wgmma:
             if opcode.startswith("wgmma."):
                 found += self.of_wgmma(number, opcode)
                 continue
-            body = self.module.plain[statement.body_start : statement.end - 1]
+            body = self.module.operands(statement)
             if opcode[:4] == "mov." or not self.used.isdisjoint(names_in(body)):
                 event = self.of_access(number, opcode, body)
                 if event is not None:

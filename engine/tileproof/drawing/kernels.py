@@ -122,7 +122,7 @@ def _of_ptx(
         if function.kind != "entry" or function.body is None:
             continue
         try:
-            graph = graphs.of(function)
+            graph = graphs.whole(function)
             verify_function(
                 book, graph, thorough=thorough, line=line, seen=lambda outcome, study: done.append((outcome, study))
             )
@@ -130,10 +130,10 @@ def _of_ptx(
             continue
         while done:
             outcome, study = done.pop()
-            low, high = function.body
-            mine = [one for one in alone if low <= one.span.start < high]
+            bodies = [one.body for one in graphs.parts(function) if one.body is not None]
+            mine = [one for one in alone if any(low <= one.span.start < high for low, high in bodies)]
             places = {(one.code, one.span) for one in mine}
-            codes = {one.code for one in reported if low <= one.span.start < high}
+            codes = {one.code for one in reported if any(low <= one.span.start < high for low, high in bodies)}
             rest = unsaid(book, outcome, codes)
             standing = confirmed(book, rest, codes)
             sure = list(map(_finding, by_cause(book, outcome, standing)))

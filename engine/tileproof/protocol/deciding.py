@@ -204,6 +204,24 @@ def literal(code: Sequence[Instruction], operation: Operation) -> bool:
     )
 
 
+def literals(code: Sequence[Instruction], place: int) -> frozenset[int]:
+    """The integers in the text that the condition of a branch is computed from."""
+    writers = _writers(code)
+    found: set[int] = set()
+    todo = list(_read(code[place]))
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        for _, one in writers.get(slot, ()):
+            if one.kind == "compute" and not one.inputs and one.make is None and one.function is not None:
+                values: Sequence[object] = one.function()  # type: ignore[assignment]
+                found |= {value for value in values if type(value) is int}
+            before = _before(one, slot)
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
+    return frozenset(found)
+
+
 def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     """The values that a loop carries from one turn to the next, with its counter; ``at``: the place of its test."""
     end = code[at].target - 1
@@ -239,4 +257,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "ends", "fixed", "handed", "literal", "turns_written"]
+__all__ = ["deciding", "ends", "fixed", "handed", "literal", "literals", "turns_written"]

@@ -29,6 +29,7 @@ from tileproof.protocol.lengths import (
     affords,
     anyway,
     few_ctas,
+    of_other_integers,
     of_other_lengths,
     of_passed_loops,
     short_runs,
@@ -76,6 +77,7 @@ def conclude(study: Study) -> Outcome:
     if study.ptx:
         of_passed_loops(study, long, faults)
     of_other_lengths(study, long, faults)
+    of_other_integers(study, long, faults)
     never = unreachable(study.compiled.code, study.reached) if together else ()
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
     if not long.machine.coverage.complete:

@@ -13,7 +13,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import replace
 from tileproof.protocol.deciding import deciding
 from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, SURPLUS, UNDERSTATED, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
@@ -23,6 +23,7 @@ from tileproof.protocol.terms import place_term
 from tileproof.rulebase.findings import state
 
 _PLACES = 4  # that a run comes to for which others are missing
+_INTEGERS = 8  # that a finding may rest on
 _FEWER = 3  # runs of a grid of one CTA
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
@@ -302,6 +303,36 @@ def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> No
     faults[:] = [one for one in faults if one not in open_]
     for fault in open_ if open_ == wrong else ():  # where others stand nobody takes the kernel for verified
         study.doubt("loop_turns", fault.operation, fault)
+
+
+def of_other_integers(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
+    """State hazards, and boxes that have no room, as doubts where they rest on integers that may not go together.
+
+    Only where one was chosen so that the kernel does not end at once (``entrances.py``): another one that says how
+    often a loop goes around, of copies into one stage perhaps, has a limit as well then that the text does not say.
+    """
+    wrong = [one for one in faults if one.code == OF_BOXES or one.code in HAZARDS]
+    if not study.given or not wrong:
+        return
+    code, machine, usual = study.compiled.code, long.machine, long.machine.shape.extents
+    guards, wrong_at = guards_of(code), {id(one.operation) for one in wrong}
+    places = [at for at, one in enumerate(code) if id(one.operation) in wrong_at]
+    terms, _ = deciding(code, sorted({guard for at in places for guard in _around(guards, at)}))
+    terms -= {place_term(axis) for axis in range(3)}
+    for term in sorted({*terms, *dict(study.given)})[:_INTEGERS]:
+        size = replace(usual, given=((term, FEW),))
+        one = study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps)
+        for fault in wrong if even(one) else ():
+            met = id(fault.operation) in one.machine.coverage.executed
+            if met and key_of(fault) not in one.places() and fault in faults:
+                study.doubt("loop_turns", fault.operation, fault)
+                faults.remove(fault)
+
+
+def _around(guards: Sequence[int], place: int) -> Iterator[int]:
+    """The branches and loops around a place."""
+    while (place := guards[place]) >= 0:
+        yield place
 
 
 def anyway(study: Study, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:

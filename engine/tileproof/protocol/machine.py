@@ -945,29 +945,31 @@ class Machine:
                 return False
         return True
 
-    def arriving(self, thread_set: ThreadSet) -> Clock:
-        """The clock that a thread set releases at an arrival: all that it knows and did.
+    def arriving(self, thread_set: ThreadSet, warps: Sequence[int] = ()) -> Clock:
+        """The clock that a thread set releases at an arrival, or some warps of it: all that they know and did.
 
         A wgmma is one operation of its warpgroup: one warp that has waited for it may say so for all (CUTLASS,
         include/cutlass/pipeline/sm90_pipeline.hpp, is_signaling_thread: one arrival of a warpgroup for each CTA).
         """
         clock = thread_set.clock.copy()
         moment = self.tick()
-        for warp in thread_set.warps:
+        mine = warps or thread_set.warps
+        for warp in mine:
             clock.learn((thread_set.cta, warp), moment)
         for agent, done in thread_set.own.items():
-            clock.learn(agent, done)
+            if mine is thread_set.warps or _warp(agent) in mine:
+                clock.learn(agent, done)
         if self.wgmma_complete:
-            self.learn_of_warpgroups(thread_set, clock)
+            self.learn_of_warpgroups(thread_set.cta, mine, clock)
         return clock
 
-    def learn_of_warpgroups(self, thread_set: ThreadSet, clock: Clock) -> None:
+    def learn_of_warpgroups(self, cta: int, mine: Sequence[int], clock: Clock) -> None:
         """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here.
 
         What those warps read before, such as the metadata of a sparse operand, they have read when it is complete; of
         what they wrote it says nothing.
         """
-        size, cta, mine = hardware.limit(self.book, "group_warps"), thread_set.cta, thread_set.warps
+        size = hardware.limit(self.book, "group_warps")
         for warp in mine:
             count = self.wgmma_complete.get((cta, warp), 0)
             for other in range(warp // size * size, warp // size * size + size):

@@ -88,6 +88,8 @@ def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[
     elements = book.shared_table("element").rows
     sides = {}
     operands = {"a": (rows, found.a_type, found.a_major), "b": (columns, found.b_type, found.b_major)}
+    if _padded(book, columns):
+        del operands["b"]
     for role, (size, kind, major) in operands.items():
         bits = elements.get((kind,), (None,))[0]
         if isinstance(bits, int) and major is not None:
@@ -123,9 +125,17 @@ def _of_tcgen05(ruleset: Ruleset, opcode: str, values: Values, number: int, word
         rows, columns = shape[size], shape["K"]
         (element, *_) = ruleset.book.shared_table("element").rows[str(shape[f"{role}.type"]),]
         bits = hardware.smem_bits(ruleset.book, {"kind": kind, **shape}, role)
+        if role == "b" and _padded(ruleset.book, rows):
+            continue
         if isinstance(rows, int) and isinstance(columns, int) and element == bits:
             sides[role] = _Side(rows // ctas, columns, bits, str(shape[f"{role}.major"]))
     return sides
+
+
+def _padded(book: Rulebook, columns: Scalar) -> bool:
+    """Whether rows of B may be read that no copy brings: who has a smaller N than there is takes what it computes for
+    those columns of the result for nothing."""
+    return isinstance(columns, int) and columns <= hardware.limit(book, "padded_columns")
 
 
 def _described(ruleset: Ruleset, one: MatrixDescriptor, side: _Side) -> int:

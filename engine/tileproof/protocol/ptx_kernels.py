@@ -32,6 +32,7 @@ from tileproof.protocol.tree import Leaf, Node
 from tileproof.protocol.tree_builder import spin
 from tileproof.protocol.values import Supposed, Value
 from tileproof.ptx.graph import Graph
+from tileproof.ptx.module import Statement as Written
 from tileproof.ptx.module import Variable
 from tileproof.ptx.text import Part
 from tileproof.rulebase.book import Rulebook
@@ -80,7 +81,8 @@ class _Kernel:
     keys: Keys = field(default_factory=Keys)
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
-    operations: dict[tuple[int, str], Operation] = field(default_factory=dict)
+    operations: dict[tuple[int, str], Operation] = field(default_factory=dict)  # by the offset of the instruction
+    numbers: dict[int, int] = field(default_factory=dict)  # of the instructions at these offsets
     named: dict[str, Operation] = field(default_factory=dict)
     parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
     symbols: dict[str, Operation] = field(default_factory=dict)
@@ -95,13 +97,13 @@ class _Kernel:
         graph = self.graph
         for at, case in ((graph.irreducible, "irreducible"), (graph.indirect, "indirect")):
             if at is not None:
-                raise Unstructured(self.at(at.start, at.end), case)
+                raise Unstructured(self.at(at), case)
         cut = slice_of(self.book, graph, self.keys, self.own.keys())
         if cut.calls:
             raise Unstructured(self.operation(cut.calls[0], "call"), "call")
         if graph.traps and not graph.ends:
             last = graph.module.instructions[graph.blocks[min(graph.traps)].last - 1]
-            raise Unstructured(self.at(last.start, last.end), "trap")
+            raise Unstructured(self.at(last), "trap")
         region = self.region(cut)
         usual = effects(self.book, {}, registers=False)
 
@@ -125,7 +127,7 @@ class _Kernel:
         program = laid_out(nodes, self.count, arguments, kernel)
         steps = list({id(one): one for one in self.operations.values()}.values())
         steps.sort(key=lambda one: one.span.start)
-        numbers = {id(one): number for (number, _), one in self.operations.items()}
+        numbers = {id(one): self.numbers[start] for (start, _), one in self.operations.items()}
         return Compiled(program, kernel, steps, numbers)
 
     def kernel(self, arguments: tuple[Argument, ...], cut: Cut) -> Operation:
@@ -184,18 +186,20 @@ class _Kernel:
 
     # -- operations
 
-    def at(self, start: int, end: int, name: str = "") -> Operation:
-        span = Span(start, end)
-        return replace(_NOWHERE, name=name, pieces=(name,), span=span, name_span=span)
+    def at(self, statement: Written) -> Operation:
+        written = self.graph.module.written(statement)
+        span = Span(written.start, written.end)
+        return replace(_NOWHERE, span=span, name_span=span)
 
     def operation(self, one: Statement, text: str, called: Sequence[str] = (), kind: str = "") -> Operation:
         """The operation of an instruction, one and the same however often the instruction is repeated."""
-        found = self.operations.get((one.number, text))
+        written = self.graph.module.written(self.graph.module.instructions[one.number])
+        found = self.operations.get((written.start, text))
         if found is None:
-            written = self.graph.module.instructions[one.number]
-            opcode = Span(written.opcode_start, written.opcode_start + len(one.opcode))
+            self.numbers[written.start] = one.number
+            opcode = Span(written.opcode_start, written.opcode_start + len(written.opcode))
             here = replace(_NOWHERE, span=Span(written.start, written.end), name_span=opcode)
-            found = self.operations[one.number, text] = operation_like(here, text, called, kind)
+            found = self.operations[written.start, text] = operation_like(here, text, called, kind)
         return found
 
     def computing(self, name: str) -> Operation:
@@ -239,7 +243,7 @@ class _Kernel:
             )
         flag = (decider.reads[0] if decider.reads else "",)
         here = self.operation(decider.one, "bra")
-        self.operations.pop((decider.one.number, "bra"))
+        self.operations.pop((here.span.start, "bra"))
         sizes = tuple(map(len, handed))
         if len(after) == 2 and decider.one.guard:
             return replace(
@@ -291,7 +295,7 @@ class _Kernel:
     def count_of(self, name: str, offset: int, text: str) -> Leaf:
         """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile, or tiles."""
         slot = self.parameter(name, offset, text)
-        term = hash((crc32(name.encode()), offset, text))
+        term = hash((crc32(name.encode()), offset, int(text[1:])))
         tile = limit(self.book, "tile_elements")
 
         def make(extents: Extents) -> Function:
@@ -526,8 +530,10 @@ class _Writer(Writer):
         """What the kernel gets."""
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
-        if len(operands) != 2 or not operands[1].parts or kind is None:
-            self.forget(one, to, guard)
+        names = operands[1].parts[0].names if len(operands) == 2 and operands[1].parts else ()
+        given = {parameter.name for parameter in self.kernel.graph.function.parameters}
+        if kind is None or given.isdisjoint(names):
+            self.forget(one, to, guard)  # what a call returns, perhaps
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
         for i, name in enumerate(to):

@@ -82,6 +82,7 @@ class Study:
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
+    given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
 
     def limit(self, name: str) -> int:
@@ -127,6 +128,8 @@ class Study:
             gives_up: whether to end the run at a loop, by its place and how often it goes around.
         """
         most = self.limit("run_steps")
+        if self.given:
+            extents = replace(extents, given=tuple({**dict(self.given), **dict(extents.given)}.items()))
         machine = Machine(
             with_extents(program or self.compiled, extents),
             replace(self.shape, extent=turns, extents=extents),
@@ -217,6 +220,8 @@ class Study:
         """
         if self.begun is None:
             first = self.in_tiles() if self.ptx else None
+            if first is not None and self.enters(first):
+                first = self.in_tiles()
             self.begun = first = first or self.counted(self.shape.extent, self.limit("long_tiles"))
             coverage = first.machine.coverage
             for depth in (_INNER, _EVERY) if coverage.complete and not first.calm else ():
@@ -228,6 +233,20 @@ class Study:
                         break
                     self.whole = 0
         return self.begun
+
+    def enters(self, first: Run) -> bool:
+        """Whether there are integers with which the kernel does not end where a run did; all others have them then."""
+        from tileproof.protocol.entrances import Numbers, entrance  # noqa: PLC0415
+
+        kept = dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+
+        def run(numbers: Numbers) -> Run:
+            extents = replace(first.machine.shape.extents, given=tuple(sorted(numbers.items())))
+            return self.run(extents, first.machine.shape.extent, first.machine.tiles, budget=self.limit("trial_steps"))
+
+        self.given = tuple(sorted(entrance(self.compiled.code, first, run).items()))
+        self.doubts, self.unseen, self.ran, self.fills = kept
+        return bool(self.given)
 
     def in_tiles(self) -> Run | None:
         """The long run of a kernel in PTX whose integers count in the tiles of its loops; None where none is found."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from tileproof.base.records import dataclass
+from tileproof.ptx.expanded import expanded
 from tileproof.ptx.module import Function, Module, Statement
 from tileproof.ptx.names import names_in
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
 # What a function must hold so that calling it may complete or begin something asynchronous, or call what does.
+_MOST = 100_000  # instructions of a kernel with all that it calls
 _ASYNCHRONOUS = ("wgmma.", "tcgen05.", "cp.", "call")
 
 
@@ -51,12 +53,14 @@ class Loop:
 
 
 class Graphs:
-    """The graphs of a module, each made when it is first asked for."""
+    """The graphs of a module, each made when it is first asked for: of a function alone, and of a kernel as a whole."""
 
     def __init__(self, book: Rulebook, module: Module) -> None:
         self.book = book
         self.module = module
         self.made: dict[int, Graph] = {}
+        self.wholes: dict[int, Graph] = {}
+        self.expanded: dict[int, Module | None] = {}
 
     def of(self, function: Function) -> Graph:
         """The graph of a function that has a body."""
@@ -64,6 +68,27 @@ class Graphs:
         if found is None:
             found = self.made[function.number] = Graph(self.book, self.module, function)
         return found
+
+    def whole(self, kernel: Function) -> Graph:
+        """The graph of a kernel with the bodies of the functions that it calls, where those can be put there."""
+        module = self._expanded(kernel)
+        if module is None:
+            return self.of(kernel)
+        found = self.wholes.get(kernel.number)
+        if found is None:
+            found = self.wholes[kernel.number] = Graph(self.book, module, module.functions[0])
+        return found
+
+    def parts(self, kernel: Function) -> list[Function]:
+        """The functions that are in the graph of a kernel as a whole, itself among them, in textual order."""
+        module = self._expanded(kernel)
+        numbers = {kernel.number} if module is None else {one.body for one in module.instructions}
+        return [one for one in self.module.functions if one.number in numbers]
+
+    def _expanded(self, kernel: Function) -> Module | None:
+        if kernel.number not in self.expanded:
+            self.expanded[kernel.number] = expanded(self.book, self.module, kernel, _MOST)
+        return self.expanded[kernel.number]
 
 
 class Graph:

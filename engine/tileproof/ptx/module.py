@@ -199,6 +199,7 @@ class Module:
         tables: the lists of branch or call targets, by scope and label.
         files: names by number, as ``.file`` gives them; ``frames``: the source places in the order of ``.loc``.
         faults: at most a hundred, in textual order.
+        originals: the instructions that others stand for, whose own text is behind that of the file (``expanded``).
     """
 
     text: str
@@ -213,6 +214,7 @@ class Module:
     frames: list[Place] = field(default_factory=list)
     pragmas: list[tuple[int, str]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    originals: dict[Statement, Statement] = field(default_factory=dict)
 
     @property
     def comments(self) -> list[tuple[int, str]]:
@@ -249,6 +251,10 @@ class Module:
         """The same places with the names of the files, columns counted from 1."""
         places = self.source_places(statement)
         return tuple(Origin.compiled_from(self.files[file], *place) for file, *place in places)
+
+    def written(self, statement: Statement) -> Statement:
+        """The instruction of the file that one is, or stands for."""
+        return self.originals.get(statement, statement)
 
     def operands(self, statement: Statement) -> str:
         """The operands of an instruction, without comments and the semicolon."""

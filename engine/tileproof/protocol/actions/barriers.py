@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tileproof.base.patterns import regex
+from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
 from tileproof.protocol.actions.exits import arrived
@@ -120,17 +121,29 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 def initialise(machine: Machine, thread_set: ThreadSet, operation: Operation, key: BarrierKey, count: int) -> None:
     """Threads initialise a barrier."""
     _once(machine, operation, key)
+    _placed(machine, operation, key)
     agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
     access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, operation)
     machine.barriers[key] = Barrier(barrier_name(machine, key), count, operation, count, access)
 
 
 def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
-    """Report a second initialisation; one by all threads of a warp together counts as one."""
+    """Report a second initialisation; one by several threads together counts as one, as tutorials of CUTLASS do it."""
     before = machine.barriers.get(key)
     if before is not None and not machine.taint.covers(key):
         name = barrier_name(machine, key)
         machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
+
+
+def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
+    """Report a barrier that is apart from another one of its memory by no multiple of what both are aligned to."""
+    size = hardware.limit(machine.book, "barrier_bytes")
+    for other, barrier in machine.barriers.items():
+        if other[:2] == key[:2] and (other[2] - key[2]) % size:
+            distance, at = abs(other[2] - key[2]), (("other", barrier.operation),)
+            name = barrier_name(machine, key)
+            machine.report("PR141", "here", operation, at=at, barrier=name, other=barrier.name, distance=distance)
+            return
 
 
 @action("barrier_inval")
@@ -238,9 +251,29 @@ def publish(machine: Machine, key: BarrierKey, barrier: Barrier, operation: Oper
         machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
-def _released(machine: Machine, thread_set: ThreadSet, operation: Operation) -> Clock:
-    """The clock that an arrival releases: an empty one where it is relaxed."""
-    return Clock() if "relaxed = true" in words(operation) else machine.arriving(thread_set)
+def arriving_warps(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, keys: Iterable[BarrierKey]
+) -> Mapping[BarrierKey, Sequence[int]]:
+    """The warps that arrive at each barrier: what others of the thread set did is not released there."""
+    where = address(thread_set, instruction, 0)
+    if where is None or len(thread_set.warps) == 1 or not (where.parts or isinstance(where.cta, Lanes)):
+        return dict.fromkeys(keys, thread_set.warps)
+    found: dict[BarrierKey, dict[int, None]] = {}
+    for thread, key in _each(machine, thread_set, instruction, where).items():
+        found.setdefault(key, {})[thread // thread_set.warp] = None
+    return {key: tuple(warps) for key, warps in found.items()}
+
+
+def _released(
+    machine: Machine, thread_set: ThreadSet, instruction: Instruction, keys: Iterable[BarrierKey]
+) -> Iterator[tuple[BarrierKey, Clock]]:
+    """The clock that an arrival releases at each barrier: an empty one where it is relaxed."""
+    relaxed = "relaxed = true" in words(instruction.operation)
+    clocks: dict[Sequence[int], Clock] = {}
+    for key, warps in arriving_warps(machine, thread_set, instruction, keys).items():
+        if warps not in clocks:
+            clocks[warps] = Clock() if relaxed else machine.arriving(thread_set, warps)
+        yield key, clocks[warps]
 
 
 def _phase(machine: Machine, keys: Iterable[BarrierKey]) -> int | None:
@@ -252,11 +285,10 @@ def _phase(machine: Machine, keys: Iterable[BarrierKey]) -> int | None:
 @action("arrive")
 def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     each = integer(machine, thread_set, instruction, 1) if len(instruction.inputs) > 1 else 1
-    clock = _released(machine, thread_set, instruction.operation)
     keys = barrier_keys(machine, thread_set, instruction, 0)
     state = _phase(machine, keys)
-    for key, threads in keys.items():
-        arrive(machine, thread_set, instruction, key, threads * (each or 1), clock)
+    for key, clock in _released(machine, thread_set, instruction, keys):
+        arrive(machine, thread_set, instruction, key, keys[key] * (each or 1), clock)
     result(thread_set, instruction, state)
     return thread_set.place + 1
 
@@ -264,11 +296,10 @@ def _arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
 @action("arrive_expect")
 def _arrive_expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     _expect(machine, thread_set, instruction)
-    clock = _released(machine, thread_set, instruction.operation)
     keys = barrier_keys(machine, thread_set, instruction, 0)
     state = _phase(machine, keys)
-    for key, threads in keys.items():
-        arrive(machine, thread_set, instruction, key, threads, clock)
+    for key, clock in _released(machine, thread_set, instruction, keys):
+        arrive(machine, thread_set, instruction, key, keys[key], clock)
     result(thread_set, instruction, state)
     return thread_set.place + 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.actions.barriers import arrive, barrier_keys
+from tileproof.protocol.actions.barriers import arrive, arriving_warps, barrier_keys
 from tileproof.protocol.actions.base import Action, integer, registrar, retire
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -106,12 +106,13 @@ def _async_wait(machine: Machine, thread_set: ThreadSet, instruction: Instructio
 @action("async_arrive")
 def _async_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     queue = thread_set.queue("async")
-    clock = machine.arriving(thread_set)
-    for group in queue.in_flight():
-        for warp in thread_set.warps:
-            clock.learn(("async", thread_set.cta, warp), group.moment)
     # Without .noinc each thread adds one to the pending count first: the phase waits for the copies, the count stays.
     counted = "noinc" in words(instruction.operation) and "noinc = false" not in words(instruction.operation)
-    for key, threads in barrier_keys(machine, thread_set, instruction, 0).items():
-        arrive(machine, thread_set, instruction, key, threads if counted else 0, clock)
+    keys = barrier_keys(machine, thread_set, instruction, 0)
+    for key, warps in arriving_warps(machine, thread_set, instruction, keys).items():
+        clock = machine.arriving(thread_set, warps)
+        for group in queue.in_flight():
+            for warp in warps:
+                clock.learn(("async", thread_set.cta, warp), group.moment)
+        arrive(machine, thread_set, instruction, key, keys[key] if counted else 0, clock)
     return thread_set.place + 1

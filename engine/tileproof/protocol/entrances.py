@@ -1,0 +1,103 @@
+"""Integers with which a kernel in PTX does not end at once.
+
+The long run supposes that all integers that a kernel gets are large. Where the kernel ends for one that is out of its
+range, or for two that do not go together, such a run shows nothing, and one that is told to go on all the same has
+integers that contradict the way it goes. So numbers are tried that the text itself compares with: of a branch outside
+of all loops past which most steps are, the integers that it is computed from, one at a time, until threads go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tileproof.base.records import dataclass, field
+from tileproof.protocol.deciding import deciding, literals
+from tileproof.protocol.explore import guards_of
+from tileproof.protocol.program import Instruction
+from tileproof.protocol.runs import Run
+from tileproof.protocol.terms import place_term
+
+Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
+
+_TRIALS = 32
+_HALF = 2
+_FAR = 1 << 20  # more is an address or a mask
+_SMALL = (1, 2)
+
+
+def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], Run]) -> Numbers:
+    """The integers with which a kernel goes past the branches at which a run ended; none where no such are found.
+
+    Args:
+        first: a run with the usual integers.
+        run: a run with others.
+    """
+    search = _Search(code, run)
+    while search.trials and (found := _ended_at(code, search.guards, first)) is not None:
+        further = search.past(*found)
+        if further is None:
+            break
+        first = further
+    return search.given
+
+
+@dataclass(slots=True)
+class _Search:
+    code: Sequence[Instruction]
+    run: Callable[[Numbers], Run]
+    trials: int = _TRIALS
+    given: dict[int, int] = field(default_factory=dict)
+    guards: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.guards = guards_of(self.code)
+
+    def past(self, place: int, way: bool) -> Run | None:
+        """A run that goes a way of a branch, with one integer more; None where none does."""
+        for term, number in self.candidates(place):
+            if not self.trials:
+                return None
+            self.trials -= 1
+            one = self.run({**self.given, term: number})
+            if way in one.machine.coverage.went.get(place, ()):
+                self.given[term] = number
+                return one
+        return None
+
+    def candidates(self, place: int) -> Iterator[tuple[int, int]]:
+        """Integers that decide a branch and numbers for them: those that stand in the text and their neighbours."""
+        terms, _ = deciding(self.code, (place,))
+        written = {near for one in literals(self.code, place) for near in (one - 1, one, one + 1) if 0 < near < _FAR}
+        numbers = sorted({*written, *_SMALL}, reverse=True)
+        for number in numbers:
+            for term in sorted(terms - {place_term(axis) for axis in range(3)}):
+                if self.given.get(term) != number:
+                    yield term, number
+
+
+def _ended_at(code: Sequence[Instruction], guards: Sequence[int], run: Run) -> tuple[int, bool] | None:
+    """The first branch outside of loops behind which most steps are that the run did not execute, and the way there."""
+    coverage = run.machine.coverage
+    steps = [at for at, one in enumerate(code) if one.effect is not None and not one.effect.pure]
+    missing = [at for at in steps if id(code[at].operation) not in coverage.executed]
+    if len(missing) * _HALF <= len(steps):
+        return None
+    for place in sorted(coverage.doubtful):
+        ways = coverage.went.get(place, set())
+        if code[place].kind != "branch" or len(ways) != 1 or _in_loop(code, guards, place):
+            continue
+        way = False in ways
+        low, high = (place + 1, code[place].other) if way else (code[place].other, code[place].target)
+        if sum(low <= at < high for at in missing) * _HALF > len(missing):
+            return place, way
+    return None
+
+
+def _in_loop(code: Sequence[Instruction], guards: Sequence[int], place: int) -> bool:
+    while (place := guards[place]) >= 0:
+        if code[place].kind != "branch":
+            return True
+    return False
+
+
+__all__ = ["Numbers", "entrance"]
