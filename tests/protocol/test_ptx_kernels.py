@@ -1394,12 +1394,12 @@ def test_an_answer_is_one_for_all_however_it_is_loaded():
 def test_the_work_of_a_late_cta_is_followed_where_tiles_are_counted_to_a_number():
     text = (
         RING.replace(", .param .u32 tiles)", ")")
-        .replace("ld.param.u32 %r4, [tiles];", "mov.b32 %r4, 1600;")
+        .replace("ld.param.u32 %r4, [tiles];", "mov.b32 %r4, 16000;")
         .replace("  mov.b32 %r5, 0;\n", "  mov.u32 %r5, %ctaid.x;\n")
     )
     (kernel,) = tileproof.check(text).files[0].kernels
     assert (kernel.executed, [one.case for one in kernel.reasons]) == (kernel.steps, ["late_ctas"])
-    assert "CTAs from number 1200 " in kernel.reasons[0].message  # a quarter of 1600 tiles is left for them
+    assert "CTAs from number 15000 " in kernel.reasons[0].message  # a sixteenth of 16000 tiles is left for them
     assert found(text) == set()
     # What is found there stands: the threads that end first store where a stage is filled and read.
     assert found(text.replace("@!%p3 bra END;", "@%p3 bra PRODUCER;\n  st.shared.b32 [%r2], %r1;\n  bra END;")) == {

@@ -380,7 +380,17 @@ LIMITED = RING.replace(
   mov.u32 %r1, %tid.x;""",
 )
 
+# A loop of so many turns that the text writes out, as those of kernels for one size are, and a store behind it.
+WRITTEN_OUT = (
+    RING.replace("%r5, %r4;", "%r5, 2500;")
+    .replace("  ld.param.u32 %r4, [tiles];\n", "")
+    .replace(
+        "  @%p7 bra CONSUMER;\n", "  @%p7 bra CONSUMER;\n  st.shared.b32 [%r25+16384], %r26;\n  bar.warp.sync -1;\n"
+    )
+)
+
 RIGHT = {
+    "written out": WRITTEN_OUT,
     "limited": LIMITED,
     "released": RELEASED,
     "elected": ELECTED,
@@ -392,6 +402,12 @@ RIGHT = {
 }
 
 MISTAKES = {
+    "the wrong stage in a late turn": (
+        WRITTEN_OUT,
+        "mbarrier.arrive.shared::cta.b64 _, [%r21+16];",
+        "setp.eq.s32 %p8, %r5, 2400;\n  @!%p8 mbarrier.arrive.shared::cta.b64 _, [%r21+16];",
+        {"PR126"},
+    ),
     "a count too high in it": (
         LIMITED,
         "init.shared::cta.b64 [%r3+16], 32",

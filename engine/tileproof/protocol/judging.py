@@ -57,9 +57,17 @@ def conclude(study: Study) -> Outcome:
         study.reached.add(first.machine)
         period = watch.found
     coverage = first.machine.coverage
-    if coverage.skipped or coverage.cut or not coverage.complete or first.hangs:
+    alike = study.ptx and not study.open_loops() and study.written_out(first)  # no other run goes further
+    if not (alike and not coverage.complete) and (
+        coverage.skipped or coverage.cut or not coverage.complete or first.hangs
+    ):
         long = _better(study, first)
         study.reached.add(long.machine)
+        if study.ptx and not long.machine.coverage.complete:
+            study.patient = True
+            first = long = study.counted(study.shape.extent, tiles)
+            study.patient = False
+            study.reached.add(long.machine)
     study.judged = long
     faults = [*_certain(study, first, long)]
     if long.machine.misled and long.calm:

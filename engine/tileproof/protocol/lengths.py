@@ -41,11 +41,15 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
     known = {key_of(fault) for fault in faults}
     anyway: frozenset[tuple[str, int]] | None = None
     done: set[int] = set()
+    alike = study.written_out(long)
     whole = min(study.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
     most = whole - 1 if period is None else period.reached + period.length
     for turns in _short_first(most + 1):
         if budget <= 0 and turns > FEW:
             break
+        if alike:
+            done.add(turns)
+            continue
         one = shorter(study, long, turns, tiles)
         budget -= one.machine.steps
         study.reached.add(one.machine)
@@ -112,7 +116,8 @@ def shorter(study: Study, long: Run, turns: int, tiles: int) -> Run:
     whole, extents = study.shape.extent, long.machine.shape.extents
     both = (extents.tensor, extents.argument)
     tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
-    return study.run(replace(extents, tensor=tensor, argument=argument), turns, tiles)
+    size = replace(extents, tensor=tensor, argument=argument)
+    return study.run(size, turns, tiles, budget=study.limit("run_steps"))
 
 
 def affords(study: Study, long: Run) -> bool:

@@ -166,6 +166,7 @@ class Machine:
     running: ThreadSet | None = None
     most: int = 0
     gives_up: Callable[[int, int], bool] | None = None
+    more: Callable[[Machine], int] | None = None
     roles: int = 0
     copied: int = 1
     computed: dict[int, _Computed] = field(default_factory=dict)
@@ -217,8 +218,22 @@ class Machine:
             if not (moved or self.deliver() or self.release_parked() or self.halve() or self.excuse() or self.helped()):
                 return
             if self.steps > self.most:
-                self.coverage.complete = False
-                return
+                self.most = self.more(self) if self.more is not None and self.most else 0
+                if self.steps > self.most:
+                    self.coverage.complete = False
+                    return
+
+    def expected_steps(self) -> int | None:
+        """How many instructions the run takes in all, by how far the loops are that threads are in; None: not known."""
+        code, lengths = self.program.code, self.coverage.lengths
+        shares = []
+        for thread_set in self.thread_sets:
+            around = [at for at, turns in thread_set.turns.items() if turns and at < thread_set.place < code[at].target]
+            counted = [at for at in around if lengths.get(at)]
+            if counted:
+                outermost = min(counted)
+                shares.append(lengths[outermost] / thread_set.turns[outermost])
+        return round(self.steps * max(shares)) if shares else None
 
     def waits(self, thread_set: ThreadSet) -> bool:
         """Whether a thread set still waits for the phase of an mbarrier that it waited for when it last ran."""

@@ -83,6 +83,7 @@ class Study:
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
+    patient: bool = False  # whether a run takes as many instructions as it needs
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
 
     def limit(self, name: str) -> int:
@@ -154,6 +155,7 @@ class Study:
             eager=eager,
             help=help_,
             gives_up=gives_up,
+            more=self.more if self.ptx and budget is None and not forced and program is None and ends is None else None,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -178,6 +180,18 @@ class Study:
             recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed
             self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed), done.calm))
         return done
+
+    def more(self, machine: Machine) -> int:
+        """How many instructions a run may have that has had all it may usually; 0: no more.
+
+        As many as it takes to its end, by how far its loops are. Where something supposed decides how often they go
+        around, and there is more than half to go, only after fewer turns did not lead to an end either.
+        """
+        most, needed = self.limit("whole_steps"), machine.expected_steps()
+        if needed is None or needed > most:
+            return 0
+        open_ = any(loops_at(self.compiled.code, place) for place in machine.coverage.doubtful)
+        return most if self.patient or not open_ or needed <= 2 * machine.steps else 0
 
     def again(
         self,
@@ -280,7 +294,7 @@ class Study:
         unsized = bool(self.stored)
         while first.calm:
             turns = self.shape.extent
-            if self.open_loops():
+            if self.open_loops() and not self.written_out(first):
                 depth = min(deepest_ring(first.machine), self.limit("ring_stages"))
                 turns = max(turns, rounds * depth + more)
             if turns == self.shape.extent and not unsized:
@@ -386,6 +400,12 @@ class Study:
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""
         return any(loops_at(self.compiled.code, place) for place in self.reached.leading)
+
+    def written_out(self, one: Run) -> bool:
+        """Whether a run is the same whatever is supposed: the text says how often each of its loops goes around."""
+        coverage = one.machine.coverage
+        left = coverage.unknown or coverage.cut or coverage.guessed or coverage.turned
+        return not left and all(each.make is None for each in self.compiled.code)
 
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""

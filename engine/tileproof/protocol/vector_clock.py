@@ -39,8 +39,15 @@ class Clock:
             self.known[agent] = moment
 
     def reads(self) -> Clock:
-        """What is known of reads by threads alone: what they read they have, whatever a later write does."""
-        return Clock({("read", *one): moment for one, moment in self.known.items() if isinstance(one[0], int)})
+        """What is known of reads by threads alone, of tensor memory as well: what they read they have, whatever a later
+        write does."""
+        found: dict[Agent, int] = {}
+        for agent, moment in self.known.items():
+            if isinstance(agent[0], int):
+                found["read", *agent] = moment
+            elif agent[0] == "ld":
+                found[agent] = moment
+        return Clock(found)
 
     def fence(self) -> None:
         """A proxy fence: all that is known is now visible to the async proxy as well."""

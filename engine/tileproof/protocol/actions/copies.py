@@ -36,7 +36,6 @@ from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Box
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
-from tileproof.protocol.vector_clock import Clock
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
 ACTIONS: dict[str, Action] = {}
@@ -290,14 +289,14 @@ def complete_on(
     cta: int,
     kind: str = ".tma",
     tensor_map: object = None,
-    before: Clock | None = None,
 ) -> None:
     """Bytes that a copy writes into shared memory of a CTA and counts on a barrier.
+
+    Who waits for them knows that it was issued, and so that all that was read before is read.
 
     Args:
         size_: None where it is not known; then ``tensor_map`` stands for the map that says it.
         kind: of the access.
-        before: what happened before it was issued, where those who wait for it may rely on that.
     """
     barrier = machine.barriers.get(key)
     doubted = machine.taint.covers(key)
@@ -336,8 +335,8 @@ def complete_on(
     barrier.copied += size_
     barrier.copying = operation
     barrier.sources.add(id(operation))
-    if before is not None:
-        barrier.gathered.join(before)
+    if phase == barrier.phase:
+        barrier.gathered.join(machine.arriving(thread_set).reads())
     barrier.settle()
 
 
@@ -461,11 +460,10 @@ def _cancel(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
         raise Unfollowed(instruction.operation, "answer_barrier")
     every = "multicast" in words(instruction.operation)
     size_ = limit(machine, "cancel_bytes")
-    before = machine.arriving(thread_set).reads()  # who finds the answer knows that it was asked for
     asked = machine.asked[thread_set.cta] = machine.asked.get(thread_set.cta, 0) + 1
     for cta in range(machine.shape.ctas) if every else (thread_set.cta,):
         key = (cta, barrier.memory.serial, barrier.offset)
-        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta, ".cancel", before=before)
+        complete_on(machine, thread_set, instruction.operation, key, size_, where, cta, ".cancel")
         if where is not None:
             contents.answer(machine, cta, where, size_, asked, asked < machine.tiles)
     return thread_set.place + 1
