@@ -58,6 +58,19 @@ def test_a_fault_in_a_function_is_one_of_all_kernels_that_call_it():
     assert found == said(text)[0] and len(kernels) == 2
 
 
+def test_what_an_unknown_function_returns_is_not_known():
+    """It is no parameter of the kernel, of which a run would suppose how large it is."""
+    extern = ".extern .func (.param .b32 found) somewhere();\n"
+    call = "  .param .b32 got;\n  call (got), somewhere, ();\n  ld.param.b32 %r17, [got];\n"
+    text = kernels.RING.replace(".visible", f"{extern}.visible").replace(
+        "  mov.b32 %r2, smem;\n", f"{call}  mov.b32 %r2, smem;\n"
+    )
+    (kernel,) = tileproof.check(text.replace("[%r3], 1;", "[%r3], %r17;")).files[0].kernels
+    assert "barrier_count" in [one.case for one in kernel.reasons]
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
 # Barriers that one function initialises, another one waits for, and a third one tells the address of.
 HELPED = (
     practices.HEAD

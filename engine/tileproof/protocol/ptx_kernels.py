@@ -530,12 +530,14 @@ class _Writer(Writer):
         """What the kernel gets."""
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
-        names = operands[1].parts[0].names if len(operands) == 2 and operands[1].parts else ()
-        given = {parameter.name for parameter in self.kernel.graph.function.parameters}
-        if kind is None or given.isdisjoint(names):
-            self.forget(one, to, guard)  # what a call returns, perhaps
+        if len(operands) != 2 or not operands[1].parts or kind is None:
+            self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
+        variable = one.scope.variable(part.names[0]) if one.scope is not None else None
+        if variable is not None and variable not in self.kernel.graph.function.parameters:
+            self.forget(one, to, guard)  # what a call returns
+            return
         for i, name in enumerate(to):
             leaf = self.kernel.count_of(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
             self.nodes.append(leaf)
