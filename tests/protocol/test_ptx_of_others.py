@@ -55,6 +55,14 @@ def test_threads_lie_in_rows_where_a_kernel_asks_for_its_row(bound: str):
     assert reasons(text) == {"assumed_block": "declare it: .reqntid 32, 4, 1"}
 
 
+@pytest.mark.parametrize(("most", "declared"), [(128, "32, 1, 4"), (384, "128, 1, 3")])
+def test_rows_lie_along_the_third_dimension_where_a_kernel_asks_for_that_alone(most: int, declared: str):
+    """As in XQA of FlashInfer, where a row is a warpgroup."""
+    text = ROWS.format(bound=f".maxntid {most}, 1, 1", axis="z", again="")
+    assert codes(text) == set()
+    assert reasons(text) == {"assumed_block": f"declare it: .reqntid {declared}"}
+
+
 def test_rows_do_not_hide_what_is_wrong_in_all_of_them():
     """The second write is not ordered after the read of the thread one row below."""
     text = ROWS.format(bound=".reqntid 32, 4, 1", axis="y", again="st.shared.b32 [%r4], %r6;")

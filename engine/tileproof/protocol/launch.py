@@ -32,7 +32,7 @@ Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
 )
 
-IN_ROWS = "ptx.in_rows"  # an attribute of a kernel that asks in which row of its CTA a thread is
+IN_ROWS = "ptx.in_rows"  # an attribute of a kernel that asks in which row of its CTA a thread is, along which dimension
 _MOSTLY = 0.8  # of the steps that a launch executes at most: one in which threads wait for ever may do more
 _DIMENSIONS = regex(r"\d+")
 _CALLEE = regex(r"@[\w$.-]+(?:::@([\w$.-]+))?")
@@ -80,6 +80,9 @@ class Launch:
         if self.wrong_in_any_block:
             most = hardware.limit(book, "cta_threads")
             yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
+        elif not self.block_known and shape.block[2] > 1:
+            x, _, z = shape.block
+            yield "assumed_block", state(book, "PR190", "ptx_planes", x=x, z=z)
         elif not self.block_known and shape.block[1] > 1:
             x, y, _ = shape.block
             yield "assumed_block", state(book, "PR190", "ptx_rows", x=x, y=y)
@@ -469,7 +472,8 @@ def _possible_clusters(book: Rulebook, inside: Sequence[Operation]) -> tuple[Thr
 def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps.
 
-    Of a kernel that asks in which row a thread is: rows of a warp or half a warp, as many as it may have at most.
+    Of a kernel that asks in which row a thread is: rows of a warp or half a warp along the second dimension, of a
+    warpgroup or a warp along the third, as many as it may have at most.
     """
     warp, most = hardware.limit(book, "warp_threads"), hardware.limit(book, "cta_threads")
     group = hardware.limit(book, "group_warps") * warp
@@ -481,10 +485,19 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     first = min(max(least, group), most)
     sizes = [first + more * warp for more in _MORE_WARPS]
     sizes += [n * group for n in _WARPGROUPS] + [least + more * warp for more in _MORE_WARPS]
-    if kernel.attribute(IN_ROWS) is None:
+    asks = kernel.attribute(IN_ROWS)
+    if asks is None:
         return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
     sizes = [size for size in dict.fromkeys([most if bound is not None else first, *sizes]) if warp < size <= most]
-    rows = [(length, size // length, 1) for size in sizes for length in (warp, warp // 2)]
+    if asks.text == "z":
+        rows = [
+            (length, 1, size // length)
+            for size in sizes
+            for length in (group, warp)
+            if not size % length and size > length
+        ]
+    else:
+        rows = [(length, size // length, 1) for size in sizes for length in (warp, warp // 2)]
     return (*rows, (most if bound is not None else first, 1, 1))
 
 

@@ -144,9 +144,9 @@ class _Kernel:
             attributes.append(Attribute(LOADS, ""))
         declared = dict(function.performance)
         most = declared.get("maxntid", ())
-        in_rows = "reqntid" not in declared and set(most[1:]) <= {1} and self.reads_rows(lines)
-        if in_rows:
-            attributes.append(Attribute(IN_ROWS, ""))
+        rows = self.rows(lines) if "reqntid" not in declared and set(most[1:]) <= {1} else ""
+        if rows:
+            attributes.append(Attribute(IN_ROWS, rows))
         elif "reqntid" not in declared and most:
             declared["reqntid"] = most
         for directive, name in _LAUNCH.items():
@@ -164,13 +164,13 @@ class _Kernel:
             name_span=function.span,
         )
 
-    def reads_rows(self, lines: Sequence[Line]) -> bool:
-        """Whether instructions read the row of a thread in its CTA, and no third dimension.
+    def rows(self, lines: Sequence[Line]) -> str:
+        """The dimension along which the CTA has rows of threads in which instructions ask for one's own; or none.
 
-        Those that read all three count threads, however they lie.
+        Those that read all dimensions equally often count threads, however they lie.
         """
-        rows, third = (any(f"%tid.{axis}" in line.one.text for line in lines) for axis in "yz")
-        return rows and not third
+        second, third = (sum(f"%tid.{axis}" in line.one.text for line in lines) for axis in "yz")
+        return "z" if third > second else "y" if second and not third else ""
 
     def displaced(self, name: str) -> tuple[str, int]:
         """The register that a 64-bit register is a sum of with a number of bytes, and that number."""
@@ -519,7 +519,7 @@ class _Writer(Writer):
         return slot
 
     def compute(self, one: Statement, guard: int) -> None:
-        if one.opcode.startswith("ld.param."):
+        if one.opcode.startswith(("ld.param.", "ld.param::entry.")):
             self.load_parameter(one, guard)
         elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f32", "f64", "f16")):
             self.load_global(one, guard)
@@ -547,7 +547,7 @@ class _Writer(Writer):
         """Integers that the text does not know: a run supposes that later elements are larger."""
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
-        if len(operands) != 2 or not operands[1].parts or kind is None:
+        if len(operands) < 2 or not operands[1].parts or kind is None:  # behind the address a cache policy
             self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8

@@ -18,6 +18,7 @@ from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
+from tileproof.protocol.deciding import deciding
 from tileproof.protocol.endings import (
     deadlocks,
     incomplete_phases,
@@ -37,6 +38,7 @@ from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, loops_at, steps_of
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
+from tileproof.protocol.terms import place_term
 from tileproof.protocol.unmet import Help
 from tileproof.protocol.warps import Awaited
 from tileproof.rulebase.book import Rulebook
@@ -184,14 +186,17 @@ class Study:
     def more(self, machine: Machine) -> int:
         """How many instructions a run may have that has had all it may usually; 0: no more.
 
-        As many as it takes to its end, by how far its loops are. Where something supposed decides how often they go
-        around, and there is more than half to go, only after fewer turns did not lead to an end either.
+        As many as it takes to its end, by how far its loops are. Where integers that the text leaves open decide how
+        often they go around only after fewer turns did not lead to an end either.
         """
         most, needed = self.limit("whole_steps"), machine.expected_steps()
         if needed is None or needed > most:
             return 0
-        open_ = any(loops_at(self.compiled.code, place) for place in machine.coverage.doubtful)
-        return most if self.patient or not open_ or needed <= 2 * machine.steps else 0
+        code = self.compiled.code
+        places = [at for at in machine.coverage.doubtful if loops_at(code, at)]
+        terms, loaded = deciding(code, places)
+        open_ = loaded or bool(terms - {place_term(axis) for axis in range(3)}) or machine.coverage.turned
+        return most if self.patient or not open_ else 0
 
     def again(
         self,

@@ -120,19 +120,33 @@ def _barrier_init(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 
 def initialise(machine: Machine, thread_set: ThreadSet, operation: Operation, key: BarrierKey, count: int) -> None:
     """Threads initialise a barrier."""
-    _once(machine, operation, key)
+    _once(machine, thread_set, operation, key)
     _placed(machine, operation, key)
     agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
     access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, operation)
     machine.barriers[key] = Barrier(barrier_name(machine, key), count, operation, count, access)
 
 
-def _once(machine: Machine, operation: Operation, key: BarrierKey) -> None:
-    """Report a second initialisation; one by several threads together counts as one, as tutorials of CUTLASS do it."""
+def _once(machine: Machine, thread_set: ThreadSet, operation: Operation, key: BarrierKey) -> None:
+    """Report a second initialisation; one by several threads together counts as one, as tutorials of CUTLASS do it.
+
+    Of barriers that are initialised one after the other the first one stands for all.
+    """
     before = machine.barriers.get(key)
-    if before is not None and not machine.taint.covers(key):
+    if before is None or machine.taint.covers(key):
+        return
+    here = (thread_set.cta, thread_set.threads[0], thread_set.place)
+    *last, place = machine.again or here
+    between = machine.program.code[place + 1 : thread_set.place] if place < thread_set.place else ()
+    follows = last == [*here[:2]] and between and all(one.effect is None or _initialises(one) for one in between)
+    machine.again = here
+    if not follows:
         name = barrier_name(machine, key)
         machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
+
+
+def _initialises(instruction: Instruction) -> bool:
+    return instruction.effect is not None and instruction.effect.name == "barrier_init"
 
 
 def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
