@@ -295,6 +295,18 @@ def test_what_a_tcgen05_mma_reads_in_each_cta(ctas: int, rows: int, read: dict[i
     assert units(constant, f"{before}\n  mov.b32 %r3, {word(rows, 64)};") == read
 
 
+@pytest.mark.parametrize(("columns", "read"), [(16, {1: 256}), (32, {1: 256, 2: 64})])
+def test_rows_of_b_may_be_missing_where_there_is_no_smaller_mma(columns: int, read: dict[int, int]):
+    """Mirage multiplies batches of fewer rows than N has, and copies only these."""
+    statement, before = (
+        "tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd2, %rd2, %r1, %p1;",
+        f"  or.b64 %rd2, %rd1, {_UMMA};",
+    )
+    assert units(statement, before, word(128, columns)) == read
+    small = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{_D[:18]}}}, %rd2, %rd2, 1, 1, 1, 0, 0;"
+    assert units(small, f"  or.b64 %rd2, %rd1, {_K128};") == {1: 128}
+
+
 def test_elements_that_a_copy_unpacks_say_nothing():
     statement = "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r2], %rd2, %rd2, %r1, %p1;"
     before = f"  or.b64 %rd2, %rd1, {_UMMA};"

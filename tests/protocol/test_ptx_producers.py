@@ -380,6 +380,77 @@ LIMITED = RING.replace(
   mov.u32 %r1, %tid.x;""",
 )
 
+# One warp reads a word, then issues a copy; the other one waits for the copy and writes the word.
+ISSUED = (
+    HEAD
+    + """.visible .entry issued(.param .u64 from)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  ld.param.u64 %rd1, [from];
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+INITIALISED:
+  and.b32 %r3, %r1, 31;
+  shl.b32 %r3, %r3, 2;
+  add.s32 %r4, %r2, %r3;
+  setp.ge.s32 %p2, %r1, 32;
+  @!%p2 st.shared.b32 [%r4+1024], %r1;
+  bar.sync 0;
+  @%p2 bra WAIT;
+  ld.shared.b32 %r5, [%r4+1024];
+  setp.ne.s32 %p1, %r5, 0; // once all have read
+  bar.warp.sync -1;
+  @%p1 bra END;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r2+2048], [%rd1], 512, [%r2];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;
+  @!%p3 bra WAIT;
+  st.shared.b32 [%r4+1024], %r1;
+END:
+  ret;
+}
+"""
+)
+
+# Barriers that each tile initialises again, one after the other.
+AGAIN = (
+    HEAD
+    + """.visible .entry again(.param .u32 tiles)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  ld.param.u32 %r3, [tiles];
+  mov.b32 %r4, 0;
+  setp.ne.s32 %p1, %r1, 0;
+TILE:
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 32;
+  mbarrier.init.shared::cta.b64 [%r2+8], 32;
+  mbarrier.init.shared::cta.b64 [%r2+16], 32;
+INITIALISED:
+  bar.warp.sync -1;
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra WAIT;
+  bar.sync 0;
+  add.s32 %r4, %r4, 1;
+  setp.lt.s32 %p3, %r4, %r3;
+  @%p3 bra TILE;
+  ret;
+}
+"""
+)
+
 # A loop of so many turns that the text writes out, as those of kernels for one size are, and a store behind it.
 WRITTEN_OUT = (
     RING.replace("%r5, %r4;", "%r5, 2500;")
@@ -390,6 +461,7 @@ WRITTEN_OUT = (
 )
 
 RIGHT = {
+    "issued": ISSUED,
     "written out": WRITTEN_OUT,
     "limited": LIMITED,
     "released": RELEASED,
@@ -402,6 +474,12 @@ RIGHT = {
 }
 
 MISTAKES = {
+    "read behind the copy": (
+        ISSUED.replace("  ld.shared.b32 %r5, [%r4+1024];\n", "  mov.b32 %r5, %r1;\n"),
+        "[%rd1], 512, [%r2];\n",
+        "[%rd1], 512, [%r2];\n  ld.shared.b32 %r5, [%r4+1024];\n",
+        {"PR116"},
+    ),
     "the wrong stage in a late turn": (
         WRITTEN_OUT,
         "mbarrier.arrive.shared::cta.b64 _, [%r21+16];",
@@ -470,3 +548,31 @@ OTHERS:
   ret;""",
     )
     assert {one.code for one in tileproof.check(stored).diagnostics} == {"PR107", "PR134"}
+
+
+def test_barriers_that_are_initialised_again_together_are_one_finding():
+    first, *others = [one for one in tileproof.check(AGAIN).diagnostics if one.code == "PR129"]
+    assert "smem + 0 " in first.message or "full[0]" in first.message
+    assert others == []
+    apart = AGAIN.replace(
+        "  mbarrier.init.shared::cta.b64 [%r2+8], 32;",
+        "  fence.proxy.async;\n  mbarrier.init.shared::cta.b64 [%r2+8], 32;",
+    )
+    assert [one.code for one in tileproof.check(apart).diagnostics].count("PR129") == 2
+
+
+@pytest.mark.parametrize(
+    "load",
+    ["ld.global.nc.L2::cache_hint.u32 %r4, [%rd4], %rd5;", "ld.param::entry.u32 %r4, [tiles];"],
+    ids=["a cache policy", "a parameter of an entry"],
+)
+def test_integers_are_followed_however_they_are_loaded(load: str):
+    plain = "ld.global.u32 %r4, [%rd4];" if "global" in load else "ld.param.u32 %r4, [tiles];"
+    kernel = RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 from)").replace(
+        "  ld.param.u32 %r4, [tiles];\n",
+        f"  ld.param.u64 %rd4, [from];\n  createpolicy.fractional.L2::evict_last.b64 %rd5;\n  {load}\n"
+        "  setp.lt.s32 %p8, %r4, 3;\n  @%p8 bra END;\n",
+    )
+    known, usual = (tileproof.check(one).files[0] for one in (kernel, kernel.replace(load, plain)))
+    assert [one.executed for one in known.kernels] == [one.executed for one in usual.kernels] == [12]
+    assert [one.reasons for one in known.kernels] == [one.reasons for one in usual.kernels]
