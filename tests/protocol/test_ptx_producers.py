@@ -362,25 +362,40 @@ END:
 """
 )
 
-# A kernel for at most eight queries, of one head dimension, as those of Mirage are.
-LIMITED = RING.replace(
-    ".param .u32 tiles)", ".param .u32 tiles, .param .u32 queries, .param .u32 heads, .param .u64 dimension)"
-).replace(
-    "  mov.u32 %r1, %tid.x;",
-    """  ld.param.u32 %r17, [queries];
-  setp.gt.s32 %p8, %r17, 8;
-  @%p8 ret;
-  ld.param.u32 %r18, [heads];
-  mul.lo.s32 %r18, %r18, %r17;
-  setp.gt.s32 %p8, %r18, 128;
-  @%p8 ret;
-  ld.param.u64 %rd5, [dimension];
-  setp.ne.s64 %p8, %rd5, 576;
-  @%p8 bra END;
-  mov.u32 %r1, %tid.x;""",
+# A kernel for at most eight queries, of one head dimension, as those of Mirage are: a thread for each query arrives.
+LIMITED = (
+    HEAD
+    + """.visible .entry limited(.param .u32 queries, .param .u64 dimension)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+  ld.param.u32 %r3, [queries];
+  setp.gt.s32 %p1, %r3, 8;
+  @%p1 ret;
+  ld.param.u64 %rd1, [dimension];
+  setp.ne.s64 %p1, %rd1, 576;
+  @%p1 bra END;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], %r3;
+INITIALISED:
+  bar.warp.sync -1;
+  bar.sync 0;
+  setp.lt.s32 %p2, %r1, %r3;
+  @%p2 mbarrier.arrive.shared::cta.b64 _, [%r2];
+  bar.warp.sync -1;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;
+  @!%p3 bra WAIT;
+END:
+  ret;
+}
+"""
 )
 
-# One warp reads a word, then issues a copy; the other one waits for the copy and writes the word.
+# One warp reads words, then issues a copy that another one expects and waits for; that one writes the words.
 ISSUED = (
     HEAD
     + """.visible .entry issued(.param .u64 from)
@@ -405,12 +420,14 @@ INITIALISED:
   setp.ne.s32 %p1, %r5, 0; // once all have read
   bar.warp.sync -1;
   @%p1 bra END;
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
   cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r2+2048], [%rd1], 512, [%r2];
   bra END;
 WAIT:
+  setp.eq.s32 %p4, %r3, 0;
+  @%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 512;
+AGAIN:
   mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;
-  @!%p3 bra WAIT;
+  @!%p3 bra AGAIN;
   st.shared.b32 [%r4+1024], %r1;
 END:
   ret;
@@ -486,13 +503,13 @@ MISTAKES = {
         "setp.eq.s32 %p8, %r5, 2400;\n  @!%p8 mbarrier.arrive.shared::cta.b64 _, [%r21+16];",
         {"PR126"},
     ),
-    "a count too high in it": (
+    "a thread fewer than queries arrives": (
         LIMITED,
-        "init.shared::cta.b64 [%r3+16], 32",
-        "init.shared::cta.b64 [%r3+16], 33",
+        "setp.lt.s32 %p2, %r1, %r3;",
+        "setp.lt.s32 %p2, %r1, 7;",
         {"PR125"},
     ),
-    "a copy less in it": (LIMITED, "_, [%r11], 4096;", "_, [%r11], 4112;", {"PR138"}),
+    "more bytes in a stage than copies have room for": (WRITTEN_OUT, "_, [%r11], 4096;", "_, [%r11], 4112;", {"PR138"}),
     "a barrier of the cluster that does not release": (RELEASED, "arrive.release", "arrive.relaxed", {"PR123"}),
     "more bytes than the copy has": (ELECTED, "%r3, 512", "%r3, 528", {"PR124"}),
     "each thread counts the bytes": (ELECTED, "selp.b32 %r3, 512, 0, %p1", "mov.b32 %r3, 512", {"PR124"}),
