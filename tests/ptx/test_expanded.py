@@ -185,9 +185,19 @@ def test_long_and_deep_calls_are_refused_in_linear_time():
 
 
 def test_the_graph_of_a_kernel_has_its_parts():
-    module = read_module(BOOK, Source("k.ptx", HEAD + ADD + ".func unused()\n{\n  ret;\n}\n" + KERNEL.format(CALL)))
+    unused = ".func unused()\n{\n  ret;\n}\n"
+    copying = ADD.replace("bar.sync 0;", "cp.async.wait_all;")
+    module = read_module(BOOK, Source("k.ptx", HEAD + copying + unused + KERNEL.format(CALL)))
     graphs = Graphs(BOOK, module)
-    add, unused, kernel = module.functions
-    assert graphs.parts(kernel) == [add, kernel] and graphs.parts(unused) == [unused]
+    add, unused_, kernel = module.functions
+    assert graphs.parts(kernel) == [add, kernel] and graphs.parts(unused_) == [unused_]
     assert graphs.whole(kernel) is graphs.whole(kernel) is not graphs.of(kernel)
-    assert graphs.whole(unused) is graphs.of(unused)
+    assert graphs.whole(unused_) is graphs.of(unused_)
+
+
+def test_what_only_computes_stays_a_call():
+    """Thousands of kernels call the same slow path of a sine: their texts are not written out for nothing."""
+    module = read_module(BOOK, Source("k.ptx", HEAD + ADD + KERNEL.format(CALL)))
+    graphs = Graphs(BOOK, module)
+    _, kernel = module.functions
+    assert graphs.whole(kernel) is graphs.of(kernel) and graphs.parts(kernel) == [kernel]

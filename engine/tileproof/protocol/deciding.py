@@ -222,6 +222,15 @@ def literals(code: Sequence[Instruction], place: int) -> frozenset[int]:
     return frozenset(found)
 
 
+def in_order(code: Sequence[Instruction], terms: Set[int]) -> list[int]:
+    """The terms of integers that the kernel gets or loads, in the order of the text: names do not matter."""
+    found: dict[int, None] = {}
+    for one in code:
+        if one.make is not None:
+            found.update((term, None) for term, _ in _terms(one, Extents(1, 1)) if term in terms)
+    return list(found)
+
+
 def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     """The values that a loop carries from one turn to the next, with its counter; ``at``: the place of its test."""
     end = code[at].target - 1
@@ -257,4 +266,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "ends", "fixed", "handed", "literal", "literals", "turns_written"]
+__all__ = ["deciding", "ends", "fixed", "handed", "in_order", "literal", "literals", "turns_written"]

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tileproof.base.records import dataclass, field
-from tileproof.protocol.deciding import deciding, literals
+from tileproof.protocol.deciding import deciding, in_order, literals
 from tileproof.protocol.explore import guards_of
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run
-from tileproof.protocol.terms import place_term
 
 Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
 
 _TRIALS = 32
+_STEPS = 40_000  # instructions of all of them: most end at once
 _HALF = 2
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
@@ -33,7 +33,7 @@ def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], R
         run: a run with others.
     """
     search = _Search(code, run)
-    while search.trials and (found := _ended_at(code, search.guards, first)) is not None:
+    while (found := _ended_at(code, search.guards, first)) is not None:
         further = search.past(*found)
         if further is None:
             break
@@ -46,6 +46,7 @@ class _Search:
     code: Sequence[Instruction]
     run: Callable[[Numbers], Run]
     trials: int = _TRIALS
+    steps: int = _STEPS
     given: dict[int, int] = field(default_factory=dict)
     guards: list[int] = field(default_factory=list)
 
@@ -55,10 +56,10 @@ class _Search:
     def past(self, place: int, way: bool) -> Run | None:
         """A run that goes a way of a branch, with one integer more; None where none does."""
         for term, number in self.candidates(place):
-            if not self.trials:
+            if self.trials <= 0 or self.steps <= 0:
                 return None
-            self.trials -= 1
             one = self.run({**self.given, term: number})
+            self.trials, self.steps = self.trials - 1, self.steps - one.machine.steps
             if way in one.machine.coverage.went.get(place, ()):
                 self.given[term] = number
                 return one
@@ -70,7 +71,7 @@ class _Search:
         written = {near for one in literals(self.code, place) for near in (one - 1, one, one + 1) if 0 < near < _FAR}
         numbers = sorted({*written, *_SMALL}, reverse=True)
         for number in numbers:
-            for term in sorted(terms - {place_term(axis) for axis in range(3)}):
+            for term in in_order(self.code, terms):
                 if self.given.get(term) != number:
                     yield term, number
 

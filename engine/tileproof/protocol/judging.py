@@ -64,9 +64,7 @@ def conclude(study: Study) -> Outcome:
         long = _better(study, first)
         study.reached.add(long.machine)
         if study.ptx and not long.machine.coverage.complete:
-            study.patient = True
-            first = long = study.counted(study.shape.extent, tiles)
-            study.patient = False
+            first = long = study.counted(study.shape.extent, tiles, patient=True)
             study.reached.add(long.machine)
     study.judged = long
     faults = [*_certain(study, first, long)]

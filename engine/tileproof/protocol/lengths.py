@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import replace
-from tileproof.protocol.deciding import deciding
+from tileproof.protocol.deciding import deciding, in_order
 from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
@@ -323,8 +323,7 @@ def of_other_integers(study: Study, long: Run, faults: list[ProtocolFault]) -> N
     guards, wrong_at = guards_of(code), {id(one.operation) for one in wrong}
     places = [at for at, one in enumerate(code) if id(one.operation) in wrong_at]
     terms, _ = deciding(code, sorted({guard for at in places for guard in _around(guards, at)}))
-    terms -= {place_term(axis) for axis in range(3)}
-    for term in sorted({*terms, *dict(study.given)})[:_INTEGERS]:
+    for term in in_order(code, terms | dict(study.given).keys())[:_INTEGERS]:
         size = replace(usual, given=((term, FEW),))
         one = study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps)
         for fault in wrong if even(one) else ():

@@ -113,7 +113,7 @@ class Machine:
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
         beyond: whether threads named a CTA that the cluster does not have.
         asked: how often each CTA asked for the work of another one.
-        again: the CTA, the first thread and the place of what was initialised last that was already.
+        again: who initialised a barrier last that was already, CTA and first thread, and the place.
         help: lets threads go on that wait for ever; whether any can.
         jobs: whether a loop takes jobs, by the place of its check (``takes_jobs``).
     """
@@ -180,7 +180,7 @@ class Machine:
     asked: dict[int, int] = field(default_factory=dict)
     help: Callable[[Machine], bool] | None = None
     jobs: dict[int, bool] = field(default_factory=dict)
-    again: tuple[int, int, int] | None = None
+    again: tuple[tuple[int, int], int] | None = None
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")

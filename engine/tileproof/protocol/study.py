@@ -7,6 +7,7 @@ run. What they say together is judged in ``judging.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass, field, replace
@@ -85,7 +86,6 @@ class Study:
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
-    patient: bool = False  # whether a run takes as many instructions as it needs
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
 
     def limit(self, name: str) -> int:
@@ -112,6 +112,7 @@ class Study:
         eager: Set[int] = frozenset(),
         help_: Help | None = None,
         gives_up: Callable[[int, int], bool] | None = None,
+        patient: bool = False,
     ) -> Run:
         """One run.
 
@@ -129,6 +130,7 @@ class Study:
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
             help_: lets threads go on that wait for ever.
             gives_up: whether to end the run at a loop, by its place and how often it goes around.
+            patient: whether it may take as many instructions as it needs (``more``).
         """
         most = self.limit("run_steps")
         if self.given:
@@ -157,7 +159,7 @@ class Study:
             eager=eager,
             help=help_,
             gives_up=gives_up,
-            more=self.more if self.ptx and budget is None and not forced and program is None and ends is None else None,
+            more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -183,11 +185,11 @@ class Study:
             self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed), done.calm))
         return done
 
-    def more(self, machine: Machine) -> int:
+    def more(self, patient: bool, machine: Machine) -> int:
         """How many instructions a run may have that has had all it may usually; 0: no more.
 
         As many as it takes to its end, by how far its loops are. Where integers that the text leaves open decide how
-        often they go around only after fewer turns did not lead to an end either.
+        often they go around only for one that is ``patient``: fewer turns did not lead to an end either.
         """
         most, needed = self.limit("whole_steps"), machine.expected_steps()
         if needed is None or needed > most:
@@ -196,7 +198,7 @@ class Study:
         places = [at for at in machine.coverage.doubtful if loops_at(code, at)]
         terms, loaded = deciding(code, places)
         open_ = loaded or bool(terms - {place_term(axis) for axis in range(3)}) or machine.coverage.turned
-        return most if self.patient or not open_ else 0
+        return most if patient or not open_ else 0
 
     def again(
         self,
@@ -220,9 +222,9 @@ class Study:
             unseen=unseen,
         )
 
-    def counted(self, turns: int, tiles: int, watch: Watch | None = None) -> Run:
+    def counted(self, turns: int, tiles: int, watch: Watch | None = None, patient: bool = False) -> Run:
         """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
-        return self.run(Extents(turns, turns, units=self.units), turns, tiles, watch=watch)
+        return self.run(Extents(turns, turns, units=self.units), turns, tiles, watch=watch, patient=patient)
 
     def doubt(self, case: str, operation: Operation, /, fault: ProtocolFault | None = None, **facts: object) -> None:
         """Something is not verified, perhaps a finding."""

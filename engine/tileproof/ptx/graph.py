@@ -16,8 +16,9 @@ from tileproof.ptx.names import names_in
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
-# What a function must hold so that calling it may complete or begin something asynchronous, or call what does.
 _MOST = 100_000  # instructions of a kernel with all that it calls
+_OF_PROTOCOL = ("wgmma.", "tcgen05.", "cp.", "mbarrier.", "clusterlaunchcontrol.", "st.async", "red.async")
+# What a function must hold so that calling it may complete or begin something asynchronous, or call what does.
 _ASYNCHRONOUS = ("wgmma.", "tcgen05.", "cp.", "call")
 
 
@@ -53,14 +54,17 @@ class Loop:
 
 
 class Graphs:
-    """The graphs of a module, each made when it is first asked for: of a function alone, and of a kernel as a whole."""
+    """The graphs of a module, each made when it is first asked for: of a function alone, and of a kernel as a whole.
+
+    Only the last one of a whole kernel is kept: each has a text of its own.
+    """
 
     def __init__(self, book: Rulebook, module: Module) -> None:
         self.book = book
         self.module = module
         self.made: dict[int, Graph] = {}
-        self.wholes: dict[int, Graph] = {}
-        self.expanded: dict[int, Module | None] = {}
+        self.latest: tuple[int, Graph] | None = None
+        self.inside: dict[int, frozenset[int]] = {}  # of whole kernels, the numbers of the functions in them
 
     def of(self, function: Function) -> Graph:
         """The graph of a function that has a body."""
@@ -71,24 +75,50 @@ class Graphs:
 
     def whole(self, kernel: Function) -> Graph:
         """The graph of a kernel with the bodies of the functions that it calls, where those can be put there."""
-        module = self._expanded(kernel)
+        number = kernel.number
+        if self.latest is not None and self.latest[0] == number:
+            return self.latest[1]
+        if self.inside.get(number) == frozenset({number}) or not self._shared(kernel):
+            return self.of(kernel)
+        module = expanded(self.book, self.module, kernel, _MOST)
+        self.inside[number] = frozenset({number} if module is None else {one.body for one in module.instructions})
         if module is None:
             return self.of(kernel)
-        found = self.wholes.get(kernel.number)
-        if found is None:
-            found = self.wholes[kernel.number] = Graph(self.book, module, module.functions[0])
-        return found
+        self.latest = number, Graph(self.book, module, module.functions[0])
+        return self.latest[1]
 
     def parts(self, kernel: Function) -> list[Function]:
         """The functions that are in the graph of a kernel as a whole, itself among them, in textual order."""
-        module = self._expanded(kernel)
-        numbers = {kernel.number} if module is None else {one.body for one in module.instructions}
+        if kernel.number not in self.inside and self._shared(kernel):
+            self.whole(kernel)
+        numbers = self.inside.get(kernel.number, {kernel.number})
         return [one for one in self.module.functions if one.number in numbers]
 
-    def _expanded(self, kernel: Function) -> Module | None:
-        if kernel.number not in self.expanded:
-            self.expanded[kernel.number] = expanded(self.book, self.module, kernel, _MOST)
-        return self.expanded[kernel.number]
+    def _shared(self, kernel: Function) -> bool:
+        """Whether a kernel calls functions of the module, and any of them or itself does something of a protocol."""
+        todo, seen, protocol = [kernel], {kernel.number}, False
+        while todo:
+            calls, acts = self._summaries[todo.pop().number]
+            protocol |= acts
+            todo += (one for one in calls if one.number not in seen)
+            seen.update(one.number for one in calls)
+        return protocol and len(seen) > 1
+
+    @cached_property
+    def _summaries(self) -> dict[int, tuple[list[Function], bool]]:
+        """Of each function that has a body the others that it calls, and whether it does something of a protocol."""
+        module = self.module
+        bodies = {one.name: one for one in module.functions if one.body is not None}
+        found = {}
+        for function in module.functions:
+            calls: list[Function] = []
+            acts = False
+            for one in module.instructions[function.first : function.last]:
+                acts = acts or one.opcode.startswith(_OF_PROTOCOL)
+                if one.opcode.startswith("call"):
+                    calls += [bodies[name] for name in names_in(module.operands(one)) if name in bodies]
+            found[function.number] = calls, acts
+        return found
 
 
 class Graph:

@@ -135,14 +135,14 @@ def _once(machine: Machine, thread_set: ThreadSet, operation: Operation, key: Ba
     before = machine.barriers.get(key)
     if before is None or machine.taint.covers(key):
         return
-    here = (thread_set.cta, thread_set.threads[0], thread_set.place)
-    *last, place = machine.again or here
-    between = machine.program.code[place + 1 : thread_set.place] if place < thread_set.place else ()
-    follows = last == [*here[:2]] and between and all(one.effect is None or _initialises(one) for one in between)
-    machine.again = here
-    if not follows:
-        name = barrier_name(machine, key)
-        machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
+    home, place, last = (thread_set.cta, thread_set.threads[0]), thread_set.place, machine.again
+    machine.again = home, place
+    if last is not None and last[0] == home and last[1] < place:
+        between = machine.program.code[last[1] + 1 : place]
+        if all(one.effect is None or _initialises(one) for one in between):
+            return
+    name = barrier_name(machine, key)
+    machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
 
 def _initialises(instruction: Instruction) -> bool:
