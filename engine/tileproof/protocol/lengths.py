@@ -151,6 +151,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     known = {key_of(fault) for fault in faults}
     found: list[Run] = []
     stuck: ProtocolFault | None = None
+    usual = frozenset(long.machine.coverage.executed)
     done: list[Extents] = []
     few, turns = Extents(FEW, FEW, extents.counted, units=extents.units), study.limit("wide_turns")
     sizes = (  # elements of an integer that the kernel gets, or what it loads
@@ -187,9 +188,10 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         study.reached.add(one.machine)
         new = [fault for fault in one.faults if key_of(fault) not in known]
         new = [fault for fault in new if not before or rests_on(fault, frozenset(before), False)]
+        # Where a CTA has no tile by the integers that a run supposes, its part of what others expect is missing.
+        new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
         known.update(map(key_of, new))
         if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
-            usual = frozenset(long.machine.coverage.executed)
             short = [one for one in new if one.code in HAZARDS and not rests_on(one, usual, False)]
             new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
         faults.extend(new)
@@ -226,12 +228,12 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
             break
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
-        usual, turns, tiles = study.reached.sizes[place]
+        size, turns, tiles = study.reached.sizes[place]
         terms, _ = deciding(code, (place,))
         given = tuple((term, tile * FEW) for term in sorted(terms - places))
-        if usual.tensor or not given or budget <= 0 or place not in wanted_ways(code, guards, study.reached):
+        if size.tensor or not given or budget <= 0 or place not in wanted_ways(code, guards, study.reached):
             continue
-        one = study.run(replace(usual, given=given), turns, tiles, budget=budget)
+        one = study.run(replace(size, given=given), turns, tiles, budget=budget)
         budget -= one.machine.steps
         if not take(one, set(study.reached.executed)):
             break

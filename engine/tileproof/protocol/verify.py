@@ -425,8 +425,9 @@ def _launched(
         left -= sum(one.steps for one in result[1].ran)
         found = result[0]
         errors = sum(_of_launch(book, fault.code) for fault in found.faults)
+        hangs = result[1].judged is not None and result[1].judged.hangs  # be it in doubt whether it always does
         # Without an error first; of those with errors the one that goes furthest, for a hang hides what comes after it.
-        one = (errors > 0, -len(found.executed), errors)
+        one = (errors > 0 or hangs, -len(found.executed), errors)
         if best is None or one < rank:
             best, assumed, rank = result, shape, one
         if not errors and len(found.executed) == len(found.steps):
