@@ -139,14 +139,13 @@ def _once(machine: Machine, thread_set: ThreadSet, operation: Operation, key: Ba
     machine.again = home, place
     if last is not None and last[0] == home and last[1] < place:
         between = machine.program.code[last[1] + 1 : place]
-        if all(one.effect is None or _initialises(one) for one in between):
+        if all(one.effect is None or one.effect.pure or one.effect.name in _BESIDE for one in between):
             return
     name = barrier_name(machine, key)
     machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
 
-def _initialises(instruction: Instruction) -> bool:
-    return instruction.effect is not None and instruction.effect.name == "barrier_init"
+_BESIDE = ("barrier_init", "allocate")
 
 
 def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
