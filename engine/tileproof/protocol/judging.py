@@ -57,7 +57,7 @@ def conclude(study: Study) -> Outcome:
         study.reached.add(first.machine)
         period = watch.found
     coverage = first.machine.coverage
-    alike = study.ptx and not study.open_loops() and study.written_out(first)  # no other run goes further
+    alike = not study.open_loops() and study.written_out(first)  # no other run goes further
     if not (alike and not coverage.complete) and (
         coverage.skipped or coverage.cut or not coverage.complete or first.hangs
     ):

@@ -753,7 +753,8 @@ class Machine:
         """Let copies of unknown length deliver what is announced; whether a barrier waited for that.
 
         Others may still copy to the same barrier: threads of other CTAs that may, and that wait for the rest of their
-        warp, go on first, and barriers with as many copies as an earlier phase had are complete first.
+        warp, go on first, and barriers with as many copies as an earlier phase had are complete first. Where none has
+        in a cluster, all that wait for the rest of their warp go on: what they do may let another CTA copy.
         """
         waiting = [
             (key, one)
@@ -764,6 +765,8 @@ class Machine:
         if any(cta != key[0] and self.deliveries.late(cta, key[0], one) for cta in parked for key, one in waiting):
             return self.release_parked()
         full = [(key, one) for key, one in waiting if one.unsized_copies >= one.most_copies]
+        if parked and not full and self.shape.ctas > 1:
+            return self.release_parked()
         if waiting:
             self.deliveries.look(self.barriers)
         for key, barrier in full or waiting:

@@ -409,10 +409,10 @@ class Study:
         return any(loops_at(self.compiled.code, place) for place in self.reached.leading)
 
     def written_out(self, one: Run) -> bool:
-        """Whether a run is the same whatever is supposed: the text says how often each of its loops goes around."""
+        """Whether a run of a kernel in PTX is the same whatever is supposed: the text says how long its loops are."""
         coverage = one.machine.coverage
         left = coverage.unknown or coverage.cut or coverage.guessed or coverage.turned
-        return not left and all(each.make is None for each in self.compiled.code)
+        return self.ptx and not left and all(each.make is None for each in self.compiled.code)
 
     def seek_share(self, machine: Machine) -> int:
         """How many instructions runs that seek steps may take together beside a run."""

@@ -39,15 +39,17 @@ class Clock:
             self.known[agent] = moment
 
     def reads(self) -> Clock:
-        """What is known of reads by threads alone, of tensor memory as well: what they read they have, whatever a later
-        write does."""
+        """What is known of reads by threads alone, of tensor memory as well, and of proxy fences.
+
+        What they read they have, whatever a later write does, and a fence is over.
+        """
         found: dict[Agent, int] = {}
         for agent, moment in self.known.items():
             if isinstance(agent[0], int):
                 found["read", *agent] = moment
             elif agent[0] == "ld":
                 found[agent] = moment
-        return Clock(found)
+        return Clock(found, {agent: moment for agent, moment in self.fenced.items() if isinstance(agent[0], int)})
 
     def fence(self) -> None:
         """A proxy fence: all that is known is now visible to the async proxy as well."""
