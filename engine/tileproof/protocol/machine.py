@@ -591,10 +591,15 @@ class Machine:
                 part.finished = True
         return thread_set.place + 1
 
-    def release_parked(self) -> bool:
-        """Release a thread set that waits for reconvergence with a part that is blocked; whether there was one."""
+    def release_parked(self, whole: bool = False) -> bool:
+        """Release a thread set that waits for reconvergence with a part that is blocked; whether there was one.
+
+        Args:
+            whole: only one of whole warps, which need not wait for others.
+        """
         for thread_set in self.thread_sets:
-            if thread_set.parked:
+            apart = len(thread_set.threads) < thread_set.warp * len(thread_set.warps)
+            if thread_set.parked and not (whole and apart):
                 point = thread_set.reconvergences.pop()
                 point.dissolved = True
                 if thread_set in point.parked:
@@ -754,7 +759,7 @@ class Machine:
 
         Others may still copy to the same barrier: threads of other CTAs that may, and that wait for the rest of their
         warp, go on first, and barriers with as many copies as an earlier phase had are complete first. Where none has
-        in a cluster, all that wait for the rest of their warp go on: what they do may let another CTA copy.
+        in a cluster, warps that wait for other warps go on: what they do may let another CTA copy.
         """
         waiting = [
             (key, one)
@@ -765,8 +770,8 @@ class Machine:
         if any(cta != key[0] and self.deliveries.late(cta, key[0], one) for cta in parked for key, one in waiting):
             return self.release_parked()
         full = [(key, one) for key, one in waiting if one.unsized_copies >= one.most_copies]
-        if parked and not full and self.shape.ctas > 1:
-            return self.release_parked()
+        if parked and not full and self.shape.ctas > 1 and self.release_parked(whole=True):
+            return True
         if waiting:
             self.deliveries.look(self.barriers)
         for key, barrier in full or waiting:
