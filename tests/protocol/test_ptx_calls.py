@@ -24,6 +24,8 @@ RIGHT = {
 }
 MISTAKES = {**kernels.MISTAKES, **practices.MISTAKES, **producers.MISTAKES}
 WRONG = {name: text.replace(right, wrong) for name, (text, right, wrong, _) in MISTAKES.items()}
+# Those whose loops are long take seconds, and show nothing more of a call.
+MOVED = {name: text for name, text in {**RIGHT, **WRONG}.items() if "1400" not in text}
 
 
 def said(text: str) -> tuple[list[tuple[str, int, str]], list[tuple[int, int]]]:
@@ -33,7 +35,7 @@ def said(text: str) -> tuple[list[tuple[str, int, str]], list[tuple[int, int]]]:
     return sorted(found), [(one.steps, one.executed) for one in report.kernels]
 
 
-@pytest.mark.parametrize("text", [*RIGHT.values(), *WRONG.values()], ids=[*RIGHT, *WRONG])
+@pytest.mark.parametrize("text", MOVED.values(), ids=MOVED)
 def test_a_body_that_is_moved_to_a_function_is_judged_alike(text: str):
     moved = outlined(text)
     assert moved != text
@@ -164,7 +166,7 @@ def test_ptxas_assembles_them(tmp_path: Path):
 
 
 def test_functions_get_and_return_addresses_counts_and_flags():
-    practices.verified(HELPED)
+    assert said(HELPED) == ([], [(6, 6)])
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,8 @@ def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     size = hardware.limit(machine.book, "barrier_bytes")
     for other, barrier in machine.barriers.items():
         if other[:2] == key[:2] and (other[2] - key[2]) % size:
-            distance, at = abs(other[2] - key[2]), (("other", barrier.operation),)
-            name = barrier_name(machine, key)
+            at = (("other", barrier.operation),)
+            name, distance = barrier_name(machine, key), abs(other[2] - key[2])
             machine.report("PR141", "here", operation, at=at, barrier=name, other=barrier.name, distance=distance)
             return
 
