@@ -169,8 +169,11 @@ def test_what_cannot_be_expanded_is_left_as_it_is():
     recursive = ".func again()\n{\n  call again;\n  ret;\n}\n"
     assert expand(recursive, "  call again;")[0] is None
     assert expand(ADD, "  call.uni add, ();")[0] is None  # not its parameters
-    assert expand(".extern .func other();\n", "  call other;")[0] is None
     assert expand(ADD, "  call (%r1), %rd1, (%r2), add;")[0] is None  # through a pointer
+
+
+def test_a_function_without_a_body_stays_a_call():
+    assert shown(expand(".extern .func other();\n", "  call other;")[0]) == ["call other", "ret"]
 
 
 def test_long_and_deep_calls_are_refused_in_linear_time():

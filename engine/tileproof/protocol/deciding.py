@@ -31,27 +31,16 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     Returns:
         the terms of the integers that the kernel gets and of the places in the grid, and whether any integer is loaded.
     """
-    writers = _writers(code)
     found: set[int] = set()
     loaded = False
-    todo = [slot for place in places for slot in _read(code[place])]
-    seen = set(todo)
-    while todo:
-        slot = todo.pop()
-        for _, one in writers.get(slot, ()):
-            if one.kind == "effect":
-                axis = _PLACE.search(one.operation.name)
-                if axis is not None:
-                    found.add(place_term("xyz".index(axis[1])))
-                continue  # whether a phase is over is no integer that the kernel gets
-            if one.make is not None:
-                given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
-                loaded |= given != other
-                found |= {term for term, _ in given & other}
-            for before in _before(one, slot):
-                if before not in seen:
-                    seen.add(before)
-                    todo.append(before)
+    for one in _behind(code, places):
+        axis = _PLACE.search(one.operation.name) if one.kind == "effect" else None
+        if axis is not None:
+            found.add(place_term("xyz".index(axis[1])))
+        if one.make is not None:
+            given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
+            loaded |= given != other
+            found |= {term for term, _ in given & other}
     return frozenset(found), loaded
 
 
@@ -206,20 +195,9 @@ def literal(code: Sequence[Instruction], operation: Operation) -> bool:
 
 def literals(code: Sequence[Instruction], place: int) -> frozenset[int]:
     """The integers in the text that the condition of a branch is computed from."""
-    writers = _writers(code)
-    found: set[int] = set()
-    todo = list(_read(code[place]))
-    seen = set(todo)
-    while todo:
-        slot = todo.pop()
-        for _, one in writers.get(slot, ()):
-            if one.kind == "compute" and not one.inputs and one.make is None and one.function is not None:
-                values: Sequence[object] = one.function()  # type: ignore[assignment]
-                found |= {value for value in values if type(value) is int}
-            before = _before(one, slot)
-            todo += [other for other in before if other not in seen]
-            seen.update(before)
-    return frozenset(found)
+    written = (one.function for one in _behind(code, (place,)) if not one.inputs and one.make is None)
+    values: Iterator[Sequence[object]] = (one() for one in written if one is not None)  # type: ignore[misc]
+    return frozenset(value for found in values for value in found if type(value) is int)
 
 
 def in_order(code: Sequence[Instruction], terms: Set[int]) -> list[int]:
@@ -245,6 +223,23 @@ def _writers(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instructi
         for slot in one.outputs:
             found.setdefault(slot, []).append((at, one))
     return found
+
+
+def _behind(code: Sequence[Instruction], places: Iterable[int]) -> Iterator[Instruction]:
+    """The instructions that the conditions of branches and loops are computed by, at any distance.
+
+    Not what an effect reads that one is computed from: whether a phase is over is no integer that the kernel gets.
+    """
+    writers = _writers(code)
+    todo = [slot for place in places for slot in _read(code[place])]
+    seen = set(todo)
+    while todo:
+        slot = todo.pop()
+        for _, one in writers.get(slot, ()):
+            yield one
+            before = _before(one, slot) if one.kind != "effect" else ()
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
 
 
 def _read(one: Instruction) -> Collection[int]:

@@ -12,27 +12,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tileproof.base.records import dataclass, field
 from tileproof.protocol.deciding import deciding, in_order, literals
-from tileproof.protocol.explore import guards_of
+from tileproof.protocol.explore import around, guards_of
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run
 
 Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
 
 _TRIALS = 32
-_STEPS = 40_000  # instructions of all of them: most end at once
 _HALF = 2
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
 
 
-def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], Run]) -> Numbers:
+def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], Run], steps: int) -> Numbers:
     """The integers with which a kernel goes past the branches at which a run ended; none where no such are found.
 
     Args:
         first: a run with the usual integers.
         run: a run with others.
+        steps: the instructions of all of these: most end at once.
     """
-    search = _Search(code, run)
+    search = _Search(code, run, steps)
     while (found := _ended_at(code, search.guards, first)) is not None:
         further = search.past(*found)
         if further is None:
@@ -45,8 +45,8 @@ def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], R
 class _Search:
     code: Sequence[Instruction]
     run: Callable[[Numbers], Run]
+    steps: int
     trials: int = _TRIALS
-    steps: int = _STEPS
     given: dict[int, int] = field(default_factory=dict)
     guards: list[int] = field(default_factory=list)
 
@@ -85,20 +85,13 @@ def _ended_at(code: Sequence[Instruction], guards: Sequence[int], run: Run) -> t
         return None
     for place in sorted(coverage.doubtful):
         ways = coverage.went.get(place, set())
-        if code[place].kind != "branch" or len(ways) != 1 or _in_loop(code, guards, place):
+        if len(ways) != 1 or any(code[at].kind != "branch" for at in (place, *around(guards, place))):
             continue
         way = False in ways
         low, high = (place + 1, code[place].other) if way else (code[place].other, code[place].target)
         if sum(low <= at < high for at in missing) * _HALF > len(missing):
             return place, way
     return None
-
-
-def _in_loop(code: Sequence[Instruction], guards: Sequence[int], place: int) -> bool:
-    while (place := guards[place]) >= 0:
-        if code[place].kind != "branch":
-            return True
-    return False
 
 
 __all__ = ["Numbers", "entrance"]

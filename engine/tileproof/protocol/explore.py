@@ -227,6 +227,12 @@ def guards_of(code: Sequence[Instruction]) -> list[int]:
     return found
 
 
+def around(guards: Sequence[int], place: int) -> Iterator[int]:
+    """The branches and loops around a place, the innermost first."""
+    while (place := guards[place]) >= 0:
+        yield place
+
+
 def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> list[tuple[int, bool]]:
     """The branches and loops around a place, the outermost first, and which way leads there."""
     chain = []
@@ -243,6 +249,7 @@ __all__ = [
     "Exploration",
     "Sizes",
     "Sought",
+    "around",
     "counted_by",
     "guards_of",
     "seek",

@@ -57,10 +57,8 @@ def conclude(study: Study) -> Outcome:
         study.reached.add(first.machine)
         period = watch.found
     coverage = first.machine.coverage
-    alike = not study.open_loops() and study.written_out(first)  # no other run goes further
-    if not (alike and not coverage.complete) and (
-        coverage.skipped or coverage.cut or not coverage.complete or first.hangs
-    ):
+    further = coverage.complete or study.open_loops() or not study.written_out(first)  # another run may go further
+    if further and (coverage.skipped or coverage.cut or not coverage.complete or first.hangs):
         long = _better(study, first)
         study.reached.add(long.machine)
         if study.ptx and not long.machine.coverage.complete:

@@ -80,12 +80,9 @@ class Launch:
         if self.wrong_in_any_block:
             most = hardware.limit(book, "cta_threads")
             yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
-        elif not self.block_known and shape.block[2] > 1:
-            x, _, z = shape.block
-            yield "assumed_block", state(book, "PR190", "ptx_planes", x=x, z=z)
-        elif not self.block_known and shape.block[1] > 1:
-            x, y, _ = shape.block
-            yield "assumed_block", state(book, "PR190", "ptx_rows", x=x, y=y)
+        elif not self.block_known and shape.block[0] < shape.threads:
+            x, y, z = shape.block
+            yield "assumed_block", state(book, "PR190", "ptx_rows", x=x, y=y, z=z)
         elif not self.block_known:
             yield "assumed_block", state(book, "PR190", block, threads=shape.threads)
         if self.wrong_anyhow:
@@ -489,15 +486,10 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     if asks is None:
         return tuple((size, 1, 1) for size in dict.fromkeys(sizes) if least <= size <= most)
     sizes = [size for size in dict.fromkeys([most if bound is not None else first, *sizes]) if warp < size <= most]
+    rows: list[Three] = [(length, size // length, 1) for size in sizes for length in (warp, warp // 2)]
     if asks.text == "z":
-        rows = [
-            (length, 1, size // length)
-            for size in sizes
-            for length in (group, warp)
-            if not size % length and size > length
-        ]
-    else:
-        rows = [(length, size // length, 1) for size in sizes for length in (warp, warp // 2)]
+        lengths = [(length, size // length) for size in sizes for length in (group, warp) if not size % length]
+        rows = [(length, 1, count) for length, count in lengths if count > 1]
     return (*rows, (most if bound is not None else first, 1, 1))
 
 

@@ -11,19 +11,21 @@ from collections.abc import Iterator, Sequence, Set
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import replace
+from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciding, in_order
-from tileproof.protocol.explore import counted_by, guards_of, wanted_ways
+from tileproof.protocol.explore import around, counted_by, guards_of, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
 from tileproof.protocol.runs import Run, even, key_of, rests_on
 from tileproof.protocol.study import AGREEING, FEW, Study
-from tileproof.protocol.terms import place_term
+from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
 _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
+_COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
@@ -41,15 +43,13 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
     known = {key_of(fault) for fault in faults}
     anyway: frozenset[tuple[str, int]] | None = None
     done: set[int] = set()
-    alike = study.written_out(long)
     whole = min(study.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
     most = whole - 1 if period is None else period.reached + period.length
-    for turns in _short_first(most + 1):
+    if study.written_out(long):  # of any number of turns a run is like the long one
+        done.update(range(most + 1))
+    for turns in _short_first(most + 1) if not done else ():
         if budget <= 0 and turns > FEW:
             break
-        if alike:
-            done.add(turns)
-            continue
         one = shorter(study, long, turns, tiles)
         budget -= one.machine.steps
         study.reached.add(one.machine)
@@ -147,7 +147,6 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     code, extents, tile = study.compiled.code, long.machine.shape.extents, study.limit("tile_elements")
     guards = guards_of(code)
     budget = study.share("wide", long.machine)
-    places = {place_term(axis) for axis in range(3)}  # in the grid, which counts tiles
     known = {key_of(fault) for fault in faults}
     found: list[Run] = []
     stuck: ProtocolFault | None = None
@@ -212,7 +211,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
                 apart=0,
                 tensor=min(loads.tensor, extents.tensor),
                 given=tuple(
-                    (term, turns * (1 if term in places else counted(term, elements))) for term in sorted(terms)
+                    (term, turns * (1 if term in PLACES else counted(term, elements))) for term in sorted(terms)
                 ),
             )
             if size in done:
@@ -230,7 +229,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
         size, turns, tiles = study.reached.sizes[place]
         terms, _ = deciding(code, (place,))
-        given = tuple((term, tile * FEW) for term in sorted(terms - places))
+        given = tuple((term, tile * FEW) for term in sorted(terms - PLACES))
         if size.tensor or not given or budget <= 0 or place not in wanted_ways(code, guards, study.reached):
             continue
         one = study.run(replace(size, given=given), turns, tiles, budget=budget)
@@ -313,18 +312,24 @@ def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> No
 
 
 def of_other_integers(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
-    """State hazards, and boxes that have no room, as doubts where they rest on integers that may not go together.
+    """State copies that reach into each other as doubts where that rests on integers that may not go together.
 
-    Only where one was chosen so that the kernel does not end at once (``entrances.py``): another one that says how
-    often a loop goes around, of copies into one stage perhaps, has a limit as well then that the text does not say.
+    Only where one was chosen so that the kernel does not end at once (``entrances.py``): another one that says how many
+    copies fill a stage has a limit as well then that the text does not say.
     """
-    wrong = [one for one in faults if one.code == OF_BOXES or one.code in HAZARDS]
+    known = Operations.of(study.book)
+
+    def of_copies(fault: ProtocolFault) -> bool:
+        operations = (fault.operation, *(other for _, other in fault.trace))
+        return fault.code == OF_BOXES or {known.step(one.name) for one in operations} <= _COPIES
+
+    wrong = [one for one in faults if of_copies(one)]
     if not study.given or not wrong:
         return
     code, machine, usual = study.compiled.code, long.machine, long.machine.shape.extents
     guards, wrong_at = guards_of(code), {id(one.operation) for one in wrong}
     places = [at for at, one in enumerate(code) if id(one.operation) in wrong_at]
-    terms, _ = deciding(code, sorted({guard for at in places for guard in _around(guards, at)}))
+    terms, _ = deciding(code, sorted({guard for at in places for guard in around(guards, at)}))
     for term in in_order(code, terms | dict(study.given).keys())[:_INTEGERS]:
         size = replace(usual, given=((term, FEW),))
         one = study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps)
@@ -333,12 +338,6 @@ def of_other_integers(study: Study, long: Run, faults: list[ProtocolFault]) -> N
             if met and key_of(fault) not in one.places() and fault in faults:
                 study.doubt("loop_turns", fault.operation, fault)
                 faults.remove(fault)
-
-
-def _around(guards: Sequence[int], place: int) -> Iterator[int]:
-    """The branches and loops around a place."""
-    while (place := guards[place]) >= 0:
-        yield place
 
 
 def anyway(study: Study, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:

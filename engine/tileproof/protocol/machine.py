@@ -84,6 +84,7 @@ class Machine:
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         gives_up: whether it does so at a loop, by its place and how often it goes around.
+        more: how many instructions the run may take in all, once it has taken the most; 0: no more.
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
         computed: what each place last computed of what, and the results: most turns of a loop compute the same.

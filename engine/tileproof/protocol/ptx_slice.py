@@ -13,7 +13,7 @@ from functools import lru_cache
 from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_dominators, postorder
-from tileproof.protocol.counterparts import Counterpart
+from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
@@ -199,7 +199,7 @@ class _Slicer:
             lines[number] = line
             for name in line.writes:
                 writers.setdefault(name, []).append(line)
-            if number in graph.hidden:
+            if number in graph.hidden or self.takes_part(number):
                 calls.append(line.one)
             elif line.step and not _only_reads(line.one):
                 roots.append(line)
@@ -229,6 +229,13 @@ class _Slicer:
                     branches.add(branch)
                     todo.append(self.deciders[branch])
         return self.reduced((kept & lines.keys()) | own, lines, needed, branches, ends, calls)
+
+    def takes_part(self, number: int) -> bool:
+        """Whether an instruction calls a function that does anything of the protocol itself, such as wait."""
+        callee, statements = self.graph.calls(number), self.graph.module.instructions
+        opcodes = {one.opcode for one in statements[callee.first : callee.last]} if callee is not None else ()
+        same = (counterpart(self.book, opcode) for opcode in opcodes)
+        return any(one is not None and not one.computes for one in same)
 
     def covered(self, lines: Sequence[Line], blocks: Mapping[int, int]) -> set[int]:
         """The guarded instructions whose results are read only under the same guard, in the same block behind them.

@@ -39,7 +39,7 @@ from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, loops_at, steps_of
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
-from tileproof.protocol.terms import place_term
+from tileproof.protocol.terms import PLACES
 from tileproof.protocol.unmet import Help
 from tileproof.protocol.warps import Awaited
 from tileproof.rulebase.book import Rulebook
@@ -197,7 +197,7 @@ class Study:
         code = self.compiled.code
         places = [at for at in machine.coverage.doubtful if loops_at(code, at)]
         terms, loaded = deciding(code, places)
-        open_ = loaded or bool(terms - {place_term(axis) for axis in range(3)}) or machine.coverage.turned
+        open_ = loaded or bool(terms - PLACES) or machine.coverage.turned
         return most if patient or not open_ else 0
 
     def again(
@@ -259,15 +259,20 @@ class Study:
         """Whether there are integers with which the kernel does not end where a run did; all others have them then."""
         from tileproof.protocol.entrances import Numbers, entrance  # noqa: PLC0415
 
-        kept = dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+        noted = self.noted()
 
         def run(numbers: Numbers) -> Run:
             extents = replace(first.machine.shape.extents, given=tuple(sorted(numbers.items())))
             return self.run(extents, first.machine.shape.extent, first.machine.tiles, budget=self.limit("trial_steps"))
 
-        self.given = tuple(sorted(entrance(self.compiled.code, first, run).items()))
-        self.doubts, self.unseen, self.ran, self.fills = kept
-        return bool(self.given)
+        found = entrance(self.compiled.code, first, run, self.limit("entrance_steps"))
+        self.doubts, self.unseen, self.ran, self.fills = noted
+        self.given = tuple(sorted(found.items()))
+        return bool(found)
+
+    def noted(self) -> tuple[dict[tuple[str, int], Doubt], dict[int, Operation], list[Ran], Fills | None]:
+        """What runs that are only trials are not to change."""
+        return dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
 
     def in_tiles(self) -> Run | None:
         """The long run of a kernel in PTX whose integers count in the tiles of its loops; None where none is found."""
@@ -276,13 +281,13 @@ class Study:
         turns, tiles = self.shape.extent, self.limit("long_tiles")
         units = Units(self.compiled.code, turns, self.limit("tile_elements"))
         for _ in range(TRIALS):
-            kept = dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+            noted = self.noted()
             budget = self.limit("trial_steps") if units.before else None
             one = self.run(units.extents, turns, tiles, budget=budget, gives_up=units.gives_up)
             if units.stands(one):
                 self.units = units.extents.units
                 return one
-            self.doubts, self.unseen, self.ran, self.fills = kept
+            self.doubts, self.unseen, self.ran, self.fills = noted
             if not units.goes_on(one):
                 break
         return None

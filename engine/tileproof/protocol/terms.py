@@ -29,6 +29,10 @@ def place_term(axis: int) -> int:
     return hash((_GRID, axis))
 
 
+PLACES = frozenset(map(place_term, range(3)))
+"""The terms of the places in the grid along all axes."""
+
+
 def said_of(ways: Mapping[int, bool], term: int) -> bool | None:
     """What is said of a term, or of its negation."""
     found = ways.get(term)
@@ -174,4 +178,4 @@ _TRUTHS: dict[str, Callable[[Sequence[Value]], int | None]] = {
 }
 
 
-__all__ = ["absorbing", "is_truth", "lift", "said_of", "told"]
+__all__ = ["PLACES", "absorbing", "is_truth", "lift", "said_of", "told"]

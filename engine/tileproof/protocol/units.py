@@ -16,7 +16,7 @@ from tileproof.protocol.deciding import deciding, turns_written
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run, loops_at
-from tileproof.protocol.terms import place_term
+from tileproof.protocol.terms import PLACES
 
 TRIALS = 8  # runs to find the units by
 _OFTEN = 8  # as many turns as the long run has tiles
@@ -85,7 +85,7 @@ class Units:
         """The integers that the kernel gets which decide how often a loop goes around."""
         if place not in self.deciders:
             terms, _ = deciding(self.code, (place,))
-            self.deciders[place] = terms - {place_term(axis) for axis in range(3)}
+            self.deciders[place] = terms - PLACES
         return self.deciders[place]
 
     def fits(self) -> bool:

@@ -42,17 +42,12 @@ class _Refused(Exception):
 
 
 def expanded(book: Rulebook, module: Module, function: Function, most: int) -> Module | None:
-    """A module of one kernel and the functions without a body, with no call of any other; None where there is none to
-    expand, or where that is not done.
+    """A module of one kernel and the functions without a body, with no call of any other; None where that is not done.
 
     Args:
         most: instructions.
     """
     bodies = {one.name: one for one in module.functions if one.body is not None}
-    statements = module.instructions[function.first : function.last]
-    calls = (one for one in statements if one.opcode.startswith("call"))
-    if not any(name in bodies for one in calls for name in names_in(module.operands(one))):
-        return None
     try:
         return _Expansion(book, module, bodies, most).of(function)
     except _Refused:

@@ -17,7 +17,6 @@ from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
 _MOST = 100_000  # instructions of a kernel with all that it calls
-_OF_PROTOCOL = ("wgmma.", "tcgen05.", "cp.", "mbarrier.", "clusterlaunchcontrol.", "st.async", "red.async")
 # What a function must hold so that calling it may complete or begin something asynchronous, or call what does.
 _ASYNCHRONOUS = ("wgmma.", "tcgen05.", "cp.", "call")
 
@@ -96,6 +95,8 @@ class Graphs:
 
     def _shared(self, kernel: Function) -> bool:
         """Whether a kernel calls functions of the module, and any of them or itself does something of a protocol."""
+        if all(one.body is None for one in self.module.functions if one.kind == "func"):
+            return False
         todo, seen, protocol = [kernel], {kernel.number}, False
         while todo:
             calls, acts = self._summaries[todo.pop().number]
@@ -106,17 +107,15 @@ class Graphs:
 
     @cached_property
     def _summaries(self) -> dict[int, tuple[list[Function], bool]]:
-        """Of each function that has a body the others that it calls, and whether it does something of a protocol."""
-        module = self.module
+        """Of each function the others with a body that it calls, and whether it does something of a protocol."""
+        module, words = self.module, tuple(self.book.enums["protocol_word"].by_spelling)
         bodies = {one.name: one for one in module.functions if one.body is not None}
         found = {}
         for function in module.functions:
-            calls: list[Function] = []
-            acts = False
-            for one in module.instructions[function.first : function.last]:
-                acts = acts or one.opcode.startswith(_OF_PROTOCOL)
-                if one.opcode.startswith("call"):
-                    calls += [bodies[name] for name in names_in(module.operands(one)) if name in bodies]
+            statements = module.instructions[function.first : function.last]
+            called = (one for one in statements if one.opcode.startswith("call"))
+            calls = [bodies[name] for one in called for name in names_in(module.operands(one)) if name in bodies]
+            acts = any(word in opcode for opcode in {one.opcode for one in statements} for word in words)
             found[function.number] = calls, acts
         return found
 

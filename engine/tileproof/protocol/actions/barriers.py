@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tileproof.base.patterns import regex
-from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.actions.base import WAITS, Action, address, integer, operand, registrar, result
+from tileproof.protocol.actions.base import WAITS, Action, address, integer, limit, operand, registrar, result
 from tileproof.protocol.actions.exits import arrived
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.memory import Access
@@ -150,7 +149,7 @@ _BESIDE = ("barrier_init", "allocate")
 
 def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     """Report a barrier that is apart from another one of its memory by no multiple of what both are aligned to."""
-    size = hardware.limit(machine.book, "barrier_bytes")
+    size = limit(machine, "barrier_bytes")
     for other, barrier in machine.barriers.items():
         if other[:2] == key[:2] and (other[2] - key[2]) % size:
             at = (("other", barrier.operation),)
