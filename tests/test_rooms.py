@@ -14,7 +14,7 @@ from trees import nodes
 from conftest import ROOT
 
 PACKAGE = ROOT / "engine" / "tileproof"
-NO_ROOMS = {"benchmarks", "common", "conformance"}  # folders of tests/ that test no single room
+NO_ROOMS = {"benchmarks", "common", "conformance", "hardware"}  # folders of tests/ that test no single room
 
 
 def rooms() -> dict[str, set[str]]:

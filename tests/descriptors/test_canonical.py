@@ -33,7 +33,8 @@ def reference(major: str, swizzle: str, t: int, lbo: int, sbo: int, mn: int, k: 
     width = {".none": 1, ".b32": 2, ".b64": 4, ".b128": 8, ".b128_atom32": 8}[swizzle]
     if major == ".k":  # a row of a core matrix is 16 bytes along K, eight rows make one
         row, block, element, unit = mn % 8, mn // 8, k % t, k // t
-        return row * t * width + block * sbo + element + unit * (lbo if swizzle == ".none" else t)
+        inside, behind = (unit % width, unit // width) if swizzle in (".none", ".b32") else (unit, 0)
+        return row * t * width + block * sbo + element + inside * t + behind * lbo
     rows = 4 if swizzle == ".b128_atom32" else 8
     element, unit, block = mn % t, mn // t % width, mn // (t * width)
     row, group = k % rows, k // rows
@@ -50,6 +51,7 @@ CASES = [
         (1, 2, 4),
         (1, 2, 4),
     )
+    if (major, swizzle, units) != (".k", ".b32", 1)  # a swizzle has two units, and an MMA reads no fewer
     for rows, columns in [(8 * rows, 128 // bits * units) if major == ".k" else (128 // bits * 8 * rows, 8 * units)]
 ]
 
@@ -121,7 +123,12 @@ def test_verdicts_equal_enumeration(count):
                 mn, k = found.coordinate
                 assert crd2idx((mn, k), tile) == found.found != found.expected
             else:
-                step = (8, t) if form.major == ".k" else (t * WIDTH[form.swizzle], 4 if "32" in form.swizzle[4:] else 8)
+                along = 2 * t if form.swizzle == ".b32" else t
+                step = (
+                    (8, along)
+                    if form.major == ".k"
+                    else (t * WIDTH[form.swizzle], 4 if "32" in form.swizzle[4:] else 8)
+                )
                 strides = "would be" in found.reason
                 assert strides or rows % step[0] or columns % step[1], found
             continue

@@ -285,14 +285,14 @@ def _in_bytes(book: Rulebook, form: Form, filled: _Filled, bits: int) -> Match |
     """The strides in bytes, or why a descriptor cannot hold them."""
     row, largest = descriptor_unit(book), field(book, _WORD, "lbo").reach
     found: dict[str, int] = {}
-    unread = {name for name, _ in form.written}
+    written = {name: value for name, value in form.written if isinstance(value, int)}
+    unread = written.keys() - filled.strides.keys()
     for name, elements in filled.strides.items():
         if elements * bits % (8 * row) or not 0 <= elements * bits // 8 < largest:
             return Attempt(form, f"{name} would be {elements * bits / 8:g} bytes: not a valid multiple of {row}")
-        found[name] = elements * bits // 8
+        found[name] = elements * bits // 8 or written.get(name, 0)
         if elements == 0:
             unread.add(name)
-    written = {name: value for name, value in form.written if isinstance(value, int)}
     bytes_of = {**written, **found}
     return Match(bytes_of["LBO"], bytes_of["SBO"], frozenset(map(str.lower, unread)), filled.canonical)
 

@@ -28,7 +28,7 @@ from tileproof.layout.values import Layout, Swizzle
 from tileproof.memory.fills import Filled
 from tileproof.memory.known_bits import Known
 from tileproof.mlir.ir import Operation
-from tileproof.rulebase.book import Ruleset
+from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _MAJORS = {".k": ".mn", ".mn": ".k"}
@@ -137,7 +137,7 @@ class Joined:
 def join(ruleset: Ruleset, reader: Reader, filled: Filled, major: str) -> Joined:
     """What a reader finds in its memory if it reads it in a major."""
     rows, columns = reader.extents
-    laid = lay_out(filled, rows, major, reader.descriptor.step)
+    laid = lay_out(ruleset.book, filled, rows, major, reader.descriptor.step)
     short = laid is not None and laid.rows is not None and laid.rows < rows
     rows = laid.rows if short and laid is not None and laid.rows is not None else rows
     nothing = Joined(reader, filled, laid)
@@ -204,11 +204,12 @@ def _tiles(rest: Layout | None, bits: int) -> Iterator[tuple[int, tuple[int, int
                 yield offset * bits // 8, (row, column)
 
 
-def lay_out(filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
+def lay_out(book: Rulebook, filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
     """The boxes of a part of memory as an operand of so many rows; None where they are not understood.
 
     One box may hold the rows of an instruction, or several at equal distances; boxes behind each other along K make the
-    operand longer. Where each CTA of a cluster copies a slice of the tile to all, the CTA says where a box begins.
+    operand longer. Where each CTA of a cluster copies a slice of the tile to all, the CTA says where a box begins. The
+    rows of a box are as far apart as those of its swizzle, also where it is narrower (H200, tests/hardware/boxes.txt).
 
     Args:
         stage: of what number the place of the reader is a multiple.
@@ -217,7 +218,9 @@ def lay_out(filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
     if tensor_map.box is None or tensor_map.stored is None or len(tensor_map.box) < 2 or prod(tensor_map.box[2:]) != 1:
         return None
     inner, outer = tensor_map.box[:2]
-    bits, one = tensor_map.stored, inner * outer * tensor_map.stored // 8
+    bits = tensor_map.stored
+    pitch = max(inner, _row_of(book, tensor_map.swizzle) * 8 // bits)
+    one = pitch * outer * bits // 8
     along, across = (outer, inner) if major == ".k" else (inner, outer)
     bases = sorted({box.base for box in filled.boxes})
     steps = {after - before for before, after in pairwise(bases)}
@@ -234,7 +237,7 @@ def lay_out(filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
     at = distance * 8 // bits
     rows_of_all: int | None
     columns_of_all: int | None
-    by_rows, by_columns = (inner, 1) if major == ".k" else (1, inner)
+    by_rows, by_columns = (pitch, 1) if major == ".k" else (1, pitch)
     if count == 1 or (mode is None and along >= rows):
         layout = Layout((along, across), (by_rows, by_columns))
         rows_of_all, columns_of_all = (along, across) if count == 1 else (None, None)
@@ -249,6 +252,14 @@ def lay_out(filled: Filled, rows: int, major: str, stage: int) -> Laid | None:
     if step is None or (step and step < span and not slices):
         rows_of_all = columns_of_all = None
     return Laid(layout, bases[0], rows_of_all, columns_of_all, span)
+
+
+def _row_of(book: Rulebook, swizzle: str | None) -> int:
+    """The bytes of a row of a swizzle; 0 without one."""
+    row = book.shared_table("smem_swizzle").rows.get((swizzle or "",))
+    width = row[3] if row is not None and swizzle != ".none" else 0
+    assert isinstance(width, int)
+    return width
 
 
 def _differ(filled: Filled, major: str) -> str | None:
@@ -353,16 +364,16 @@ class Joins:
         if wrong and all(self.transposed(other, one.filled) for other in self.alike(reader)):
             values: dict[str, Scalar] = {"operand": reader.member, "major": major, "laid": _MAJORS[major]}
             return Facts("joined_major", values, {}, {}, reader.operation.name_span, ends)
-        if short:
-            assert laid is not None and laid.rows is not None
-            values = {"operand": reader.member, "rows": rows, "filled": laid.rows}
-            return Facts("joined_operand", values, {}, {}, self.smaller(reader, one.filled, laid), ends)
-        width = self.width(one.filled)
-        if width is not None and not one.reason and one.row is None and one.astray == "":
+        width = self.width(one)
+        if width is not None and not one.reason:
             values = {"operand": reader.member, "width": width[0], "row": width[1]}
             sized = one.filled.tensor_map.sized
             place = sized[0].name_span if sized else reader.operation.name_span
             return Facts("joined_width", values, {}, {}, place, ends)
+        if short:
+            assert laid is not None and laid.rows is not None
+            values = {"operand": reader.member, "rows": rows, "filled": laid.rows}
+            return Facts("joined_operand", values, {}, {}, self.smaller(reader, one.filled, laid), ends)
         if not one.reason and not one.astray:
             return None
         values = {"operand": reader.member, "agrees": ".no"}
@@ -381,15 +392,21 @@ class Joins:
         whole = other.laid is not None and (other.laid.rows is None or other.laid.rows >= reader.extents[0])
         return whole and not other.reason and other.column is not None
 
-    def width(self, filled: Filled) -> tuple[int, int] | None:
-        """The bytes of the innermost extent of a box and of a row of its swizzle, where they differ."""
-        tensor_map = filled.tensor_map
-        row = self.ruleset.book.shared_table("smem_swizzle").rows.get((tensor_map.swizzle or "",))
-        if row is None or tensor_map.swizzle == ".none" or tensor_map.box is None or tensor_map.stored is None:
+    def width(self, one: Joined) -> tuple[int, int] | None:
+        """The bytes of the innermost extent of a box, and those of its rows up to which an MMA reads, if more."""
+        reader, laid, tensor_map = one.reader, one.laid, one.filled.tensor_map
+        start, step = reader.descriptor.start, one.filled.step
+        if laid is None or tensor_map.box is None or tensor_map.stored is None:
             return None
-        width, span = tensor_map.box[0] * tensor_map.stored // 8, row[3]
-        assert isinstance(span, int)
-        return None if width == span else (width, span)
+        rows, columns = (extent * tensor_map.stored // 8 for extent in reader.extents)
+        width, whole = tensor_map.box[0] * tensor_map.stored // 8, _row_of(self.ruleset.book, tensor_map.swizzle)
+        if reader.major == ".mn":
+            return (width, min(rows, whole)) if width < min(rows, whole) else None
+        if start is None or step is None or not one.astray:
+            return None
+        period = gcd(reader.descriptor.step, step)
+        last = columns + ((start - laid.first) % period if period else start - laid.first)
+        return (width, last) if width < last <= whole else None
 
     def note(self, found: Joined) -> None:
         """Remember which part of its memory an MMA reads."""

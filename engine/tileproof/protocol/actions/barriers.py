@@ -365,6 +365,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.announced = barrier.phase
             barrier.supposed |= supposed
             machine.came("expect", key, count, instruction.operation, thread_set)
+            barrier.settle()  # bytes may have come before they are expected
         else:
             machine.came("missing", key, 0, instruction.operation, thread_set)
     return thread_set.place + 1

@@ -1,4 +1,4 @@
-// The box is half as wide as the rows of the swizzle.
+// The box is half as wide as the rows of the swizzle, and the MMAs read all of them.
 // target: sm_100a
 
 module {
@@ -42,6 +42,16 @@ module {
       %by_b1 = arith.constant 2 : i64
       %b1 = arith.addi %5, %by_b1 : i64
       nvvm.tcgen05.mma %d, %a1, %b1, %idesc, %false {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, i64, i64, i32, i1)
+      %by_a2 = arith.constant 4 : i64
+      %a2 = arith.addi %2, %by_a2 : i64
+      %by_b2 = arith.constant 4 : i64
+      %b2 = arith.addi %5, %by_b2 : i64
+      nvvm.tcgen05.mma %d, %a2, %b2, %idesc, %false {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, i64, i64, i32, i1)
+      %by_a3 = arith.constant 6 : i64
+      %a3 = arith.addi %2, %by_a3 : i64
+      %by_b3 = arith.constant 6 : i64
+      %b3 = arith.addi %5, %by_b3 : i64
+      nvvm.tcgen05.mma %d, %a3, %b3, %idesc, %false {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, i64, i64, i32, i1)
       return
     }
   }
@@ -53,8 +63,8 @@ module {
     %inner = arith.constant 32 : i32
     %outer = arith.constant 128 : i32
     %box = llvm.alloca %rank x i32 {alignment = 4 : i64} : (i32) -> !llvm.ptr
-    // expected-error@+2 {{The box that fills A is 64 bytes wide, and the MMA reads rows of 128 bytes, those of its swizzle}}
-    // expected-error@+1 {{The box that fills B is 64 bytes wide, and the MMA reads rows of 128 bytes, those of its swizzle}}
+    // expected-error@+2 {{The box that fills A is 64 bytes wide, and the MMA reads up to byte 96 of rows that have those of their swizzle}}
+    // expected-error@+1 {{The box that fills B is 64 bytes wide, and the MMA reads up to byte 96 of rows that have those of their swizzle}}
     llvm.store %inner, %box {alignment = 4 : i64} : i32, !llvm.ptr
     %next = llvm.getelementptr %box[1] : (!llvm.ptr) -> !llvm.ptr, i32
     llvm.store %outer, %next {alignment = 4 : i64} : i32, !llvm.ptr

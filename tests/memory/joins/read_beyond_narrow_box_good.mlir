@@ -1,4 +1,4 @@
-// The box is half as wide as the rows of the swizzle.
+// The box is half as wide as the rows of the swizzle, and the MMAs read that half alone.
 // target: sm_100a
 
 module {
@@ -7,9 +7,9 @@ module {
       %c4_i32 = arith.constant 4 : i32
       %c32_i64 = arith.constant 32 : i64
       %lbo = arith.constant 1 : i32
-      %sbo = arith.constant 32 : i32
+      %sbo = arith.constant 64 : i32
       %version = arith.constant 1 : i8
-      %swizzle = arith.constant 4 : i8
+      %swizzle = arith.constant 2 : i8
       %c0_i8 = arith.constant 0 : i8
       %false = arith.constant false
       %c0_i32 = arith.constant 0 : i32
@@ -49,7 +49,7 @@ module {
     %type = arith.constant 6 : i32
     %rank = arith.constant 2 : i32
     %zero = arith.constant 0 : i32
-    %mode = arith.constant 2 : i32
+    %mode = arith.constant 3 : i32
     %inner = arith.constant 32 : i32
     %outer = arith.constant 128 : i32
     %box = llvm.alloca %rank x i32 {alignment = 4 : i64} : (i32) -> !llvm.ptr
