@@ -718,7 +718,7 @@ def test_what_only_longer_or_odd_loops_reach_is_followed(change: tuple[str, str]
 
 @pytest.mark.parametrize(
     ("length", "codes"),
-    [("ld.param.u32 %r6, [length];", ["PR190"]), (BY_PLACE, ["PR190", "PR130"])],
+    [("ld.param.u32 %r6, [length];", ["PR190", "PR130"]), (BY_PLACE, ["PR190", "PR130"])],
     ids=["argument", "place"],
 )
 def test_a_warp_that_is_missing_in_later_turns_is_not_silent(length: str, codes: list[str]):

@@ -21,7 +21,7 @@ BOOK = load(default_files())
 CODE = re.compile(r"(?:PR|IR|AT|PT)\d{3}")
 FOLLOWED = "PR190"
 CAUSE = "PR191"
-NO_FACTS = {"at"}  # a keyword of Machine.report that is none
+NO_FACTS = {"at", "unwaited"}  # keywords of Machine.report that are none
 
 
 def text_of(node: ast.expr) -> str | None:

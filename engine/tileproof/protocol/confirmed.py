@@ -91,7 +91,12 @@ def by_cause(book: Rulebook, outcome: Outcome, sure: tuple[ProtocolFault, ...]) 
 
 
 def within_warpgroup(book: Rulebook, fault: ProtocolFault) -> bool:
-    """Whether a hazard is one between copies that threads wait for and a wgmma, at which its warpgroup meets."""
+    """Whether a hazard is one between copies that threads wait for and a wgmma, at which its warpgroup meets.
+
+    It is not where threads copy over what a wgmma reads that they have not waited for.
+    """
+    if fault.unwaited:
+        return False
     known = Operations.of(book)
     steps = {known.step(one.name) for one in (fault.operation, *(other for _, other in fault.trace))}
     return not any(map(steps.isdisjoint, (_steps(book, "warpgroup_step"), _steps(book, "thread_copy_step"))))

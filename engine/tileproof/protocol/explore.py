@@ -55,6 +55,7 @@ class Exploration:
         cells: where integers in shared memory were loaded or stored, by place.
         cycling: those of them that go round some stages in a run.
         rounds: how many phases of each mbarrier that threads waited for were complete then, the most of all runs.
+        lengths: how often loops went around at most, by place.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -65,6 +66,7 @@ class Exploration:
     went: dict[int, set[bool]] = field(default_factory=dict)
     leading: dict[int, Decisions] = field(default_factory=dict)
     rounds: dict[tuple[int, int], int] = field(default_factory=dict)
+    lengths: dict[int, int] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
@@ -78,6 +80,8 @@ class Exploration:
         for (_, *where), barrier in machine.barriers.items():
             key = (where[0], where[1])
             self.rounds[key] = max(self.rounds.get(key, 0), barrier.seen)
+        for place, turns in coverage.lengths.items():
+            self.lengths[place] = max(self.lengths.get(place, 0), turns)
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))
             self.cells[place] = (memory, min(first, low), max(last, high))

@@ -34,7 +34,11 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolFault:
-    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is."""
+    """A finding in words: its code, where, the message, and the operations that explain it, each with what it is.
+
+    Attributes:
+        unwaited: whether it is of an MMA that the threads themselves have not waited for, wherever others are.
+    """
 
     code: str
     operation: Operation
@@ -43,6 +47,7 @@ class ProtocolFault:
     trace: tuple[tuple[str, Operation], ...] = ()
     path: tuple[TraceStep, ...] = ()
     correction: Correction | None = None
+    unwaited: bool = False
 
 
 def stated(

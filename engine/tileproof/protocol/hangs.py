@@ -40,7 +40,9 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()
     turns = study.shape.extent  # fewer than a ring has stages may show nothing
-    for size in (turns, 2 * turns + 1, ELEMENTS * turns):
+    for size in (turns, 2 * turns + 1, ELEMENTS * turns, _TIMES[-1] * ELEMENTS * turns):
+        if size > ELEMENTS * turns and not passed:
+            break
         one = study.run(Extents(size, size, counted=False), turns, size + 1)
         passed &= one.passed_loops()
         if alone and one.certain and one.hangs:
@@ -79,6 +81,7 @@ def _sizes(study: Study, first: Run) -> Sequence[Size]:
         (Extents(ELEMENTS * turns, ELEMENTS * turns, counted=False), turns, turns + 1),
         (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
         (Extents(FEW * study.limit("tile_elements"), FEW, apart=2 * apart), turns, machine.tiles),
+        (replace(usual, argument=_TIMES[0] * usual.argument), turns, machine.tiles),  # loops may take large tiles
     )
 
 

@@ -94,7 +94,9 @@ def conclude(study: Study) -> Outcome:
     if loose:
         study.doubt("guessed_steps", loose[0], count=len(loose))
     executed = frozenset(id(one) for one in steps if id(one) in study.reached.executed)
-    doubts = sorted(study.doubts.values(), key=lambda one: (one.operation.span.start, one.case))
+    stated = {key_of(fault) for fault in faults}
+    open_ = [one for one in study.doubts.values() if one.fault is None or key_of(one.fault) not in stated]
+    doubts = sorted(open_, key=lambda one: (one.operation.span.start, one.case))
     exact = long.certain and long.hangs and {key_of(one) for one in faults} <= long.places()
     return Outcome(
         study.kernel,

@@ -7,7 +7,7 @@ run supposes is told apart here from what does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import replace
@@ -18,7 +18,7 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UND
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
-from tileproof.protocol.runs import Run, even, key_of, rests_on
+from tileproof.protocol.runs import Run, even, key_of, loops_at, rests_on
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
@@ -27,6 +27,8 @@ _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
+_TERMS = 4  # integers of which one alone is larger
+_CHEAP = 4  # a run is made before others where so many of it could be
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
 
@@ -176,7 +178,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         """What a run shows, of steps beside those that were executed before; whether to go on."""
         nonlocal stuck
         if not (one.calm or even(one)):
-            named = named_hang(study, one) if one.hangs and stuck is None else None
+            named = named_hang(study, one, repair=True) if one.hangs and stuck is None else None
             if named is not None:
                 study.shown = named
                 study.reached.add(named.machine)
@@ -191,7 +193,8 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
         known.update(map(key_of, new))
         if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
-            short = [one for one in new if one.code in HAZARDS and not rests_on(one, usual, False)]
+            short = [fault for fault in new if fault.code in HAZARDS and not rests_on(fault, usual, False)]
+            short = [fault for fault in short if not _in_long_loops(study, fault, long)]
             new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
         faults.extend(new)
         if new and not one.calm:
@@ -236,9 +239,77 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         budget -= one.machine.steps
         if not take(one, set(study.reached.executed)):
             break
+    hung = stuck
+    budget = study.share("wide", long.machine)
+    for size, tiles, needed in _larger(study, long):
+        if needed > budget:
+            continue
+        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        budget -= one.machine.steps
+        if not take(one):
+            break
+        if one.hangs and one.certain and study.one_number():  # no roles that go by different integers
+            study.shown = one
+            faults.extend(fault for fault in one.faults if key_of(fault) not in known)
+            break
+        if one.hangs and not (size.given or study.loads):
+            wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
+            study.doubt("loop_turns", wrong.operation, wrong)
+    stuck = hung  # roles may go by other integers than the larger one
     if stuck is not None and wanted_ways(code, guards, study.reached):
         study.doubt("loop_turns", stuck.operation, stuck)
     return found
+
+
+def _larger(study: Study, long: Run) -> Iterator[tuple[Extents, int, int]]:
+    """Sizes in which loops that went around less often than the long run has turns do so: they take more elements in
+    each turn than a tile usually has. With the tiles of those runs, and how many instructions they surely need.
+
+    All integers are larger, or one is and the others are small: roles may go by different ones, and other loops may
+    become too long.
+    """
+    code, turns, extents = study.compiled.code, study.shape.extent, long.machine.shape.extents
+    tile, tried = study.limit("tile_elements"), set[int]()
+    few = Extents(FEW, FEW, extents.counted, units=extents.units)
+    deciders: dict[int, frozenset[int]] = {}
+
+    def short() -> dict[int, int]:
+        """How often loops went around, by place: those that integers decide which the kernel gets."""
+        found = {at: n for at, n in study.reached.lengths.items() if 0 < n < turns and loops_at(code, at)}
+        for at in found.keys() - deciders.keys():
+            deciders[at] = deciding(code, (at,))[0] - PLACES
+        return {at: n for at, n in found.items() if deciders[at]}
+
+    def times(left: Iterable[int]) -> int:
+        return -(-turns // max(left, default=turns))
+
+    for share in (_CHEAP, 1):
+        now = times(short().values())
+        if now > 1:
+            size = replace(extents, argument=now * extents.argument)
+            yield size, long.machine.tiles, share * now * long.machine.steps
+        left = short()
+        while len(tried) < _TERMS and any(deciders[at] - tried for at in left):
+            term = in_order(code, next(new for at in sorted(left) if (new := deciders[at] - tried)))[0]
+            tried.add(term)
+            more = times(n for at, n in left.items() if term in deciders[at])
+            usual = extents.number(term, extents.argument * (extents.elements(term, tile) if extents.counted else 1))
+            yield replace(few, given=tuple({**dict(extents.given), term: more * usual}.items())), FEW, 0
+            left = short()
+
+
+def _in_long_loops(study: Study, fault: ProtocolFault, long: Run) -> bool:
+    """Whether a run with integers as large as those of the long one, or larger, has a hazard as well; it may be cut."""
+    usual, turns, tiles = long.machine.shape.extents, long.machine.shape.extent, long.machine.tiles
+    return any(
+        key_of(fault) in one.places
+        for one in study.ran
+        if one.recipe.extents.tensor >= usual.tensor
+        and one.recipe.extents.argument >= usual.argument
+        and not (one.recipe.forced or one.recipe.extents.given)
+        and one.recipe.turns >= turns
+        and one.recipe.tiles >= tiles
+    )
 
 
 def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
@@ -250,7 +321,8 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     if not study.ptx or not _seldom(study) or not _counts_ctas(study):
         return []
     executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
-    ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
+    whole = [one for one in study.ran if not one.recipe.forced and one.executed >= executed]
+    ran = {one.steps: one.recipe for one in reversed(whole)}  # of equal runs the first
     known = {key_of(fault) for fault in faults}
     for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
         if budget <= 0 or not _seldom(study):
@@ -350,22 +422,22 @@ def anyway(study: Study, runs: Sequence[Run], faults: Sequence[ProtocolFault]) -
     Args:
         runs: those in which the findings are.
     """
-    from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
-
     hazards = frozenset(key_of(one) for one in faults if one.code in HAZARDS)
-    if not (study.ptx and hazards and study.reached.leading and study.kernel.attribute(LOADS) is not None):
+    if not (study.ptx and hazards and study.reached.leading and study.loads):
         return tuple(one for one in faults if one.code in HAZARDS)
     every: set[tuple[str, int]] = set()
+    chosen, tile = dict(study.given), study.limit("tile_elements")
     for run in runs:
         found = hazards & run.places() - every
         machine, usual = run.machine, run.machine.shape.extents
         apart = usual.apart or study.limit("wide_turns")
+        given, larger = (tuple((term, n * one) for term, one in usual.given if term not in chosen) for n in (2, 4))
         others = (
-            replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1),
-            replace(usual, tensor=4 * usual.tensor, argument=2 * usual.argument + 1),
+            replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1, given=(*study.given, *given)),
+            replace(usual, tensor=4 * usual.tensor, argument=2 * usual.argument + 1, given=(*study.given, *larger)),
             replace(usual, apart=2 * apart, near=FEW),
             replace(usual, apart=4 * apart, near=FEW),
-            Extents((FEW + 1) * study.limit("tile_elements"), FEW, usual.counted, apart=2 * apart),
+            Extents((FEW + 1) * tile, FEW, usual.counted, given=usual.given, apart=2 * apart),
         )
         if not found or not run.agreed:
             continue

@@ -824,6 +824,7 @@ class Machine:
         /,
         *,
         at: Sequence[tuple[str, Operation]] = (),
+        unwaited: bool = False,
         **facts: object,
     ) -> None:
         """Add a finding, if it is none that there is.
@@ -831,6 +832,7 @@ class Machine:
         Args:
             case, facts: of the finding, as rules/protocol/faults.rule declares it.
             at: other operations that it is about, by the names that the finding gives their places.
+            unwaited: of the finding.
         """
         short = (code, case, *map(str, (id(operation), *(id(one) for _, one in at), *facts.values())))
         if short in self.said:
@@ -842,7 +844,8 @@ class Machine:
             path = path_to(self.history, [one for _, one in at], mine)
         if self.allowed is not None and (code, operation.span.start) not in self.allowed:
             self.most = 0  # no repair: the run ends
-        self.faults.append(stated(self.book, code, case, operation, at=at, path=path, **facts))
+        found = stated(self.book, code, case, operation, at=at, path=path, **facts)
+        self.faults.append(replace(found, unwaited=True) if unwaited else found)
         if self.allowed is not None and {(one.code, one.operation.span.start) for one in self.faults} >= self.allowed:
             self.most = 0  # nothing is repaired
         if self.ends is not None and self.ends(code, operation.span.start):

@@ -178,10 +178,10 @@ class Run:
         return self.steps_by_data() or any(code[place].outputs for place in self.machine.coverage.undecided)
 
     def steps_by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided whether steps were executed."""
-        code = self.machine.program.code
+        """Whether only data, of which nothing is known, decided on steps that others may wait for."""
+        code, lone = self.machine.program.code, self.machine.book.enums["lone_step"].members
         return any(
-            one.effect and not one.effect.pure
+            one.effect and not one.effect.pure and f".{one.effect.name}" not in lone
             for place in self.machine.coverage.undecided
             for one in code[place : code[place].target]
         )

@@ -87,6 +87,7 @@ class Study:
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
+    jobs: dict[int, bool] = field(default_factory=dict)  # whether loops take jobs, by the place of their check
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
@@ -160,6 +161,7 @@ class Study:
             help=help_,
             gives_up=gives_up,
             more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
+            jobs=self.jobs if program is None else {},
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -404,10 +406,14 @@ class Study:
 
     def one_number(self) -> bool:
         """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
+        return sum(text[:1] == "i" for _, text in self.compiled.arguments) == 1 and not self.loads
+
+    @property
+    def loads(self) -> bool:
+        """Whether a kernel in PTX goes by integers that it loads."""
         from tileproof.protocol.ptx_kernels import LOADS  # noqa: PLC0415
 
-        integers = sum(text[:1] == "i" for _, text in self.compiled.arguments)
-        return integers == 1 and self.kernel.attribute(LOADS) is None
+        return self.kernel.attribute(LOADS) is not None
 
     def open_loops(self) -> bool:
         """Whether a loop that takes part in the protocol has a length that the text does not say."""

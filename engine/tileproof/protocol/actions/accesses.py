@@ -364,7 +364,19 @@ def _unordered(
     elif hazard == "RAW":
         machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
     else:
-        machine.report("PR112", "here", operation, at=at, hazard=hazard, buffer=buffer, access=named, earlier=earlier)
+        own = old.kind == ".wgmma" and hazard == "WAR"
+        unwaited = own and not any(machine.ordered(thread_set, old, agent, True) for agent in old.agents)
+        machine.report(
+            "PR112",
+            "here",
+            operation,
+            at=at,
+            unwaited=unwaited,
+            hazard=hazard,
+            buffer=buffer,
+            access=named,
+            earlier=earlier,
+        )
 
 
 def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping[int, set[int]]) -> bool:

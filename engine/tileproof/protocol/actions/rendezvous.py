@@ -21,13 +21,10 @@ ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
-def _rendezvous(
-    machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int, everyone: bool
-) -> int:
+def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int) -> int:
     """Wait at a barrier until as many threads as it expects have arrived, or have ended.
 
-    Args:
-        everyone: whether it is one of the whole CTA.
+    A warp counts once all of its threads that have not ended are there (H200, tests/hardware).
     """
     if thread_set.passed == name:
         thread_set.passed = None
@@ -36,7 +33,7 @@ def _rendezvous(
     if thread_set not in there:
         _uses(machine, thread_set, thread_set.place, name, wanted)
         there.append(thread_set)
-    missing = _threads(there) + ended < wanted or (everyone and _halved(machine, there))
+    missing = _threads(there) + ended < wanted or _halved(machine, there)
     if missing and not excused(thread_set):
         thread_set.blocked = OnBarrier(name, wanted - ended)
         return WAITS
@@ -63,7 +60,7 @@ def _parts(there: Sequence[ThreadSet]) -> list[ThreadSet]:
 
 
 def _halved(machine: Machine, there: Sequence[ThreadSet]) -> bool:
-    """Whether a part of a warp that waits at a barrier of its CTA is still elsewhere, and may come."""
+    """Whether a part of a warp of which another part waits at a barrier is still elsewhere, and may come."""
     if machine.named.halves:
         return False
     mine = {warp for one in _parts(there) for warp in one.warps}
@@ -109,7 +106,7 @@ def _cta_barrier(machine: Machine, thread_set: ThreadSet, instruction: Instructi
     ident, wanted, counted = _named(machine, thread_set, instruction)
     result(thread_set, instruction, None)  # of a reduction
     ended = 0 if counted else _ended(machine, thread_set.cta)
-    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted, ended, not counted)
+    return _rendezvous(machine, thread_set, (thread_set.cta, ident), wanted, ended)
 
 
 def _ended(machine: Machine, cta: int) -> int:

@@ -1,0 +1,173 @@
+"""Faults that show where a loop goes around its ring, in kernels whose loops take more elements in a turn than a tile has.
+
+Each kernel is right as it is written, and wrong where one thing of it is missing.
+"""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tileproof
+from protocol.test_ptx_kernels import RING
+from protocol.test_ptx_practices import HEAD, mistaken, verified
+
+RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+EMPTY = "  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;\n"
+FLIP = "  xor.b32 %r7, %r7, %r16;\n"
+
+# A ring of two stages whose loops take 1024 elements in a turn (FlashInfer, tinygemm2).
+LARGE = RING.replace("[tiles];\n", "[tiles];\n  add.s32 %r4, %r4, 1023;\n  shr.u32 %r4, %r4, 10;\n")
+
+# The same where each role goes by an integer of its own (ThunderKittens: the extents of two tensors).
+APART = (
+    LARGE.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 others)")
+    .replace("%r<30>", "%r<40>")
+    .replace(
+        "CONSUMER:\n",
+        "CONSUMER:\n  ld.param.u32 %r30, [others];\n  add.s32 %r30, %r30, 1023;\n  shr.u32 %r30, %r30, 10;\nTAKE:\n",
+    )
+)
+APART, TAKEN = re.subn(r"(%r5, )%r4(;\n  @%p\d bra )CONSUMER", r"\1%r30\2TAKE", APART)
+
+
+def errors(text: str) -> set[str]:
+    return {one.code for one in tileproof.check(text).diagnostics if one.severity.value == "error"}
+
+
+def test_loops_of_large_turns_go_around_their_ring():
+    verified(LARGE)
+    mistaken(LARGE, RELEASE, "", {"PR126"})
+    mistaken(LARGE, EMPTY, "  bra OVER;\n", {"PR122"})
+    assert errors(LARGE.replace(FLIP, "", 1)) == {"PR122"}
+
+
+def test_roles_that_go_by_different_integers_go_around_it_together():
+    assert TAKEN == 1
+    verified(APART)
+    mistaken(APART, RELEASE, "", {"PR126"})
+    (kernel,) = tileproof.check(APART.replace(EMPTY, "  bra OVER;\n")).files[0].kernels
+    assert kernel.status == "partly"
+
+
+# Threads copy a tile while the wgmma on the one before is in flight (Triton, matrix multiplication of sm_90).
+IN_FLIGHT = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry multiply(.param .u64 from, .param .u64 to, .param .u32 depth)
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [from];
+  ld.param.u64 %rd5, [to];
+  ld.param.u32 %r1, [depth];
+  cvta.to.global.u64 %rd1, %rd1;
+  mov.u32 %r2, %tid.x;
+  shl.b32 %r3, %r2, 4;
+  mov.b32 %r4, smem;
+  add.s32 %r5, %r4, %r3;
+  cp.async.cg.shared.global [%r5], [%rd1], 16;
+  cp.async.commit_group;
+  mov.b32 %r6, 0;
+  mov.b32 %r7, 0;
+LOOP:
+  cp.async.wait_group 0;
+  bar.sync 0;
+  fence.proxy.async.shared::cta;
+  shl.b32 %r8, %r6, 11;
+  add.s32 %r9, %r4, %r8;
+  shr.u32 %r10, %r9, 4;
+  and.b32 %r11, %r10, 16383;
+  cvt.u64.u32 %rd2, %r11;
+  or.b64 %rd3, %rd2, 4611686293305360384;
+  setp.ne.s32 %p1, %r7, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd3, %p1, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 1;
+  bar.sync 0;
+  xor.b32 %r6, %r6, 1;
+  shl.b32 %r12, %r6, 11;
+  add.s32 %r13, %r5, %r12;
+  cp.async.cg.shared.global [%r13], [%rd1], 16;
+  cp.async.commit_group;
+  add.s32 %r7, %r7, 16;
+  setp.lt.s32 %p2, %r7, %r1;
+  @%p2 bra LOOP;
+  wgmma.wait_group.sync.aligned 0;
+  cp.async.wait_group 0;
+  st.global.f32 [%rd5], %f1;
+  ret;
+}
+"""
+)
+
+
+def test_threads_copy_over_what_their_own_wgmma_reads_only_after_they_have_waited():
+    """It is an error where not even they wait; other warps of the warpgroup may be behind, which is named."""
+    verified(IN_FLIGHT)
+    mistaken(IN_FLIGHT, "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;", {"PR112"})
+    mistaken(IN_FLIGHT, "  wgmma.wait_group.sync.aligned 1;\n", "", {"PR112"})
+    apart = tileproof.check(IN_FLIGHT.replace("aligned 1;\n  bar.sync 0;\n", "aligned 1;\n"))
+    assert [one.code for one in apart.diagnostics] == ["PR190"]
+    assert "PR112 may be here" in apart.diagnostics[0].message
+
+
+# Data decide whether a role stores a tile: that completes no phase, and nobody waits for it (CuTe DSL, grouped GEMM).
+STORED = RING.replace(
+    RELEASE,
+    """  ld.global.b32 %r27, [%rd2];
+  setp.eq.s32 %p7, %r27, 0;
+  @%p7 bra KEPT;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+KEPT:
+"""
+    + RELEASE,
+)
+
+
+@pytest.mark.parametrize("text", [RING, STORED], ids=["always", "by data"])
+def test_what_only_data_decide_takes_no_hang_away_where_nobody_waits_for_it(text: str):
+    verified(text)
+    assert errors(text.replace(RELEASE, "")) == {"PR126"}
+
+
+# The halves of two warps come to a numbered barrier from two places, and a third warp as a whole: it is complete when all
+# are there (tests/hardware).
+HALVES = (
+    HEAD
+    + """.visible .entry halves()
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<20>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r3, %r1, 2;
+  add.s32 %r4, %r2, %r3;
+  and.b32 %r5, %r1, 31;
+  setp.gt.u32 %p2, %r1, 63;
+  @%p2 bra FIRST;
+  setp.lt.u32 %p1, %r5, 16;
+  @%p1 bra FIRST;
+  st.shared.b32 [%r4], %r1;
+  barrier.sync 1, 96;
+  bra READ;
+FIRST:
+  st.shared.b32 [%r4], %r5;
+  barrier.sync 1, 96;
+READ:
+  ld.shared.b32 %r8, [%r2+64];
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+
+def test_a_numbered_barrier_waits_for_both_halves_of_a_warp():
+    verified(HALVES)
+    assert errors(HALVES.replace("  barrier.sync 1, 96;\nREAD", "READ")) != set()
