@@ -362,10 +362,21 @@ def test_lines_that_anything_else_wrote_before_do_not_count():
     reads, one = BoxReads(16, 8), box(0)
     reads.fill(one)
     reads.write(MEMORY, 130, 132)
-    reads.read(MEMORY, 0, (1 << 32) - 1, READER)
+    reads.read(MEMORY, 0, (1 << 16) - 1, READER)
     assert reads.of_phase(delivered(one)) == (128, READER)
     reads.write(MEMORY, 0, 16)  # what is stored later takes nothing away
     assert reads.of_phase(delivered(one)) == (128, READER)
+
+
+def test_they_do_where_the_box_has_brought_what_is_behind_them():
+    """Triton leaves the address of tensor memory where a copy begins later."""
+    reads, one = BoxReads(16, 8), box(0)
+    reads.write(MEMORY, 0, 4)
+    reads.fill(one)
+    reads.read(MEMORY, 0, 0b11111111, READER)
+    assert reads.of_phase(delivered(one)) is None
+    reads.read(MEMORY, 0, 0b111111111, READER)
+    assert reads.of_phase(delivered(one)) == (144, READER)
 
 
 def test_threads_that_read_a_byte_read_a_unit_of_the_copy():

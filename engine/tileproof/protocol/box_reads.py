@@ -3,8 +3,8 @@
 PTX does not say how large the box of a tensor map is that the host makes. But what an MMA or threads read from the
 place on that a box is copied to, up to where anything else lies, the box has brought: if that is more than the phase of
 the mbarrier expects, the phase is complete before all of it has arrived. Bytes that anything else ever wrote before do
-not count, nor does what is behind a byte that nothing reads. Bytes are counted in units of a bulk copy, of which a box
-has whole ones; sets of them are integers with a bit for each.
+not count, unless the box has brought some behind them, nor does what is behind a byte that nothing reads. Bytes are
+counted in units of a bulk copy, of which a box has whole ones; sets of them are integers with a bit for each.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ class Filled:
     """A place that a box was copied to last.
 
     Attributes:
-        read: what was read since, in units from the first byte on.
+        read: what was read since, in units from the first byte on; ``brought``: those that nothing else ever wrote.
         reader: the last operation that read there.
     """
 
     box: Box
     read: int = 0
+    brought: int = 0
     reader: Operation | None = None
 
 
@@ -85,17 +86,20 @@ class BoxReads:
         if not starts or low < 0 or low % self.unit:
             return
         first = low // self.unit
-        units &= ~(self.others.get(memory, 0) >> first)
+        own = ~(self.others.get(memory, 0) >> first)
         high = low + units.bit_length() * self.unit
         for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
             start = starts[at] // self.unit
-            mine = units >> start - first if start >= first else units << first - start
-            if at + 1 < len(starts):
-                mine &= (1 << starts[at + 1] // self.unit - start) - 1
+            before = -1 if at + 1 == len(starts) else (1 << starts[at + 1] // self.unit - start) - 1
+            mine, brought = (
+                (each >> start - first if start >= first else each << first - start) & before
+                for each in (units, units & own)
+            )
             if mine:
                 filled = self.latest[*memory, starts[at]]
                 filled.read |= mine
-                filled.reader = reader
+                filled.brought |= brought
+                filled.reader = reader if brought else filled.reader
 
     def read_by_threads(self, memory: Memory, touched: AccessSet, reader: Operation) -> None:
         """Threads read."""
@@ -123,11 +127,12 @@ class BoxReads:
         return None if reader is None else (total, reader)
 
     def _contiguous(self, filled: Filled) -> int:
-        """The bytes that are read of a box from its first one on, without a gap."""
+        """The bytes that are read of a box from its first one on, without a gap, up to the last one that it brought."""
         where = filled.box.where
         assert where is not None and where.offset is not None, "it is kept only where that is known"
         starts = self.starts[filled.box.cta, where.memory.serial]
-        size = self.unit * ((~filled.read & filled.read + 1).bit_length() - 1)
+        whole = (~filled.read & filled.read + 1) - 1
+        size = self.unit * (filled.brought & whole).bit_length()
         behind = bisect_right(starts, where.offset)
         return min(size, starts[behind] - where.offset) if behind < len(starts) else size
 
