@@ -248,11 +248,13 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         budget -= one.machine.steps
         if not take(one):
             break
-        if one.hangs and one.certain and study.one_number():  # no roles that go by different integers
+        if not (one.hangs and one.certain):
+            continue
+        if study.one_number():  # no roles that go by different integers
             study.shown = one
             faults.extend(fault for fault in one.faults if key_of(fault) not in known)
             break
-        if one.hangs and not (size.given or study.loads):
+        if not (size.given or study.loads):
             wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
             study.doubt("loop_turns", wrong.operation, wrong)
     stuck = hung  # roles may go by other integers than the larger one
