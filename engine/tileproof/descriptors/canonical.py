@@ -278,7 +278,7 @@ def _filled(
             if isinstance(s.value, Fact) and s.value.name in ("LBO", "SBO"):
                 strides[s.value.name] = values[s.value.name] = offset(axis, before) if width > 1 else 0
             before *= width
-    return _Filled(Layout(_tuple(shape, values), _tuple(stride, values)), strides)
+    return _Filled(_layout(form, values), strides)
 
 
 def _in_bytes(book: Rulebook, form: Form, filled: _Filled, bits: int) -> Match | Attempt:
@@ -303,14 +303,14 @@ def described(book: Rulebook, form: Form, tile: Tile, lbo: int, sbo: int) -> Lay
     if row % tile.bits:
         return None
     values = {"T": row // tile.bits, "m": 1, "k": 1, "LBO": lbo * 8 // tile.bits, "SBO": sbo * 8 // tile.bits}
-    shape, stride = form.layout.shape, form.layout.stride
+    shape = form.layout.shape
     assert isinstance(shape, tuple), "a form has the modes MN and K"
     for name, extents, extent in zip("mk", shape, tile.extents, strict=True):
         step = _product(extents, values)
         if extent % step:
             return None
         values[name] = extent // step
-    return Layout(_tuple(shape, values), _tuple(stride, values))
+    return _layout(form, values)
 
 
 def byte_address(book: Rulebook, layout: Layout, bits: int, swizzle: str, coordinate: tuple[int, int]) -> int:
@@ -366,6 +366,25 @@ def _number(expression: Expression, values: Mapping[str, int]) -> int:
             a, b = _number(left, values), _number(right, values)
             return a * b if operator == "*" else a // b
     raise TypeError("checked when the rulebook was loaded")
+
+
+def _layout(form: Form, values: Mapping[str, int]) -> Layout:
+    """A form with its extents and strides. A mode of extent 1 is left out where the form says what is written as its
+    stride: no instruction reads that."""
+    written = {name for name, _ in form.written}
+    shape, stride = form.layout.shape, form.layout.stride
+    assert isinstance(shape, tuple) and isinstance(stride, tuple), "a form has the modes MN and K"
+
+    def kept(extents: Modes, steps: Modes) -> list[tuple[LayoutLeaf, LayoutLeaf]]:
+        return [
+            (extent, step)
+            for extent, step in zip(_steps(extents), _steps(steps), strict=True)
+            if _number(extent.value, values) > 1 or not (isinstance(step.value, Fact) and step.value.name in written)
+        ]
+
+    modes_ = [kept(*axis) for axis in zip(shape, stride, strict=True)]
+    extents, steps = (tuple(tuple(leaf[i] for leaf in mode) for mode in modes_) for i in (0, 1))
+    return Layout(_tuple(extents, values), _tuple(steps, values))
 
 
 def _tuple(modes_: Modes, values: Mapping[str, int]) -> Tuple:
