@@ -242,7 +242,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     hung = stuck
     budget = study.share("wide", long.machine)
     for size, tiles, needed in _larger(study, long):
-        if needed > budget:
+        if needed > budget or any(ran.recipe.extents == size for ran in study.ran):
             continue
         one = study.run(size, study.shape.extent, tiles, budget=budget)
         budget -= one.machine.steps
