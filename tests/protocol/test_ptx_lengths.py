@@ -53,6 +53,30 @@ def test_roles_that_go_by_different_integers_go_around_it_together():
     assert kernel.status == "partly"
 
 
+# Each turn takes so long that no larger integer brings a run to its end.
+SLOW = LARGE.replace(
+    RELEASE,
+    """  mov.b32 %r29, 0;
+SPIN:
+  bar.warp.sync -1;
+  add.s32 %r29, %r29, 1;
+  setp.lt.s32 %p8, %r29, 4000;
+  @%p8 bra SPIN;
+"""
+    + RELEASE,
+)
+
+
+def test_the_verdict_holds_for_no_more_turns_than_loops_went_around():
+    def trip_counts(text: str) -> int | str | None:
+        (kernel,) = tileproof.check(text).files[0].kernels
+        assert kernel.status == "followed"
+        return kernel.trip_counts
+
+    assert trip_counts(SLOW) == 1
+    assert trip_counts(LARGE) == 14
+
+
 # Threads copy a tile while the wgmma on the one before is in flight (Triton, matrix multiplication of sm_90).
 IN_FLIGHT = (
     HEAD.replace("sm_100a", "sm_90a")

@@ -40,6 +40,6 @@ does not matter (``control_flow`` and ``structuring`` make branches and loops of
 ``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says what each step does,
 ``endings`` what is wrong when a run has ended; ``trace`` keeps the path to a finding; ``launch`` reads how a kernel is
 launched; ``explore``, ``fixpoint`` and ``budget`` say which runs of a kernel there are, ``study`` makes them,
-``runs`` says what one shows, ``hangs`` and ``lengths`` what is compared between several, ``judging`` what all say
-together, and ``verify`` goes through the kernels of a module and their launches.
+``runs`` says what one shows, ``hangs``, ``lengths`` and ``seldom`` what is compared between several, ``judging`` what
+all say together, and ``verify`` goes through the kernels of a module and their launches.
 """

@@ -55,7 +55,7 @@ class Exploration:
         cells: where integers in shared memory were loaded or stored, by place.
         cycling: those of them that go round some stages in a run.
         rounds: how many phases of each mbarrier that threads waited for were complete then, the most of all runs.
-        lengths: how often loops went around at most, by place.
+        lengths: how often loops went around at most, by place, in runs that came to their end and were told nothing.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -80,7 +80,7 @@ class Exploration:
         for (_, *where), barrier in machine.barriers.items():
             key = (where[0], where[1])
             self.rounds[key] = max(self.rounds.get(key, 0), barrier.seen)
-        for place, turns in coverage.lengths.items():
+        for place, turns in coverage.lengths.items() if not (forced or machine.thread_sets) else ():
             self.lengths[place] = max(self.lengths.get(place, 0), turns)
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))

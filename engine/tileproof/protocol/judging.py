@@ -6,7 +6,8 @@ The machine executes one way through a kernel at a time. The runs of a kernel ar
 2. short runs, if there are such loops: no turn, one, two and so on, as far as the budget allows. A hazard that only
    they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
    to a state that it had before (``fixpoint``);
-3. longer runs (``lengths.py``), and runs that seek steps (``explore``), which were not executed yet.
+3. longer runs (``lengths.py``), and runs that seek steps (``explore``), which were not executed yet;
+4. runs with larger integers, where loops went around too seldom in all others (``seldom.py``).
 
 A thread that waits for ever is a finding, unless the wait may rest on a loop that the machine left by guess: then a run
 with more turns shows whether it waits for the same phase at the same place, or ``hangs.py`` has another argument. What
@@ -38,6 +39,7 @@ from tileproof.protocol.lengths import (
 )
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, loops_at, rests_on, steps_of
+from tileproof.protocol.seldom import larger_runs
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study
 from tileproof.protocol.terms import place_term
 
@@ -74,6 +76,9 @@ def conclude(study: Study) -> Outcome:
         bound = short_runs(study, long, faults, period if long is first else None) if complete else 0
     together = study.ptx and (long.calm or even(long))
     wide = [*wide_runs(study, long, faults), *few_ctas(study, long, faults)] if together else []
+    larger, seldom = larger_runs(study, long, faults) if together else ([], None)
+    wide += larger
+    bound = bound if bound is None or seldom is None else min(bound, seldom)
     natural = frozenset(study.reached.executed)
     guessed = _seek_steps(study, long, faults, natural)
     if together and not long.calm:

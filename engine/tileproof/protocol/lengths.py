@@ -7,10 +7,10 @@ run supposes is told apart here from what does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import replace
+from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciding, in_order
 from tileproof.protocol.explore import around, counted_by, guards_of, wanted_ways
@@ -18,7 +18,7 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UND
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
-from tileproof.protocol.runs import Run, even, key_of, loops_at, rests_on
+from tileproof.protocol.runs import Run, even, key_of, rests_on
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
@@ -27,8 +27,6 @@ _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
-_TERMS = 4  # integers of which one alone is larger
-_CHEAP = 4  # a run is made before others where so many of it could be
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
 
@@ -149,10 +147,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
     code, extents, tile = study.compiled.code, long.machine.shape.extents, study.limit("tile_elements")
     guards = guards_of(code)
     budget = study.share("wide", long.machine)
-    known = {key_of(fault) for fault in faults}
-    found: list[Run] = []
-    stuck: ProtocolFault | None = None
-    usual = frozenset(long.machine.coverage.executed)
+    others = Others(study, long, faults)
     done: list[Extents] = []
     few, turns = Extents(FEW, FEW, extents.counted, units=extents.units), study.limit("wide_turns")
     sizes = (  # elements of an integer that the kernel gets, or what it loads
@@ -173,34 +168,6 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         """So many elements of an integer, or as large a part of its own tile where that is another (``units.py``)."""
         unit = extents.elements(term, tile)
         return elements if unit == tile else unit + 1 if elements > tile else max(elements * unit // tile, 1)
-
-    def take(one: Run, before: Set[int] = frozenset()) -> bool:
-        """What a run shows, of steps beside those that were executed before; whether to go on."""
-        nonlocal stuck
-        if not (one.calm or even(one)):
-            named = named_hang(study, one, repair=True) if one.hangs and stuck is None else None
-            if named is not None:
-                study.shown = named
-                study.reached.add(named.machine)
-                faults.extend(one for one in named.faults if one.code in DEADLOCKS and key_of(one) not in known)
-                return False
-            stuck = stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
-            return True
-        study.reached.add(one.machine)
-        new = [fault for fault in one.faults if key_of(fault) not in known]
-        new = [fault for fault in new if not before or rests_on(fault, frozenset(before), False)]
-        # Where a CTA has no tile by the integers that a run supposes, its part of what others expect is missing.
-        new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
-        known.update(map(key_of, new))
-        if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
-            short = [fault for fault in new if fault.code in HAZARDS and not rests_on(fault, usual, False)]
-            short = [fault for fault in short if not _in_long_loops(study, fault, long)]
-            new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
-        faults.extend(new)
-        if new and not one.calm:
-            study.shown = one
-            found.append(one)
-        return True
 
     for elements, loads in sizes:
         terms, loaded = deciders()
@@ -226,7 +193,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
             size = replace(loads, apart=4 * turns, near=FEW)
             one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
-        if not take(one):
+        if not others.take(one):
             break
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
@@ -237,67 +204,61 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
             continue
         one = study.run(replace(size, given=given), turns, tiles, budget=budget)
         budget -= one.machine.steps
-        if not take(one, set(study.reached.executed)):
+        if not others.take(one, set(study.reached.executed)):
             break
-    hung = stuck
-    budget = study.share("wide", long.machine)
-    for size, tiles, needed in _larger(study, long):
-        if needed > budget or any(ran.recipe.extents == size for ran in study.ran):
-            continue
-        one = study.run(size, study.shape.extent, tiles, budget=budget)
-        budget -= one.machine.steps
-        if not take(one):
-            break
-        if not (one.hangs and one.certain):
-            continue
-        if study.one_number():  # no roles that go by different integers
-            study.shown = one
-            faults.extend(fault for fault in one.faults if key_of(fault) not in known)
-            break
-        if not (size.given or study.loads):
-            wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
-            study.doubt("loop_turns", wrong.operation, wrong)
-    stuck = hung  # roles may go by other integers than the larger one
-    if stuck is not None and wanted_ways(code, guards, study.reached):
-        study.doubt("loop_turns", stuck.operation, stuck)
-    return found
+    if others.stuck is not None and wanted_ways(code, guards, study.reached):
+        study.doubt("loop_turns", others.stuck.operation, others.stuck)
+    return others.found
 
 
-def _larger(study: Study, long: Run) -> Iterator[tuple[Extents, int, int]]:
-    """Sizes in which loops that went around less often than the long run has turns do so: they take more elements in
-    each turn than a tile usually has. With the tiles of those runs, and how many instructions they surely need.
+@dataclass(slots=True)
+class Others:
+    """What runs of other sizes show beside the long one.
 
-    All integers are larger, or one is and the others are small: roles may go by different ones, and other loops may
-    become too long.
+    Attributes:
+        faults: what is found so far, which is added to.
+        found: the runs that come to their end and have findings of their own.
+        stuck: what threads waited for, for ever, in the first run that says nothing else.
+        known: the findings so far, by code and place, before any became one of short loops.
     """
-    code, turns, extents = study.compiled.code, study.shape.extent, long.machine.shape.extents
-    tile, tried = study.limit("tile_elements"), set[int]()
-    few = Extents(FEW, FEW, extents.counted, units=extents.units)
-    deciders: dict[int, frozenset[int]] = {}
 
-    def short() -> dict[int, int]:
-        """How often loops went around, by place: those that integers decide which the kernel gets."""
-        found = {at: n for at, n in study.reached.lengths.items() if 0 < n < turns and loops_at(code, at)}
-        for at in found.keys() - deciders.keys():
-            deciders[at] = deciding(code, (at,))[0] - PLACES
-        return {at: n for at, n in found.items() if deciders[at]}
+    study: Study
+    long: Run
+    faults: list[ProtocolFault]
+    found: list[Run] = field(default_factory=list)
+    stuck: ProtocolFault | None = None
+    known: set[tuple[str, int]] = field(default_factory=set)
 
-    def times(left: Iterable[int]) -> int:
-        return -(-turns // max(left, default=turns))
-
-    for share in (_CHEAP, 1):
-        now = times(short().values())
-        if now > 1:
-            size = replace(extents, argument=now * extents.argument)
-            yield size, long.machine.tiles, share * now * long.machine.steps
-        left = short()
-        while len(tried) < _TERMS and any(deciders[at] - tried for at in left):
-            term = in_order(code, next(new for at in sorted(left) if (new := deciders[at] - tried)))[0]
-            tried.add(term)
-            more = times(n for at, n in left.items() if term in deciders[at])
-            usual = extents.number(term, extents.argument * (extents.elements(term, tile) if extents.counted else 1))
-            yield replace(few, given=tuple({**dict(extents.given), term: more * usual}.items())), FEW, 0
-            left = short()
+    def take(self, one: Run, before: Set[int] = frozenset()) -> bool:
+        """What a run shows, of steps beside those that were executed before; whether to go on."""
+        study, long = self.study, self.long
+        usual, stated = frozenset(long.machine.coverage.executed), {key_of(fault) for fault in self.faults}
+        known = self.known | stated
+        if not (one.calm or even(one)):
+            named = named_hang(study, one, repair=True) if one.hangs and self.stuck is None else None
+            if named is not None:
+                study.shown = named
+                study.reached.add(named.machine)
+                self.faults.extend(one for one in named.faults if one.code in DEADLOCKS and key_of(one) not in known)
+                return False
+            self.stuck = self.stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
+            return True
+        study.reached.add(one.machine)
+        new = [fault for fault in one.faults if key_of(fault) not in known]
+        new = [fault for fault in new if not before or rests_on(fault, frozenset(before), False)]
+        # Where a CTA has no tile by the integers that a run supposes, its part of what others expect is missing.
+        new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
+        self.known.update(map(key_of, new))
+        if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
+            short = [fault for fault in new if fault.code in HAZARDS and not rests_on(fault, usual, False)]
+            short = [fault for fault in short if not _in_long_loops(study, fault, long)]
+            new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
+        new = [fault for fault in new if key_of(fault) not in stated]
+        self.faults.extend(new)
+        if new and not one.calm:
+            study.shown = one
+            self.found.append(one)
+        return True
 
 
 def _in_long_loops(study: Study, fault: ProtocolFault, long: Run) -> bool:
@@ -323,8 +284,7 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     if not study.ptx or not _seldom(study) or not _counts_ctas(study):
         return []
     executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
-    whole = [one for one in study.ran if not one.recipe.forced and one.executed >= executed]
-    ran = {one.steps: one.recipe for one in reversed(whole)}  # of equal runs the first
+    ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
     known = {key_of(fault) for fault in faults}
     for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
         if budget <= 0 or not _seldom(study):

@@ -612,7 +612,7 @@ class Machine:
         return False
 
     def halve(self) -> bool:
-        """Let barriers of a CTA complete without the rest of a warp; whether any threads may wait for that."""
+        """Let barriers of threads complete without the rest of a warp; whether any threads may wait for that."""
         waits = not self.named.halves and any(isinstance(one.blocked, OnBarrier) for one in self.thread_sets)
         self.named.halves |= waits
         return waits

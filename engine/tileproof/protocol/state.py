@@ -320,7 +320,7 @@ class NamedBarriers:
     """The barriers of threads of a CTA (``rendezvous``): who waits at each, its last use, how often it was complete.
 
     Attributes:
-        halves: whether one of a whole CTA goes on without the rest of a warp: nothing else can go on.
+        halves: whether threads go on there without the rest of their warp: nothing else can go on.
     """
 
     waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)

@@ -1,0 +1,115 @@
+"""Runs in which loops go around their ring that went around too seldom in all others.
+
+A run supposes that an integer which a kernel in PTX gets counts 128 elements a tile. A loop that takes more in a turn
+goes around less often than the long run has turns, perhaps not once around its ring: what is wrong in the second round
+is in no run then. So such loops are sought once all other runs are made, and made longer by larger integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tileproof.base.records import dataclass, field, replace
+from tileproof.protocol.deciding import deciding, in_order
+from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
+from tileproof.protocol.folding import Extents
+from tileproof.protocol.lengths import Others
+from tileproof.protocol.runs import Run, even, key_of, loops_at
+from tileproof.protocol.study import FEW, Study
+from tileproof.protocol.terms import PLACES
+
+_TERMS = 4  # integers of which one alone is larger
+_CHEAP = 4  # a run is made before others where so many of it could be
+
+
+def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[list[Run], int | None]:
+    """Run loops more often that went around too seldom, and add what only these runs show.
+
+    Roles may go by different integers, of which only one is larger: that threads wait for ever then says nothing.
+
+    Returns:
+        the runs that come to their end and have findings of their own, and how often a loop went around that no run
+        which comes to its end brings around more often.
+    """
+    others, seldom = Others(study, long, faults), _Seldom(study)
+    usual, budget = long.machine.shape.extents, study.share("wide", long.machine)
+    for size, tiles, needed in _larger(seldom, long):
+        if budget <= 0 or needed > budget or any(ran.recipe.extents == size for ran in study.ran):
+            continue
+        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        budget -= one.machine.steps
+        if not others.take(one):
+            break
+        if even(one):
+            seldom.settle(one, usual)
+        if not (one.hangs and one.certain):
+            continue
+        if study.one_number():  # no roles that go by different integers
+            known = {key_of(fault) for fault in faults}
+            study.shown = one
+            faults.extend(fault for fault in one.faults if key_of(fault) not in known)
+            break
+        if not (size.given or study.loads):
+            wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
+            study.doubt("loop_turns", wrong.operation, wrong)
+    return others.found, min((n for at, n in seldom.loops().items() if at not in seldom.settled), default=None)
+
+
+@dataclass(slots=True)
+class _Seldom:
+    """The loops that integers decide which a kernel gets, and that went around less often than the long run has turns.
+
+    Attributes:
+        deciders: those integers, by the place of the loop.
+        settled: loops that went around as often as they do where one of them is larger.
+    """
+
+    study: Study
+    deciders: dict[int, frozenset[int]] = field(default_factory=dict)
+    settled: set[int] = field(default_factory=set)
+
+    def loops(self) -> dict[int, int]:
+        """How often they went around, by place."""
+        code, turns = self.study.compiled.code, self.study.shape.extent
+        found = {at: n for at, n in self.study.reached.lengths.items() if 0 < n < turns and loops_at(code, at)}
+        for at in found.keys() - self.deciders.keys():
+            self.deciders[at] = deciding(code, (at,))[0] - PLACES
+        return {at: n for at, n in found.items() if self.deciders[at]}
+
+    def settle(self, one: Run, usual: Extents) -> None:
+        """Note which loops a run went around in which integers are larger than usual: those given, or all."""
+        extents, lengths = one.machine.shape.extents, one.machine.coverage.lengths
+        larger = {term for term, _ in set(extents.given) - set(usual.given)}
+        every = extents.argument > usual.argument
+        self.settled.update(
+            at for at in self.loops() if lengths.get(at) and (every or not larger.isdisjoint(self.deciders[at]))
+        )
+
+
+def _larger(seldom: _Seldom, long: Run) -> Iterator[tuple[Extents, int, int]]:
+    """Sizes in which loops that went around too seldom do so more often: they take more elements in each turn than a
+    tile usually has. With the tiles of those runs, and how many instructions they surely need.
+
+    All integers are larger, or one is and the others are small: roles may go by different ones, and other loops may
+    become too long.
+    """
+    study, extents, tried = seldom.study, long.machine.shape.extents, set[int]()
+    turns, tile = study.shape.extent, study.limit("tile_elements")
+    few = Extents(FEW, FEW, extents.counted, units=extents.units)
+
+    def times(left: Iterable[int]) -> int:
+        return -(-turns // max(left, default=turns))
+
+    for share in (_CHEAP, 1):
+        now = times(seldom.loops().values())
+        if now > 1:
+            size = replace(extents, argument=now * extents.argument)
+            yield size, long.machine.tiles, share * now * long.machine.steps
+        left = seldom.loops()
+        while len(tried) < _TERMS and (open_ := [new for at in sorted(left) if (new := seldom.deciders[at] - tried)]):
+            term = in_order(study.compiled.code, open_[0])[0]
+            tried.add(term)
+            more = times(n for at, n in left.items() if term in seldom.deciders[at])
+            usual = extents.number(term, extents.argument * (extents.elements(term, tile) if extents.counted else 1))
+            yield replace(few, given=tuple({**dict(extents.given), term: more * usual}.items())), FEW, 0
+            left = seldom.loops()
