@@ -53,6 +53,31 @@ def test_roles_that_go_by_different_integers_go_around_it_together():
     assert kernel.status == "partly"
 
 
+# The number of the tile is computed from how many groups of 2048 elements there are (fast.cu): with none there is no tile.
+GROUPED = (
+    RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 others)")
+    .replace("%r<30>", "%r<40>")
+    .replace(
+        "  bar.sync 0;\n",
+        """  bar.sync 0;
+  ld.param.u32 %r30, [others];
+  shr.u32 %r31, %r30, 11;
+  mov.u32 %r32, %ctaid.x;
+  div.s32 %r33, %r32, %r31;
+  setp.lt.s32 %p8, %r33, 0;
+  @%p8 bra END;
+""",
+    )
+)
+
+
+def test_an_extent_is_as_large_as_the_groups_of_its_tiles():
+    verified(GROUPED)
+    mistaken(GROUPED, RELEASE, "", {"PR126"})
+    mistaken(GROUPED, EMPTY, "  bra OVER;\n", {"PR122"})
+    assert errors(GROUPED.replace("%r11], 4096", "%r11], 4112")) == {"PR138"}
+
+
 # Each turn takes so long that no larger integer brings a run to its end.
 SLOW = LARGE.replace(
     RELEASE,

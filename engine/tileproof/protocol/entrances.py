@@ -3,12 +3,14 @@
 The long run supposes that all integers that a kernel gets are large. Where the kernel ends for one that is out of its
 range, or for two that do not go together, such a run shows nothing, and one that is told to go on all the same has
 integers that contradict the way it goes. So numbers are tried that the text itself compares with: of a branch outside
-of all loops past which most steps are, the integers that it is computed from, one at a time, until threads go on.
+of all loops past which most steps are, the integers that it is computed from, one at a time, until threads go on. Then
+larger ones than usual are: an extent of 7 tiles has no group of 8.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from tileproof.base.records import dataclass, field
 from tileproof.protocol.deciding import deciding, in_order, literals
@@ -18,21 +20,29 @@ from tileproof.protocol.runs import Run
 
 Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
 
-_TRIALS = 32
+_TRIALS = 32  # with numbers that stand in the text
+_LARGER = (2, 4, 8, 16)  # times as large as usual
 _HALF = 2
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
 
 
-def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], Run], steps: int) -> Numbers:
+def entrance(
+    code: Sequence[Instruction],
+    first: Run,
+    run: Callable[[Numbers], Run],
+    usual: Callable[[int], int],
+    steps: int,
+) -> Numbers:
     """The integers with which a kernel goes past the branches at which a run ended; none where no such are found.
 
     Args:
         first: a run with the usual integers.
         run: a run with others.
+        usual: the usual integer of a term.
         steps: the instructions of all of these: most end at once.
     """
-    search = _Search(code, run, steps)
+    search = _Search(code, run, usual, steps)
     while (found := _ended_at(code, search.guards, first)) is not None:
         further = search.past(*found)
         if further is None:
@@ -45,6 +55,7 @@ def entrance(code: Sequence[Instruction], first: Run, run: Callable[[Numbers], R
 class _Search:
     code: Sequence[Instruction]
     run: Callable[[Numbers], Run]
+    usual: Callable[[int], int]
     steps: int
     trials: int = _TRIALS
     given: dict[int, int] = field(default_factory=dict)
@@ -55,8 +66,11 @@ class _Search:
 
     def past(self, place: int, way: bool) -> Run | None:
         """A run that goes a way of a branch, with one integer more; None where none does."""
-        for term, number in self.candidates(place):
-            if self.trials <= 0 or self.steps <= 0:
+        terms = in_order(self.code, deciding(self.code, (place,))[0])
+        written = islice(self.written(place, terms), max(self.trials, 0))
+        larger = ((term, times * self.usual(term)) for times in _LARGER for term in terms)
+        for term, number in chain(written, larger):
+            if self.steps <= 0:
                 return None
             one = self.run({**self.given, term: number})
             self.trials, self.steps = self.trials - 1, self.steps - one.machine.steps
@@ -65,25 +79,30 @@ class _Search:
                 return one
         return None
 
-    def candidates(self, place: int) -> Iterator[tuple[int, int]]:
+    def written(self, place: int, terms: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Integers that decide a branch and numbers for them: those that stand in the text and their neighbours."""
-        terms, _ = deciding(self.code, (place,))
         written = {near for one in literals(self.code, place) for near in (one - 1, one, one + 1) if 0 < near < _FAR}
         numbers = sorted({*written, *_SMALL}, reverse=True)
         for number in numbers:
-            for term in in_order(self.code, terms):
+            for term in terms:
                 if self.given.get(term) != number:
                     yield term, number
 
 
 def _ended_at(code: Sequence[Instruction], guards: Sequence[int], run: Run) -> tuple[int, bool] | None:
-    """The first branch outside of loops behind which most steps are that the run did not execute, and the way there."""
+    """The first branch outside of loops behind which most steps are that the run did not execute, and the way there.
+
+    Most steps of the kernel are missing then, or the run went around no loop and executed none behind the branch.
+    """
     coverage = run.machine.coverage
     steps = [at for at, one in enumerate(code) if one.effect is not None and not one.effect.pure]
     missing = [at for at in steps if id(code[at].operation) not in coverage.executed]
-    if len(missing) * _HALF <= len(steps):
+    last = max(set(steps) - set(missing), default=-1)
+    if len(missing) * _HALF > len(steps):
+        last = -1
+    elif any(coverage.lengths.values()):
         return None
-    for place in sorted(coverage.doubtful):
+    for place in sorted(place for place in coverage.doubtful if place > last):
         ways = coverage.went.get(place, set())
         if len(ways) != 1 or any(code[at].kind != "branch" for at in (place, *around(guards, place))):
             continue

@@ -90,6 +90,10 @@ class Extents:
         """How many elements of an integer make a tile; ``tile`` where nothing else is said of it."""
         return dict(self.units).get(term, tile)
 
+    def usual(self, term: int, tile: int) -> int:
+        """The integer of a term that a kernel in PTX gets; it counts elements, ``tile`` to a tile, or tiles."""
+        return self.number(term, self.argument * (self.elements(term, tile) if self.counted else 1))
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:

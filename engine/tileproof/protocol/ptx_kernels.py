@@ -299,8 +299,7 @@ class _Kernel:
         tile = limit(self.book, "tile_elements")
 
         def make(extents: Extents) -> Function:
-            usual = extents.argument * (extents.elements(term, tile) if extents.counted else 1)
-            value: Value = Supposed(extents.number(term, usual), term)
+            value: Value = Supposed(extents.usual(term, tile), term)
             return lambda: (value,)
 
         return Leaf(self.computing("parameter"), (), (slot,), None, None, (), make)

@@ -110,6 +110,6 @@ def _larger(seldom: _Seldom, long: Run) -> Iterator[tuple[Extents, int, int]]:
             term = in_order(study.compiled.code, open_[0])[0]
             tried.add(term)
             more = times(n for at, n in left.items() if term in seldom.deciders[at])
-            usual = extents.number(term, extents.argument * (extents.elements(term, tile) if extents.counted else 1))
-            yield replace(few, given=tuple({**dict(extents.given), term: more * usual}.items())), FEW, 0
+            given = {**dict(extents.given), term: more * extents.usual(term, tile)}
+            yield replace(few, given=tuple(given.items())), FEW, 0
             left = seldom.loops()

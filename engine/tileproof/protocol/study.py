@@ -261,13 +261,14 @@ class Study:
         """Whether there are integers with which the kernel does not end where a run did; all others have them then."""
         from tileproof.protocol.entrances import Numbers, entrance  # noqa: PLC0415
 
-        noted = self.noted()
+        noted, extents, tile = self.noted(), first.machine.shape.extents, self.limit("tile_elements")
 
         def run(numbers: Numbers) -> Run:
-            extents = replace(first.machine.shape.extents, given=tuple(sorted(numbers.items())))
-            return self.run(extents, first.machine.shape.extent, first.machine.tiles, budget=self.limit("trial_steps"))
+            size = replace(extents, given=tuple(sorted(numbers.items())))
+            return self.run(size, first.machine.shape.extent, first.machine.tiles, budget=self.limit("trial_steps"))
 
-        found = entrance(self.compiled.code, first, run, self.limit("entrance_steps"))
+        usual = partial(extents.usual, tile=tile)
+        found = entrance(self.compiled.code, first, run, usual, self.limit("entrance_steps"))
         self.doubts, self.unseen, self.ran, self.fills = noted
         self.given = tuple(sorted(found.items()))
         return bool(found)
