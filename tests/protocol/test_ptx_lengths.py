@@ -78,6 +78,30 @@ def test_an_extent_is_as_large_as_the_groups_of_its_tiles():
     assert errors(GROUPED.replace("%r11], 4096", "%r11], 4112")) == {"PR138"}
 
 
+# A loop for four tiles at once, of a number that is three at most (ThunderKittens): no thread goes around it.
+DEAD = RING.replace("%r<30>", "%r<40>").replace(
+    "PRODUCER:\n",
+    """  neg.s32 %r30, %r4;
+  max.u32 %r31, %r30, -3;
+  setp.ne.s32 %p8, %r31, -4;
+  @%p8 bra PRODUCER;
+FOUR:
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  add.s32 %r31, %r31, 1;
+  setp.ne.s32 %p8, %r31, 0;
+  @%p8 bra FOUR;
+PRODUCER:
+""",
+)
+
+
+def test_what_no_thread_comes_to_is_no_step_that_is_missing():
+    verified(DEAD)
+    mistaken(DEAD, RELEASE, "", {"PR126"})
+    (kernel,) = tileproof.check(DEAD.replace("r31, -4", "r31, -3")).files[0].kernels
+    assert kernel.steps == tileproof.check(RING).files[0].kernels[0].steps + 1
+
+
 # Each turn takes so long that no larger integer brings a run to its end.
 SLOW = LARGE.replace(
     RELEASE,

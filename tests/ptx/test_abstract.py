@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable
 
@@ -139,6 +140,37 @@ def test_what_is_known_of_registers():
     assert (word.bits(61, 63), word.bits(32, 45), word.bits(16, 29), word.bits(46, 48)) == (2, 64, 1, 1)
     halves = value("mov.b64 l1, {r1, r2}; mov.b32 r2, 7; mov.b64 l1, {r1, r2}; mov.b64 {r3, r4}, l1;", "r4")
     assert halves.value == 7
+
+
+COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+
+
+@pytest.mark.parametrize("kind", ["u32", "s32"])
+def test_a_predicate_holds_where_every_pair_compares_so(kind: str):
+    """Of integers from ranges of eight around zero and around where the sign changes."""
+    rng, decided, settled = random.Random(kind), 0, 0
+    for _ in range(200):
+        how, starts = rng.choice([*COMPARISONS]), [rng.choice([0, 1 << 31]) + rng.randrange(-20, 20) for _ in range(2)]
+        graph = graph_of(
+            f"mov.u32 r1, %laneid; and.b32 r1, r1, 7; shfl.sync.idx.b32 r3, r1, 0, 31, -1; add.s32 r2, r1, {starts[0]};"
+            f"add.s32 r4, r3, {starts[1]}; setp.{how}.{kind} p1, r2, r4; @p1 bra E; E:"
+        )
+        branch = next(i for i, one in enumerate(graph.module.instructions) if one.opcode == "bra")
+        bias = 1 << 31 if kind == "s32" else 0
+        left, right = ([(start + i + bias & 0xFFFFFFFF) for i in range(8)] for start in starts)
+        answers = {COMPARISONS[how](a, b) for a in left for b in right}
+        found = Values(BOOK, graph).holds(branch)
+        assert found is None or answers == {found}
+        decided += found is not None
+        settled += len(answers) == 1
+    assert decided > 0.8 * settled
 
 
 def test_values_are_those_of_the_definitions_that_arrive():

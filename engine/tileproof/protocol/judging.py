@@ -75,10 +75,14 @@ def conclude(study: Study) -> Outcome:
         complete = long.machine.coverage.complete
         bound = short_runs(study, long, faults, period if long is first else None) if complete else 0
     together = study.ptx and (long.calm or even(long))
-    wide = [*wide_runs(study, long, faults), *few_ctas(study, long, faults)] if together else []
-    larger, seldom = larger_runs(study, long, faults) if together else ([], None)
-    wide += larger
-    bound = bound if bound is None or seldom is None else min(bound, seldom)
+    wide: list[Run] = []
+    if together:
+        others = wide_runs(study, long, faults)
+        wide = [*others.found, *few_ctas(study, long, faults)]
+        larger, seldom = larger_runs(study, long, faults)
+        others.name()
+        wide += larger
+        bound = bound if bound is None or seldom is None else min(bound, seldom)
     natural = frozenset(study.reached.executed)
     guessed = _seek_steps(study, long, faults, natural)
     if together and not long.calm:

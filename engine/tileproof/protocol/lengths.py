@@ -134,15 +134,12 @@ def _comparable(short: Run, long: Run) -> bool:
     return not missing
 
 
-def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
+def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
     """Run longer loops where steps are still missing, and only there: of few tiles, then of as many as before.
 
     A ring whose slots are filled ahead has more stages than the long run has turns, and of a loop that compilers
     unrolled one end is that of odd numbers. Threads may wait for ever so because roles count by different integers:
-    such a run says nothing, and where all are such that is named.
-
-    Returns:
-        the runs that come to their end and have findings of their own.
+    such a run says nothing.
     """
     code, extents, tile = study.compiled.code, long.machine.shape.extents, study.limit("tile_elements")
     guards = guards_of(code)
@@ -206,9 +203,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]
         budget -= one.machine.steps
         if not others.take(one, set(study.reached.executed)):
             break
-    if others.stuck is not None and wanted_ways(code, guards, study.reached):
-        study.doubt("loop_turns", others.stuck.operation, others.stuck)
-    return others.found
+    return others
 
 
 @dataclass(slots=True)
@@ -228,6 +223,12 @@ class Others:
     found: list[Run] = field(default_factory=list)
     stuck: ProtocolFault | None = None
     known: set[tuple[str, int]] = field(default_factory=set)
+
+    def name(self) -> None:
+        """Name what threads waited for, once all other runs left steps missing too that these runs were made for."""
+        code = self.study.compiled.code
+        if self.stuck is not None and wanted_ways(code, guards_of(code), self.study.reached):
+            self.study.doubt("loop_turns", self.stuck.operation, self.stuck)
 
     def take(self, one: Run, before: Set[int] = frozenset()) -> bool:
         """What a run shows, of steps beside those that were executed before; whether to go on."""

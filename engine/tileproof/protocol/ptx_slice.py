@@ -2,7 +2,8 @@
 
 Steps of the protocol are needed, and what computes their addresses, counts and parities; then the branches that decide
 whether something needed is executed, and what computes their conditions. A branch that decides nothing of that goes at
-once to where its paths meet. Paths to a trap are those of a failed assertion: no thread of a correct kernel goes there.
+once to where its paths meet. Paths to a trap are those of a failed assertion: no thread of a correct kernel goes there;
+nor is there one where the predicate of a branch is the same whatever the kernel is given.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
 from tileproof.ptx.text import Part
+from tileproof.ptx.values import Values
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
 
@@ -94,7 +96,7 @@ class _Slicer:
 
     def read(self) -> None:
         """The instructions and the edges of the blocks that can be reached without a trap."""
-        graph = self.graph
+        graph, values = self.graph, Values(self.book, self.graph)
         statements = graph.module.instructions
         starts = {block.first: block.number for block in graph.blocks}
         aborts = {
@@ -123,6 +125,8 @@ class _Slicer:
                 found = after
             if last.negated and len(found) == 2:
                 found = found[::-1]
+            if last.guard and len(found) == 2 and (holds := values.holds(block.last - 1)) is not None:
+                found = found[:1] if holds else found[1:]
             left = tuple(one for one in found if one not in aborts)
             if len(left) < len(found) and jump != "indexed":
                 found = left or found[:1]

@@ -30,6 +30,7 @@ _WRITTEN = regex(r"\s*+(?:\{([^{}]*+)\}|([%$_a-zA-Z][\w$]*+))(?:\s*+\|\s*+([%$_a
 _RETURNED = regex(r"\s*+\(([^()]*+)\)")
 _WIDTHS = {".b16": 16, ".b32": 32, ".f32": 32, ".b64": 64, ".f64": 64, ".b128": 128, ".b8": 8, ".pred": 1}
 _TYPE = regex(r"[usbf](8|16|32|64|128)\Z")
+_ALIKE = ("eq", "ne")  # comparisons that are the same with and without a sign
 _ROUNDS = 4  # after which ranges are widened
 _MOST = 20_000  # evaluations of one question; beyond it the answer is anything
 
@@ -103,6 +104,12 @@ class Values:
         if index >= len(operands) or not operands[index].parts:
             return anything(width)
         return self.part(number, operands[index].parts[0], width)
+
+    def holds(self, number: int) -> bool | None:
+        """Whether the predicate that a statement is executed under holds; None where it may or may not."""
+        (operand,) = operands_of(self.module.instructions[number].guard) or (None,)
+        value = self.part(number, operand.parts[0], 1).value if operand is not None else None
+        return None if value is None else bool(value)
 
     def part(self, number: int, part: Part, width: int) -> Integer:
         """The value of a register, a constant, the address of a variable, with what is added to it."""
@@ -477,8 +484,10 @@ def _compare(one: _Reading) -> Integer | None:
     if a is None or b is None:
         return None
     sign = 1 << int(found[1]) - 1
-    if kind[0] == "s" and (a.high | b.high) & sign:
-        return anything(1)
+    if kind[0] == "s" and one.pieces[0] not in _ALIKE:
+        if any(each.low < sign <= each.high for each in (a, b)):
+            return anything(1)
+        a, b = (abstract.add(each, of_constant(each.width, sign)) for each in (a, b))
     answer = _compared(one.pieces[0], a, b)
     return anything(1) if answer is None else of_constant(1, answer)
 
