@@ -165,6 +165,33 @@ PIECE:
     assert "PR139" not in found(text)
 
 
+# Who asks for a stage arrives there itself, and readers free all stages first (fast.cu): in the end each barrier has all
+# arrivals of a phase but that one.
+ASKED = WHOLE
+for old, new in (
+    ("[%r3+16], 32;", "[%r3+16], 33;"),
+    ("[%r3+24], 32;", "[%r3+24], 33;"),
+    (
+        "CONSUMER:\n",
+        "CONSUMER:\n  mbarrier.arrive.shared::cta.b64 _, [%r3+16];\n  mbarrier.arrive.shared::cta.b64 _, [%r3+24];\nTAKE:\n",
+    ),
+    ("  @%p7 bra CONSUMER;", "  @%p7 bra TAKE;"),
+    (
+        "  AGAIN:\n  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;",
+        "  mbarrier.arrive.shared::cta.b64 %rd5, [%r11+16];\n  AGAIN:\n"
+        "  mbarrier.try_wait.shared::cta.b64 done, [%r11+16], %rd5;",
+    ),
+):
+    assert ASKED.count(old) == 1, old
+    ASKED = ASKED.replace(old, new)
+
+
+@pytest.mark.parametrize(("expected", "codes"), [(4096, set()), (4080, {"PR139"}), (2048, {"PR139"})])
+def test_phases_that_nobody_waits_for_any_more_do_not_matter(expected: int, codes: set[str]):
+    text = ASKED.replace("_, [%r11], 4096;", f"_, [%r11], {expected};")
+    assert (found(text), reasons(text)) == (codes, [])
+
+
 # -- MMAs read
 
 MULTIPLIED = (
@@ -187,6 +214,31 @@ MULTIPLIED = MULTIPLIED.replace(
 def test_fewer_bytes_than_wgmma_read_are_an_error(expected: int, codes: set[str]):
     """64 rows of 128 bytes, of which each wgmma reads 32."""
     text = MULTIPLIED.replace("_, [%r11], 8192;", f"_, [%r11], {expected};")
+    assert (found(text), reasons(text)) == (codes, [])
+
+
+# Two warpgroups, each with half of the rows of A, and of B in its place (fast.cu).
+PAIR = MULTIPLIED
+for old, new in (
+    ("add.s32 %r3, %r2, 16384;", "add.s32 %r3, %r2, 32768;"),
+    ("shl.b32 %r13, %r6, 13;", "shl.b32 %r13, %r6, 14;"),
+    ("shl.b32 %r22, %r6, 13;", "shl.b32 %r22, %r6, 14;"),
+    (".reqntid 160", ".reqntid 288"),
+    ("[%r3+16], 128;", "[%r3+16], 256;"),
+    ("[%r3+24], 128;", "[%r3+24], 256;"),
+    ("setp.lt.u32 %p2, %r1, 128;", "setp.lt.u32 %p2, %r1, 256;"),
+    (
+        "  shr.u32 %r24, %r23, 4;",
+        "  shr.u32 %r26, %r1, 7;\n  shl.b32 %r26, %r26, 13;\n  add.s32 %r23, %r23, %r26;\n  shr.u32 %r24, %r23, 4;",
+    ),
+):
+    assert PAIR.count(old) == 1
+    PAIR = PAIR.replace(old, new)
+
+
+@pytest.mark.parametrize(("expected", "codes"), [(16384, set()), (16368, {"PR139"}), (8192, {"PR139"})])
+def test_each_warpgroup_reads_its_own_part_of_a_box(expected: int, codes: set[str]):
+    text = PAIR.replace("_, [%r11], 8192;", f"_, [%r11], {expected};")
     assert (found(text), reasons(text)) == (codes, [])
 
 

@@ -102,6 +102,90 @@ def test_what_no_thread_comes_to_is_no_step_that_is_missing():
     assert kernel.steps == tileproof.check(RING).files[0].kernels[0].steps + 1
 
 
+# Each role reads what its job is, two integers in a register of 64 bits (FlashMLA): the first and the last batch, and
+# the first block, in which a large number leaves nothing to do.
+JOBS, JOBBED = re.subn(
+    r"(PRODUCER|CONSUMER):\n",
+    r"""\1:
+  mov.u32 %r30, %ctaid.x;
+  mul.wide.u32 %rd5, %r30, 16;
+  add.s64 %rd6, %rd4, %rd5;
+  ld.global.nc.v2.u64 {%rd7, %rd8}, [%rd6];
+  mov.b64 {%r31, %r32}, %rd7;
+  setp.gt.s32 %p8, %r31, %r32;
+  @%p8 bra END;
+  mov.b64 {%r5, %r33}, %rd8;
+  setp.ge.s32 %p8, %r5, %r4;
+  @%p8 bra END;
+TURN_\1:
+""",
+    RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 .ptr .global .align 16 jobs)")
+    .replace("%r<30>", "%r<40>")
+    .replace("  bar.sync 0;\n", "  bar.sync 0;\n  ld.param.u64 %rd3, [jobs];\n  cvta.to.global.u64 %rd4, %rd3;\n"),
+)
+JOBS = re.sub(r"(setp.lt.s32 %p\d, %r5, %r4;\n  @%p\d bra )", r"\1TURN_", JOBS)
+
+
+def test_a_job_that_is_loaded_has_something_to_do():
+    assert JOBBED == 2
+    verified(JOBS)
+    mistaken(JOBS, RELEASE, "", {"PR126"})
+    mistaken(JOBS, EMPTY, "  bra OVER;\n", {"PR122"})
+    assert errors(JOBS.replace(FLIP, "", 1)) == {"PR122", "PR126"}
+
+
+# After each job the readers leave a result in the second stage. Who loads waits for that in the second turn of the next
+# job, which is the second stage only where jobs have a whole number of rounds (ThunderKittens, gemm_rs).
+RESULT = """  {
+  .reg .pred done;
+  AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 done, [%r3+32], %r33;
+  @done bra OVER;
+  bra AGAIN;
+  OVER:
+  }
+"""
+ROUNDS = RING
+for old, new in (
+    (".param .u32 tiles)", ".param .u32 tiles, .param .u32 jobs)"),
+    ("%r<30>", "%r<40>"),
+    ("[tiles];\n", "[tiles];\n  ld.param.u32 %r30, [jobs];\n  mov.b32 %r31, 0;\n  mov.b32 %r33, 1;\n"),
+    ("[%r3+24], 32;\n", "[%r3+24], 32;\n  mbarrier.init.shared::cta.b64 [%r3+32], 32;\n"),
+    ("PRODUCER:\n", "LOADED:\n  mov.b32 %r5, 0;\nPRODUCER:\n"),
+    (
+        "  mbarrier.arrive.expect_tx",
+        f"  setp.ne.s32 %p8, %r5, 1;\n  @%p8 bra LOAD;\n{RESULT}  xor.b32 %r33, %r33, 1;\nLOAD:\n  mbarrier.arrive.expect_tx",
+    ),
+    (
+        "  @%p5 bra PRODUCER;\n",
+        "  @%p5 bra PRODUCER;\n  add.s32 %r31, %r31, 1;\n  setp.lt.s32 %p5, %r31, %r30;\n  @%p5 bra LOADED;\n",
+    ),
+    ("\nCONSUMER:\n", "\nCONSUMER:\n  mov.b32 %r5, 0;\nTURN:\n"),
+    (
+        "  @%p7 bra CONSUMER;\n",
+        """  @%p7 bra TURN;
+  bar.warp.sync -1;
+  shl.b32 %r34, %r1, 2;
+  add.s32 %r35, %r2, %r34;
+  st.shared.b32 [%r35+4096], %r26;
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.shared::cta.b64 _, [%r3+32];
+  add.s32 %r31, %r31, 1;
+  setp.lt.s32 %p7, %r31, %r30;
+  @%p7 bra CONSUMER;
+""",
+    ),
+):
+    assert ROUNDS.count(old) == 1, old
+    ROUNDS = ROUNDS.replace(old, new)
+
+
+def test_a_hazard_of_jobs_without_whole_rounds_is_none_of_the_text():
+    (kernel,) = tileproof.check(ROUNDS).files[0].kernels
+    assert (kernel.status, {one.case for one in kernel.reasons}, errors(ROUNDS)) == ("partly", {"loop_turns"}, set())
+    mistaken(ROUNDS, RESULT, "", {"PR112"})
+
+
 # Each turn takes so long that no larger integer brings a run to its end.
 SLOW = LARGE.replace(
     RELEASE,

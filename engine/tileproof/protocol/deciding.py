@@ -31,17 +31,23 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     Returns:
         the terms of the integers that the kernel gets and of the places in the grid, and whether any integer is loaded.
     """
+    found, loaded = deciders(code, places)
+    return found, bool(loaded)
+
+
+def deciders(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """The same with the terms of the integers that are loaded."""
     found: set[int] = set()
-    loaded = False
+    loaded: set[int] = set()
     for one in _behind(code, places):
         axis = _PLACE.search(one.operation.name) if one.kind == "effect" else None
         if axis is not None:
             found.add(place_term("xyz".index(axis[1])))
         if one.make is not None:
             given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
-            loaded |= given != other
+            loaded |= {term for term, _ in given ^ other}
             found |= {term for term, _ in given & other}
-    return frozenset(found), loaded
+    return frozenset(found), frozenset(loaded)
 
 
 def handed(code: Sequence[Instruction], place: int) -> bool:
@@ -261,4 +267,4 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciding", "ends", "fixed", "handed", "in_order", "literal", "literals", "turns_written"]
+__all__ = ["deciders", "deciding", "ends", "fixed", "handed", "in_order", "literal", "literals", "turns_written"]

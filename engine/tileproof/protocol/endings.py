@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Set
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
+from tileproof.protocol.faults import UNFINISHED
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
 from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
@@ -137,10 +138,12 @@ def understated_bytes(machine: Machine) -> None:
     """Report phases that expect fewer bytes than are read of the boxes that their copies deliver.
 
     Not where anything else may have written there: a copy or a write whose place is not known, or what was not
-    followed. Nor where anything is wrong already.
+    followed. Nor where anything is wrong already, but for a phase that nobody waits for any more.
     """
     reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
-    if reads is None or reads.lost or taint.reasons or taint.released or machine.faults:
+    if reads is None or reads.lost or taint.reasons or taint.released:
+        return
+    if any(fault.code != UNFINISHED for fault in machine.faults):
         return
     if any(known.step(one.name) in _WRITING for one in taint.unseen.values()):
         return

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from tileproof.base.records import dataclass, field
-from tileproof.protocol.deciding import deciding, in_order, literals
-from tileproof.protocol.explore import around, guards_of
+from tileproof.protocol.deciding import deciders, in_order, literals
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run
 
@@ -23,6 +22,7 @@ Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
 _TRIALS = 32  # with numbers that stand in the text
 _LARGER = (2, 4, 8, 16)  # times as large as usual
 _HALF = 2
+_ROLES = 8
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
 
@@ -43,7 +43,7 @@ def entrance(
         steps: the instructions of all of these: most end at once.
     """
     search = _Search(code, run, usual, steps)
-    while (found := _ended_at(code, search.guards, first)) is not None:
+    while (found := _ended_at(code, first)) is not None:
         further = search.past(*found)
         if further is None:
             break
@@ -59,15 +59,13 @@ class _Search:
     steps: int
     trials: int = _TRIALS
     given: dict[int, int] = field(default_factory=dict)
-    guards: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.guards = guards_of(self.code)
 
     def past(self, place: int, way: bool) -> Run | None:
         """A run that goes a way of a branch, with one integer more; None where none does."""
-        terms = in_order(self.code, deciding(self.code, (place,))[0])
-        written = islice(self.written(place, terms), max(self.trials, 0))
+        given, loaded = deciders(self.code, (place,))
+        terms = in_order(self.code, given | loaded)
+        small = ((term, number) for number in _SMALL for term in terms if term in loaded)
+        written = islice(chain(small, self.written(place, terms)), max(self.trials, 0))
         larger = ((term, times * self.usual(term)) for times in _LARGER for term in terms)
         for term, number in chain(written, larger):
             if self.steps <= 0:
@@ -89,10 +87,11 @@ class _Search:
                     yield term, number
 
 
-def _ended_at(code: Sequence[Instruction], guards: Sequence[int], run: Run) -> tuple[int, bool] | None:
-    """The first branch outside of loops behind which most steps are that the run did not execute, and the way there.
+def _ended_at(code: Sequence[Instruction], run: Run) -> tuple[int, bool] | None:
+    """The branch outside of loops behind which most steps are that the run did not execute, and the way there.
 
-    Most steps of the kernel are missing then, or the run went around no loop and executed none behind the branch.
+    Each role may have one of its own, so it need not have most of all that are missing. Most steps of the kernel are
+    missing then, or the run went around no loop and executed none behind the branch.
     """
     coverage = run.machine.coverage
     steps = [at for at, one in enumerate(code) if one.effect is not None and not one.effect.pure]
@@ -102,15 +101,17 @@ def _ended_at(code: Sequence[Instruction], guards: Sequence[int], run: Run) -> t
         last = -1
     elif any(coverage.lengths.values()):
         return None
+    found, most = None, len(missing) // _ROLES
     for place in sorted(place for place in coverage.doubtful if place > last):
         ways = coverage.went.get(place, set())
-        if len(ways) != 1 or any(code[at].kind != "branch" for at in (place, *around(guards, place))):
+        if len(ways) != 1 or code[place].kind != "branch":
             continue
         way = False in ways
         low, high = (place + 1, code[place].other) if way else (code[place].other, code[place].target)
-        if sum(low <= at < high for at in missing) * _HALF > len(missing):
-            return place, way
-    return None
+        behind = sum(low <= at < high for at in missing)
+        if behind > most:
+            found, most = (place, way), behind
+    return found
 
 
 __all__ = ["Numbers", "entrance"]

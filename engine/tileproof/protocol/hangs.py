@@ -21,6 +21,8 @@ from tileproof.protocol.warps import Awaited
 
 _FURTHER = 2  # the share of a search that only asks whether there is one operation
 _TIMES = (8, 16)  # as large, where integers are given
+_OTHERS = (0.5, 2, 4)  # as large, where a kernel loads its jobs
+_MORE = 2  # as large, where what it loads is smaller than usual
 
 
 def hangs_anyhow(study: Study, first: Run) -> bool:
@@ -29,7 +31,9 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
     such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
     its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
-    what is awaited may come of that, and where a loop was left although the text says that it goes on.
+    what is awaited may come of that, and where a loop was left although the text says that it goes on. A job that
+    a kernel loads may have nothing to do with some numbers: a run that comes to none of the waits says nothing,
+    nor one that has no end.
     """
     if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
         return False
@@ -40,17 +44,31 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()
     turns = study.shape.extent  # fewer than a ring has stages may show nothing
-    for size in (turns, 2 * turns + 1, ELEMENTS * turns, _TIMES[-1] * ELEMENTS * turns):
-        if size > ELEMENTS * turns and not passed:
-            break
-        one = study.run(Extents(size, size, counted=False), turns, size + 1)
+    counts = (turns, 2 * turns + 1, ELEMENTS * turns, _TIMES[-1] * ELEMENTS * turns)
+    sizes = [(Extents(size, size, counted=False), size + 1) for size in counts]
+    usual, code, shown = first.machine.shape.extents, first.machine.program.code, 0
+    waits = {id(code[place].operation) for _, _, place, _ in first.waits()}
+    few = replace(usual, argument=_MORE * usual.argument, apart=1)
+    if study.loads:
+        others = [replace(usual, argument=int(times * usual.argument)) for times in _OTHERS]
+        sizes += [(one, first.machine.tiles) for one in (*others, few)]
+    for extents, tiles in sizes:
+        if extents.tensor == counts[-1] and not passed:
+            continue
+        one = study.run(extents, turns, tiles)
+        coverage = one.machine.coverage
+        if study.loads and (not coverage.complete or (one.calm and waits.isdisjoint(coverage.executed))):
+            if extents == few:  # roles that go by what they load and by what they are given may have disagreed
+                return False
+            continue
+        shown += 1
         passed &= one.passed_loops()
         if alone and one.certain and one.hangs:
             continue
         awaited &= one.awaited()
         if not awaited or wanted != one.stuck():
             return _hangs_in_turn(study, first) or _hangs_when_long(study, first)
-    return not passed
+    return not passed and shown >= AGREEING
 
 
 def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:

@@ -33,6 +33,7 @@ from tileproof.protocol.lengths import (
     of_other_integers,
     of_other_lengths,
     of_passed_loops,
+    of_round_lengths,
     short_runs,
     wide_runs,
     without_turns,
@@ -82,6 +83,7 @@ def conclude(study: Study) -> Outcome:
         larger, seldom = larger_runs(study, long, faults)
         others.name()
         wide += larger
+        of_round_lengths(study, (long, *wide), faults)
         bound = bound if bound is None or seldom is None else min(bound, seldom)
     natural = frozenset(study.reached.executed)
     guessed = _seek_steps(study, long, faults, natural)

@@ -27,6 +27,7 @@ _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
+_GROUP = 8  # tiles, a multiple of the stages of most rings
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
 
@@ -308,6 +309,45 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     return []
 
 
+def of_round_lengths(study: Study, runs: Sequence[Run], faults: list[ProtocolFault]) -> None:
+    """State hazards as doubts that are not there where extents are whole groups of tiles.
+
+    A kernel may be written for extents with which each tile goes through its ring a whole number of times
+    (ThunderKittens): a longer run with such extents that does the same shows that.
+
+    Args:
+        runs: those in which the findings are.
+    """
+    tile = study.limit("tile_elements")
+
+    def rounded(number: int, unit: int) -> int:
+        return -(-number // (_GROUP * unit)) * _GROUP * unit
+
+    for run in runs:
+        found = {key_of(one) for one in faults if one.code in HAZARDS} & run.places()
+        machine, usual = run.machine, run.machine.shape.extents
+        given = tuple((term, rounded(one, usual.elements(term, tile))) for term, one in usual.given)
+        size = replace(usual, argument=rounded(usual.argument, 1), given=given)
+        if not found or size == usual:
+            continue
+        one = study.run(size, machine.shape.extent, machine.tiles, budget=study.share("wide", machine))
+        done = one.machine.coverage
+        # What is left of an unrolled loop may have no turn; all others have as many.
+        fewer = any(done.lengths.get(at, 0) < turns for at, turns in machine.coverage.lengths.items() if turns > 1)
+        if fewer or not (one.calm or even(one)):
+            continue
+        gone = [
+            fault
+            for fault in faults
+            if key_of(fault) in found - one.places()
+            and {id(fault.operation), *(id(other) for _, other in fault.trace)} <= done.executed
+        ]
+        faults[:] = [fault for fault in faults if fault not in gone]
+        if found <= set(map(key_of, gone)):  # where others stand nobody takes the kernel for verified
+            for fault in gone:
+                study.doubt("loop_turns", fault.operation, fault)
+
+
 def _seldom(study: Study) -> bool:
     """Whether threads waited for some mbarrier less often than once for either parity."""
     return min(study.reached.rounds.values(), default=_ROUNDS) < _ROUNDS
@@ -334,7 +374,7 @@ def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> No
         replace(usual, argument=1),
     )
     runs = [study.run(size, machine.shape.extent, machine.tiles, budget=FEW * machine.steps) for size in sizes]
-    ended = [one for one in runs if even(one)]
+    ended = [one for one in runs if one.calm or even(one)]
 
     def stands(fault: ProtocolFault) -> bool:
         met = [one for one in ended if id(fault.operation) in one.machine.coverage.executed]

@@ -13,6 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from zlib import crc32
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Span
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
@@ -23,7 +24,7 @@ from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, domina
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.launch import IN_ROWS
 from tileproof.protocol.program import Program, laid_out
-from tileproof.protocol.ptx_arithmetic import signed
+from tileproof.protocol.ptx_arithmetic import pack, signed
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.structuring import Structuring, Unstructured
@@ -31,17 +32,18 @@ from tileproof.protocol.terms import lift
 from tileproof.protocol.tree import Leaf, Node
 from tileproof.protocol.tree_builder import spin
 from tileproof.protocol.values import Supposed, Value
+from tileproof.ptx.formulas import Formulas
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.module import Statement as Written
 from tileproof.ptx.module import Variable
 from tileproof.ptx.text import Part
+from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Rulebook
 
 _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
 _WORD = 4  # bytes
-_SUMS = ("add.s64", "add.u64")
-_MOST_SUMS = 8
+_HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
 LOADS = "ptx.loads"
 _LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
 
@@ -70,13 +72,14 @@ def compile_function(book: Rulebook, graph: Graph, own: Mapping[str, Step] = Map
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed, or it calls what may synchronise.
     """
-    return _Kernel(book, graph, own).compiled()
+    return _Kernel(book, graph, Values(book, graph), own).compiled()
 
 
 @dataclass(slots=True)
 class _Kernel:
     book: Rulebook
     graph: Graph
+    values: Values
     own: Mapping[str, Step]
     keys: Keys = field(default_factory=Keys)
     count: int = 1  # slot 0 is what is not defined
@@ -86,7 +89,8 @@ class _Kernel:
     named: dict[str, Operation] = field(default_factory=dict)
     parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
     symbols: dict[str, Operation] = field(default_factory=dict)
-    sums: dict[str, tuple[str, int]] | None = None
+    computed: Formulas | None = None
+    apart: frozenset[str] | None = None
 
     def slot(self, text: str = "") -> int:
         self.count += 1
@@ -98,7 +102,7 @@ class _Kernel:
         for at, case in ((graph.irreducible, "irreducible"), (graph.indirect, "indirect")):
             if at is not None:
                 raise Unstructured(self.at(at), case)
-        cut = slice_of(self.book, graph, self.keys, self.own.keys())
+        cut = slice_of(self.book, graph, self.values, self.keys, self.own.keys())
         if cut.calls:
             raise Unstructured(self.operation(cut.calls[0], "call"), "call")
         if graph.traps and not graph.ends:
@@ -172,17 +176,19 @@ class _Kernel:
         second, third = (sum(f"%tid.{axis}" in line.one.text for line in lines) for axis in "yz")
         return "z" if third > second else "y" if second and not third else ""
 
-    def displaced(self, name: str) -> tuple[str, int]:
-        """The register that a 64-bit register is a sum of with a number of bytes, and that number."""
-        if self.sums is None:
-            self.sums = _sums(self.graph)
-        total = 0
-        for _ in range(_MOST_SUMS):
-            if name not in self.sums:
-                break
-            name, more = self.sums[name]
-            total += more
-        return name, total
+    @property
+    def formulas(self) -> Formulas:
+        """How the registers are computed."""
+        if self.computed is None:
+            self.computed = Formulas(self.values)
+        return self.computed
+
+    @property
+    def halved(self) -> frozenset[str]:
+        """The 64-bit registers that an instruction takes apart."""
+        if self.apart is None:
+            self.apart = _halved(self.graph)
+        return self.apart
 
     # -- operations
 
@@ -538,7 +544,12 @@ class _Writer(Writer):
             self.forget(one, to, guard)  # what a call returns
             return
         for i, name in enumerate(to):
-            leaf = self.kernel.count_of(part.names[0], part.offset + i * size, "i64" if size == 8 else "i32")
+            at = part.offset + i * size
+            if name in self.kernel.halved:
+                words = tuple(self.kernel.count_of(part.names[0], at + half, "i32") for half in (0, _WORD))
+                self.pair(name, words, guard)
+                continue
+            leaf = self.kernel.count_of(part.names[0], at, "i64" if size == 8 else "i32")
             self.nodes.append(leaf)
             self.assign(name, leaf.outputs[0], guard)
 
@@ -550,36 +561,48 @@ class _Writer(Writer):
             self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
-        base, offset = self.kernel.displaced(part.names[0] if part.names else "")
-        name = crc32(base.encode())
+        formula, offset = 0, 0
+        if part.names and one.scope is not None:
+            base, offset = self.kernel.formulas.displaced(part.names[0], one.scope)
+            formula = self.kernel.formulas.of(base, one.scope)
+
+        def word(at: int, size: int) -> Leaf:
+            make = partial(_loaded, max(at, 0), size, hash((formula, at)))
+            return Leaf(self.computing("load"), (), (self.new(),), None, None, (), make)
+
         for i, register in enumerate(to):
-            slot = self.new()
             at = offset + part.offset + i * size
-            make = partial(_loaded, max(at, 0), size, hash((name, at)))
-            self.nodes.append(Leaf(self.computing("load"), (), (slot,), None, None, (), make))
-            self.assign(register, slot, guard)
+            if register in self.kernel.halved and size == 2 * _WORD:
+                self.pair(register, tuple(word(at + half, _WORD) for half in (0, _WORD)), guard)
+                continue
+            leaf = word(at, size)
+            self.nodes.append(leaf)
+            self.assign(register, leaf.outputs[0], guard)
+
+    def pair(self, name: str, words: tuple[Leaf, ...], guard: int) -> None:
+        """A register that is taken apart: it holds two integers of its half size."""
+        self.nodes += words
+        slot = self.new()
+        self.give((slot,), tuple(word.outputs[0] for word in words), lambda *parts: (pack(parts, 8 * _WORD),))
+        self.assign(name, slot, guard)
 
 
-def _sums(graph: Graph) -> dict[str, tuple[str, int]]:
-    """The registers that one instruction of a function computes as the sum of another one and a number, with both."""
-    found: dict[str, tuple[str, int]] = {}
-    several: set[str] = set()
+def _halved(graph: Graph) -> frozenset[str]:
+    """The registers that ``mov.b64`` of a function takes apart into two of 32 bits."""
+    found = set[str]()
     for block in graph.blocks:
         for statement in graph.module.instructions[block.first : block.last]:
-            if statement.opcode not in _SUMS:
-                continue
-            to, *of = (one.strip() for one in graph.module.operands(statement).split(","))
-            if to in found or to in of or statement.guard:
-                several.add(to)
-            elif len(of) == 2 and of[0].startswith("%") and of[1].lstrip("-").isdecimal():
-                found[to] = of[0], int(of[1])
-    return {to: sum_ for to, sum_ in found.items() if to not in several}
+            if statement.opcode == "mov.b64":
+                parts = _HALVES.match(graph.module.operands(statement))
+                if parts is not None:
+                    found.add(parts[1])
+    return frozenset(found)
 
 
 def _loaded(at: int, size: int, term: int, extents: Extents) -> Function:
     """An integer of so many bytes in global memory, so many bytes behind the first."""
     apart = (extents.near if size == _WORD else 0) or extents.apart or extents.tensor
-    value: Value = Supposed(extents.tensor + at // _WORD * apart, term)
+    value: Value = Supposed(extents.number(term, extents.tensor + at // _WORD * apart), term)
     return lambda: (value,)
 
 

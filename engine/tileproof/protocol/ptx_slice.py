@@ -88,6 +88,7 @@ class Keys:
 class _Slicer:
     book: Rulebook
     graph: Graph
+    values: Values
     keys: Keys
     own: Set[str]
     lines: dict[int, list[Line]] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class _Slicer:
 
     def read(self) -> None:
         """The instructions and the edges of the blocks that can be reached without a trap."""
-        graph, values = self.graph, Values(self.book, self.graph)
+        graph, values = self.graph, self.values
         statements = graph.module.instructions
         starts = {block.first: block.number for block in graph.blocks}
         aborts = {
@@ -311,13 +312,14 @@ class _Slicer:
         return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
 
 
-def slice_of(book: Rulebook, graph: Graph, keys: Keys, own: Set[str] = frozenset()) -> Cut:
+def slice_of(book: Rulebook, graph: Graph, values: Values, keys: Keys, own: Set[str] = frozenset()) -> Cut:
     """The part of a kernel that its protocol depends on.
 
     Args:
+        values: of the registers of the graph.
         own: opcodes of no instruction, which are kept wherever something else is.
     """
-    return _Slicer(book, graph, keys, own).cut()
+    return _Slicer(book, graph, values, keys, own).cut()
 
 
 @lru_cache(maxsize=4096)

@@ -122,9 +122,11 @@ def unmet(
                 completing = meeting if any(isinstance(one, OnBarrier) for one in lacking) else arriving
                 if len(lengths) >= (_LENGTHS if open_ else 1) and completing <= executed:
                     return lacking
-            elif help_.needless or not lengths:
-                if not help_.needless and help_.given and len(places) < _TOGETHER:
-                    left += [places | {place} for place in _waits(ended) if place not in places]
+                continue
+            if not help_.needless and help_.given and len(places) < _TOGETHER:
+                more = [places | {place} for place in _waits(ended) if place not in places]
+                left += [one for one in more if one not in left]
+            if help_.needless or not lengths:
                 break
     return frozenset()
 

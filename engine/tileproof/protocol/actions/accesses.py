@@ -125,12 +125,12 @@ def _started(
     thread_set: ThreadSet, parts: tuple[int | None, ...], agents: tuple[Agent, ...]
 ) -> Iterator[tuple[int, tuple[Agent, ...]]]:
     """Where threads start operations of their own, and which of the agents those are of each place."""
-    for start, mine in _warps_by_start(parts, thread_set.threads, thread_set.warp):
+    for start, mine in warps_by_start(parts, thread_set.threads, thread_set.warp):
         yield start, tuple(agent for agent in agents if agent[-1] in mine) if _of_warps(agents) else agents
 
 
 @lru_cache(maxsize=4096)
-def _warps_by_start(
+def warps_by_start(
     parts: tuple[int | None, ...], threads: tuple[int, ...], warp: int
 ) -> tuple[tuple[int, frozenset[int]], ...]:
     """The warps whose threads start somewhere, by the place, in order."""

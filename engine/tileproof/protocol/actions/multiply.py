@@ -9,7 +9,7 @@ from tileproof.base.records import replace
 from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
-from tileproof.protocol.actions.accesses import access, generic, span
+from tileproof.protocol.actions.accesses import access, generic, span, warps_by_start
 from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
@@ -225,14 +225,18 @@ def _reads(
 ) -> None:
     """Note what an MMA of PTX reads by a descriptor, for what copies must have delivered."""
     reads, known = machine.reads, machine.module.read
-    if reads is None or known is None or not reads.starts or where.offset is None:
+    if reads is None or known is None or not reads.starts:
         return
     tensor = instruction.operation.name.startswith("nvvm.tcgen05")
     word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
     units = known(instruction.operation, word).get(place)
-    for cta in ctas if units else ():
-        assert units is not None
-        reads.read((cta, where.memory.serial), where.offset, units, instruction.operation)
+    if not units:
+        return
+    # The warpgroups of a CTA have tiles of their own.
+    begun = warps_by_start(where.parts, thread_set.threads, thread_set.warp) if where.offset is None else ()
+    for start in (start for start, _ in begun) if where.offset is None else (where.offset,):
+        for cta in ctas:
+            reads.read((cta, where.memory.serial), start, units, instruction.operation)
 
 
 @action("mma_commit")

@@ -1,0 +1,89 @@
+"""How registers are computed: of two that are computed alike from what a kernel gets the number is the same.
+
+Roles that read one place in global memory compute its address each for itself, in registers of their own.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from tileproof.ptx.module import Scope, Statement
+from tileproof.ptx.text import Part
+from tileproof.ptx.values import Definition, Values
+from tileproof.ptx.vocabulary import word_of
+
+_COMPUTING = frozenset({".integer", ".comparison", ".logic"})
+_MOVING = frozenset({"mov", "cvt", "cvta", "prmt"})
+_KEPT = frozenset({"param", "global", "const"})  # spaces from which a kernel loads what its caller left
+_SHARED = frozenset({"volatile", "relaxed", "acquire", "mmio"})  # loads of what others store meanwhile
+_DEEP = 40  # instructions that depend on each other
+_SUMS = ("add.s64", "add.u64")
+_MOST_SUMS = 8
+
+
+class Formulas:
+    """The formulas of the registers of one function."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.known: dict[Definition, int] = {}
+
+    def displaced(self, name: str, scope: Scope) -> tuple[str, int]:
+        """The register that a 64-bit register is a sum of with a number of bytes, and that number."""
+        total = 0
+        for _ in range(_MOST_SUMS):
+            one = self._only(name, scope)
+            statement = self._statement(one[0]) if one is not None else None
+            if one is None or statement is None or statement.opcode not in _SUMS:
+                break
+            _, base, more = (operand.parts[0] for operand in self.values.operands(one[0]))
+            if more.value is None or not base.names or base.names[0] == name or base.offset:
+                break
+            name, scope, total = base.names[0], statement.scope, total + more.value
+        return name, total
+
+    def of(self, name: str, scope: Scope, deep: int = _DEEP) -> int:
+        """A number for how a register is computed; of one that is written several times, or by what is no arithmetic,
+        one of its own.
+        """
+        if scope.register(name) is None:  # a special register, a variable or a parameter
+            return crc32(name.encode())
+        one = self._only(name, scope)
+        if one is None:
+            declared = scope.register(name)
+            every = self.values.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
+            return crc32(f"{name} {[number for number, _ in every]}".encode())
+        if one not in self.known:
+            statement = self._statement(one[0])
+            text = f"{name} {one[0]}"
+            if deep and self._computes(statement):
+                targets, *operands = self.values.operands(one[0])
+                parts = [self._part(part, statement.scope, deep - 1) for operand in operands for part in operand.parts]
+                text = f"{statement.opcode} {targets.parts[0].names.index(name)} {parts}"
+            self.known[one] = crc32(text.encode())
+        return self.known[one]
+
+    def _part(self, part: Part, scope: Scope, deep: int) -> tuple[object, ...]:
+        names = [name if name[0] == "." else self.of(name, scope, deep) for name in part.names]
+        return (*names, part.value, part.bits, part.offset, part.negated, part.values)
+
+    def _only(self, name: str, scope: Scope) -> Definition | None:
+        """The one definition of a register that is always executed before it is read; None where there are others."""
+        declared = scope.register(name)
+        found = self.values.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
+        return found[0] if len(found) == 1 and not self._statement(found[0][0]).guard else None
+
+    def _computes(self, statement: Statement) -> bool:
+        """Whether an instruction gives the same for the same operands; a load unless others store there meanwhile."""
+        word = word_of(self.values.book, statement.opcode).name
+        if word == "ld":
+            pieces = statement.opcode.split(".")
+            return not _KEPT.isdisjoint(pieces) and _SHARED.isdisjoint(pieces)
+        kinds = self.values.book.enums["outside_instruction"].by_spelling
+        return word in _MOVING or kinds.get(word) in _COMPUTING
+
+    def _statement(self, number: int) -> Statement:
+        return self.values.module.instructions[number]
+
+
+__all__ = ["Formulas"]

@@ -1,0 +1,62 @@
+"""Two registers have one number where they are computed alike, and only there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptx.test_abstract import BOOK, graph_of
+from tileproof.ptx.formulas import Formulas
+from tileproof.ptx.values import Values
+
+
+def formulas(body: str, *names: str) -> list[int]:
+    """The numbers of registers at the end of a body."""
+    graph = graph_of(body)
+    scope = graph.module.instructions[graph.function.first].scope
+    found = Formulas(Values(BOOK, graph))
+    return [found.of(name, scope) for name in names]
+
+
+ALIKE = {
+    "moves of one number": ("mov.b32 r1, 5;", "mov.b32 r2, 5;"),
+    "a place in the grid": (
+        "mov.u32 r3, %ctaid.x; mul.wide.u32 l1, r3, 16;",
+        "mov.u32 r4, %ctaid.x; mul.wide.u32 l2, r4, 16;",
+    ),
+    "a load of what the caller left": ("ld.global.nc.u32 r1, [l3+4];", "ld.global.nc.u32 r2, [l3+4];"),
+    "a predicate": ("setp.lt.s32 p1, r3, 4;", "setp.lt.s32 p2, r3, 4;"),
+}
+APART = {
+    "another number": ("mov.b32 r1, 5;", "mov.b32 r2, 6;"),
+    "another instruction": ("add.s32 r1, r3, 1;", "sub.s32 r2, r3, 1;"),
+    "another offset": ("ld.global.nc.u32 r1, [l3+4];", "ld.global.nc.u32 r2, [l3+8];"),
+    "a register that is written twice": ("mov.b32 r1, 5;", "mov.b32 r2, 5; mov.b32 r2, 5;"),
+    "a register that may be left as it is": ("mov.b32 r1, 5;", "@p3 mov.b32 r2, 5;"),
+    "what others store meanwhile": ("ld.volatile.global.u32 r1, [l3];", "ld.volatile.global.u32 r2, [l3];"),
+    "what an atomic operation returns": ("atom.global.add.u32 r1, [l3], 1;", "atom.global.add.u32 r2, [l3], 1;"),
+    "the other half": ("mov.b64 {r1, r5}, l3;", "mov.b64 {r6, r2}, l3;"),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_alike(name: str):
+    one, other = ALIKE[name]
+    first, second = ("l1", "l2") if "l1" in one else ("p1", "p2") if "p1" in one else ("r1", "r2")
+    a, b = formulas(f"{one} {other}", first, second)
+    assert a == b
+
+
+@pytest.mark.parametrize("name", APART)
+def test_apart(name: str):
+    one, other = APART[name]
+    a, b = formulas(f"{one} {other}", "r1", "r2")
+    assert a != b
+
+
+def test_what_it_is_a_sum_of():
+    graph = graph_of("add.s64 l2, l1, 8; add.s64 l3, l2, -24; add.s64 l4, l3, l1; @p1 add.s64 l5, l4, 8;")
+    scope = graph.module.instructions[graph.function.first].scope
+    found = Formulas(Values(BOOK, graph))
+    assert found.displaced("l3", scope) == ("l1", -16)
+    assert found.displaced("l4", scope) == ("l4", 0)
+    assert found.displaced("l5", scope) == ("l5", 0)
