@@ -14,9 +14,12 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, mistaken, verified
+from tileproof.protocol.runs import Run
+from tileproof.protocol.study import Study
 
 RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
 EMPTY = "  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;\n"
+ENTERS = Study.enters
 FLIP = "  xor.b32 %r7, %r7, %r16;\n"
 
 # A ring of two stages whose loops take 1024 elements in a turn (FlashInfer, tinygemm2).
@@ -184,6 +187,54 @@ def test_a_hazard_of_jobs_without_whole_rounds_is_none_of_the_text():
     (kernel,) = tileproof.check(ROUNDS).files[0].kernels
     assert (kernel.status, {one.case for one in kernel.reasons}, errors(ROUNDS)) == ("partly", {"loop_turns"}, set())
     mistaken(ROUNDS, RESULT, "", {"PR112"})
+
+
+# One row is written without a copy: there is nothing to wait for then, and nothing that hangs.
+ROWS = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry rows(.param .u64 .ptr .global .align 16 from, .param .u32 rows)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  ld.param.u64 %rd1, [from];
+  ld.param.u32 %r3, [rows];
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+INITIALISED:
+  bar.sync 0;
+  setp.lt.s32 %p2, %r3, 2;
+  @%p2 bra ONE;
+  @%p1 bra WAIT;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+8192], 4096;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 4096, [%r2+8192];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+8192], 0;
+  @!%p3 bra WAIT;
+  ld.shared.b32 %r6, [%r2];
+  bra.uni END;
+ONE:
+  shl.b32 %r4, %r1, 2;
+  add.s32 %r5, %r2, %r4;
+"""
+    + "".join(f"  st.shared.b32 [%r5+{128 * i}], %r1;\n" for i in range(16))
+    + "END:\n  ret;\n}\n"
+)
+
+
+def test_numbers_that_leave_out_what_threads_wait_for_do_not_take_a_hang_away(monkeypatch: pytest.MonkeyPatch):
+    entered = []
+
+    def enters(self: Study, first: Run) -> bool:
+        entered.append(ENTERS(self, first))
+        return entered[-1]
+
+    monkeypatch.setattr(Study, "enters", enters)
+    verified(ROWS)
+    assert errors(ROWS.replace("8192], 4096;", "8192], 4112;")) == {"PR124"}
+    assert entered[-1] is False
 
 
 # Each turn takes so long that no larger integer brings a run to its end.

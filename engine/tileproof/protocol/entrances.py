@@ -2,9 +2,10 @@
 
 The long run supposes that all integers that a kernel gets are large. Where the kernel ends for one that is out of its
 range, or for two that do not go together, such a run shows nothing, and one that is told to go on all the same has
-integers that contradict the way it goes. So numbers are tried that the text itself compares with: of a branch outside
-of all loops past which most steps are, the integers that it is computed from, one at a time, until threads go on. Then
-larger ones than usual are: an extent of 7 tiles has no group of 8.
+integers that contradict the way it goes. So other numbers are tried for the integers that decide a branch past which
+most steps are, one at a time, until threads go on: small ones for what is loaded, where the usual ones count the
+elements of an extent; those that the text itself compares with; then larger ones than usual, for an extent of 7 tiles
+has no group of 8.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from tileproof.protocol.deciding import deciders, in_order, literals
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run
 
-Numbers = Mapping[int, int]  # integers that the kernel gets, by their terms
+Numbers = Mapping[int, int]  # integers that the kernel gets or loads, by their terms
 
 _TRIALS = 32  # with numbers that stand in the text
 _LARGER = (2, 4, 8, 16)  # times as large as usual
 _HALF = 2
-_ROLES = 8
+_ROLES = 8  # one of so many has its part of what is missing behind a branch of its own
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
 
@@ -36,19 +37,22 @@ def entrance(
 ) -> Numbers:
     """The integers with which a kernel goes past the branches at which a run ended; none where no such are found.
 
+    Where threads waited for ever numbers must not only leave out what they waited for.
+
     Args:
         first: a run with the usual integers.
         run: a run with others.
         usual: the usual integer of a term.
         steps: the instructions of all of these: most end at once.
     """
-    search = _Search(code, run, usual, steps)
-    while (found := _ended_at(code, first)) is not None:
+    search, last = _Search(code, run, usual, steps), first
+    while (found := _ended_at(code, last)) is not None:
         further = search.past(*found)
         if further is None:
             break
-        first = further
-    return search.given
+        last = further
+    waits = {id(code[place].operation) for _, _, place, _ in first.waits()} if first.hangs else set()
+    return search.given if not (waits and last.hangs) and waits <= last.machine.coverage.executed else {}
 
 
 @dataclass(slots=True)
@@ -88,7 +92,7 @@ class _Search:
 
 
 def _ended_at(code: Sequence[Instruction], run: Run) -> tuple[int, bool] | None:
-    """The branch outside of loops behind which most steps are that the run did not execute, and the way there.
+    """The branch behind which most steps are that a run did not execute, and the way there; None where it did not end.
 
     Each role may have one of its own, so it need not have most of all that are missing. Most steps of the kernel are
     missing then, or the run went around no loop and executed none behind the branch.
