@@ -124,6 +124,7 @@ TURN_\1:
 """,
     RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u64 .ptr .global .align 16 jobs)")
     .replace("%r<30>", "%r<40>")
+    .replace("[tiles];\n", "[tiles];\n  add.s32 %r4, %r4, 127;\n  shr.u32 %r4, %r4, 7;\n")
     .replace("  bar.sync 0;\n", "  bar.sync 0;\n  ld.param.u64 %rd3, [jobs];\n  cvta.to.global.u64 %rd4, %rd3;\n"),
 )
 JOBS = re.sub(r"(setp.lt.s32 %p\d, %r5, %r4;\n  @%p\d bra )", r"\1TURN_", JOBS)
