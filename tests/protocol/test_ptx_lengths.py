@@ -13,13 +13,12 @@ import pytest
 
 import tileproof
 from protocol.test_ptx_kernels import RING
-from protocol.test_ptx_practices import HEAD, mistaken, verified
+from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
 from tileproof.protocol.runs import Run
 from tileproof.protocol.study import Study
 
 RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
 EMPTY = "  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;\n"
-ENTERS = Study.enters
 FLIP = "  xor.b32 %r7, %r7, %r16;\n"
 
 # A ring of two stages whose loops take 1024 elements in a turn (FlashInfer, tinygemm2).
@@ -149,8 +148,8 @@ RESULT = """  {
   OVER:
   }
 """
-ROUNDS = RING
-for old, new in (
+ROUNDS = edited(
+    RING,
     (".param .u32 tiles)", ".param .u32 tiles, .param .u32 jobs)"),
     ("%r<30>", "%r<40>"),
     ("[tiles];\n", "[tiles];\n  ld.param.u32 %r30, [jobs];\n  mov.b32 %r31, 0;\n  mov.b32 %r33, 1;\n"),
@@ -179,9 +178,7 @@ for old, new in (
   @%p7 bra CONSUMER;
 """,
     ),
-):
-    assert ROUNDS.count(old) == 1, old
-    ROUNDS = ROUNDS.replace(old, new)
+)
 
 
 def test_a_hazard_of_jobs_without_whole_rounds_is_none_of_the_text():
@@ -226,10 +223,10 @@ ONE:
 
 
 def test_numbers_that_leave_out_what_threads_wait_for_do_not_take_a_hang_away(monkeypatch: pytest.MonkeyPatch):
-    entered = []
+    entered, own = [], Study.enters
 
     def enters(self: Study, first: Run) -> bool:
-        entered.append(ENTERS(self, first))
+        entered.append(own(self, first))
         return entered[-1]
 
     monkeypatch.setattr(Study, "enters", enters)

@@ -574,6 +574,14 @@ def verified(text: str) -> None:
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
 
 
+def edited(text: str, *changes: tuple[str, str]) -> str:
+    """A text with other pieces in it, each of which stands there once."""
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
 def mistaken(text: str, right: str, wrong: str, expected: set[str]) -> None:
     """One mistake in a text has errors of these codes."""
     assert text.count(right) == 1

@@ -34,6 +34,11 @@ APART = {
     "a register that may be left as it is": ("mov.b32 r1, 5;", "@p3 mov.b32 r2, 5;"),
     "what others store meanwhile": ("ld.volatile.global.u32 r1, [l3];", "ld.volatile.global.u32 r2, [l3];"),
     "what an atomic operation returns": ("atom.global.add.u32 r1, [l3], 1;", "atom.global.add.u32 r2, [l3], 1;"),
+    "the other half, and nobody has the first": ("mov.b64 {_, r1}, l3;", "mov.b64 {r2, _}, l3;"),
+    "the opposite predicate": (
+        "setp.lt.s32 p1|p2, r3, 4; selp.b32 r1, 1, 0, p2;",
+        "setp.lt.s32 p3|p4, r3, 4; selp.b32 r2, 1, 0, p3;",
+    ),
     "the other half": ("mov.b64 {r1, r5}, l3;", "mov.b64 {r6, r2}, l3;"),
 }
 

@@ -7,7 +7,8 @@ The machine executes one way through a kernel at a time. The runs of a kernel ar
    they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
    to a state that it had before (``fixpoint``);
 3. longer runs (``lengths.py``), and runs that seek steps (``explore``), which were not executed yet;
-4. runs with larger integers, where loops went around too seldom in all others (``seldom.py``).
+4. runs with larger integers, where loops went around too seldom in all others (``seldom.py``), and those that show
+   whether a hazard is there with whole groups of tiles as well.
 
 A thread that waits for ever is a finding, unless the wait may rest on a loop that the machine left by guess: then a run
 with more turns shows whether it waits for the same phase at the same place, or ``hangs.py`` has another argument. What
@@ -81,7 +82,7 @@ def conclude(study: Study) -> Outcome:
         others = wide_runs(study, long, faults)
         wide = [*others.found, *few_ctas(study, long, faults)]
         larger, seldom = larger_runs(study, long, faults)
-        others.name()
+        others.doubt()
         wide += larger
         of_round_lengths(study, (long, *wide), faults)
         bound = bound if bound is None or seldom is None else min(bound, seldom)

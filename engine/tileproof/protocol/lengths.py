@@ -225,7 +225,7 @@ class Others:
     stuck: ProtocolFault | None = None
     known: set[tuple[str, int]] = field(default_factory=set)
 
-    def name(self) -> None:
+    def doubt(self) -> None:
         """Name what threads waited for, once all other runs left steps missing too that these runs were made for."""
         code = self.study.compiled.code
         if self.stuck is not None and wanted_ways(code, guards_of(code), self.study.reached):

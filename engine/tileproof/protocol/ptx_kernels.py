@@ -545,7 +545,7 @@ class _Writer(Writer):
             return
         for i, name in enumerate(to):
             at = part.offset + i * size
-            if name in self.kernel.halved:
+            if size == 2 * _WORD and name in self.kernel.halved:
                 words = tuple(self.kernel.count_of(part.names[0], at + half, "i32") for half in (0, _WORD))
                 self.pair(name, words, guard)
                 continue
@@ -572,7 +572,7 @@ class _Writer(Writer):
 
         for i, register in enumerate(to):
             at = offset + part.offset + i * size
-            if register in self.kernel.halved and size == 2 * _WORD:
+            if size == 2 * _WORD and register in self.kernel.halved:
                 self.pair(register, tuple(word(at + half, _WORD) for half in (0, _WORD)), guard)
                 continue
             leaf = word(at, size)

@@ -5,6 +5,7 @@ Roles that read one place in global memory compute its address each for itself, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from zlib import crc32
 
 from tileproof.ptx.module import Scope, Statement
@@ -36,7 +37,10 @@ class Formulas:
             statement = self._statement(one[0]) if one is not None else None
             if one is None or statement is None or statement.opcode not in _SUMS:
                 break
-            _, base, more = (operand.parts[0] for operand in self.values.operands(one[0]))
+            parts = [part for operand in self.values.operands(one[0]) for part in operand.parts]
+            if len(parts) != 3:
+                break
+            _, base, more = parts
             if more.value is None or not base.names or base.names[0] == name or base.offset:
                 break
             name, scope, total = base.names[0], statement.scope, total + more.value
@@ -50,16 +54,15 @@ class Formulas:
             return crc32(name.encode())
         one = self._only(name, scope)
         if one is None:
-            declared = scope.register(name)
-            every = self.values.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
-            return crc32(f"{name} {[number for number, _ in every]}".encode())
+            return crc32(f"{name} {[number for number, _ in self._definitions(name, scope)]}".encode())
         if one not in self.known:
             statement = self._statement(one[0])
             text = f"{name} {one[0]}"
-            if deep and self._computes(statement):
-                targets, *operands = self.values.operands(one[0])
-                parts = [self._part(part, statement.scope, deep - 1) for operand in operands for part in operand.parts]
-                text = f"{statement.opcode} {targets.parts[0].names.index(name)} {parts}"
+            operands = self.values.operands(one[0])
+            names = [name for part in operands[0].parts for name in part.names] if operands else []
+            if deep and name in names and self._computes(statement):
+                parts = [self._part(part, statement.scope, deep - 1) for each in operands[1:] for part in each.parts]
+                text = f"{statement.opcode} {names.index(name)} {parts}"
             self.known[one] = crc32(text.encode())
         return self.known[one]
 
@@ -69,9 +72,12 @@ class Formulas:
 
     def _only(self, name: str, scope: Scope) -> Definition | None:
         """The one definition of a register that is always executed before it is read; None where there are others."""
-        declared = scope.register(name)
-        found = self.values.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
+        found = self._definitions(name, scope)
         return found[0] if len(found) == 1 and not self._statement(found[0][0]).guard else None
+
+    def _definitions(self, name: str, scope: Scope) -> Sequence[Definition]:
+        declared = scope.register(name)
+        return self.values.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
 
     def _computes(self, statement: Statement) -> bool:
         """Whether an instruction gives the same for the same operands; a load unless others store there meanwhile."""

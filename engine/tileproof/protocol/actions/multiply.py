@@ -232,9 +232,10 @@ def _reads(
     units = known(instruction.operation, word).get(place)
     if not units:
         return
-    # The warpgroups of a CTA have tiles of their own.
-    begun = warps_by_start(where.parts, thread_set.threads, thread_set.warp) if where.offset is None else ()
-    for start in (start for start, _ in begun) if where.offset is None else (where.offset,):
+    starts = [where.offset] if where.offset is not None else []
+    if where.parts and not starts:  # the warpgroups of a CTA have tiles of their own
+        starts = [start for start, _ in warps_by_start(where.parts, thread_set.threads, thread_set.warp)]
+    for start in starts:
         for cta in ctas:
             reads.read((cta, where.memory.serial), start, units, instruction.operation)
 
