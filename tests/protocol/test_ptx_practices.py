@@ -506,6 +506,37 @@ TAKEN:
 """
 )
 
+# All threads of a CTA arrive, and one warp waits for them: it comes to the barrier a second time (Colfax's tutorial).
+TWICE = (
+    HEAD
+    + """.visible .entry twice(.param .align 64 .b8 map[128])
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  st.shared.v4.b32 [%r4], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.arrive 1, 96;
+  setp.gt.u32 %p1, %r1, 31;
+  @%p1 bra END;
+  bar.sync 1, 96;
+  setp.ne.s32 %p2, %r1, 0;
+  @%p2 bra END;
+  mov.b32 %r5, 0;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r5, %r5}], [%r2];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+END:
+  ret;
+}
+"""
+)
+
 # The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
@@ -543,6 +574,8 @@ MISTAKES = {
         {"PR126"},
     ),
     "an address behind the columns": (HANDED, "%r3, 32;", "%r3, 64;", {"PR156"}),
+    "a barrier that nobody comes to a second time": (TWICE, "  bar.arrive 1, 96;\n", "", {"PR131"}),
+    "more threads than come, one warp twice": (TWICE, "arrive 1, 96;", "arrive 1, 128;", {"PR133"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
@@ -561,6 +594,7 @@ RIGHT = {
     "counted as copied": COUNTED_AS_COPIED,
     "parameter": PARAMETER,
     "sixteen": SIXTEEN,
+    "twice": TWICE,
     "unrolled": UNROLLED,
     "unrolled, one tile": UNROLLED.replace("  @%p6 bra TILE;\n", ""),
 }

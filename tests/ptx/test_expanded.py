@@ -149,7 +149,7 @@ def test_bytes_and_vectors_of_a_parameter():
     assert found is not None
     address = next(one for one in found.instructions if found.operands(one).strip() == "%rd3, all")
     variable = address.scope.variable("all")
-    assert variable is not None and variable.space == "local"  # not what the kernel gets
+    assert variable is not None and variable.space == "call"  # not what the kernel gets
 
 
 def test_the_parameters_of_the_kernel_stay():

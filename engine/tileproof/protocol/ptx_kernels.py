@@ -23,6 +23,7 @@ from tileproof.protocol.budget import limit
 from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.launch import IN_ROWS
+from tileproof.protocol.local_memory import APART, LOCAL, loaded, stored
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import pack, signed
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
@@ -44,6 +45,7 @@ _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
 _WORD = 4  # bytes
 _HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
+_BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
 LOADS = "ptx.loads"
 _LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
 
@@ -89,6 +91,7 @@ class _Kernel:
     named: dict[str, Operation] = field(default_factory=dict)
     parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
     symbols: dict[str, Operation] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)  # by where a variable is declared
     computed: Formulas | None = None
     apart: frozenset[str] | None = None
 
@@ -175,6 +178,10 @@ class _Kernel:
         """
         second, third = (sum(f"%tid.{axis}" in line.one.text for line in lines) for axis in "yz")
         return "z" if third > second else "y" if second and not third else ""
+
+    def local(self, variable: Variable) -> int:
+        """The address of a variable in local memory."""
+        return self.kept.setdefault(variable.span.start, (len(self.kept) + 1) * APART)
 
     @property
     def formulas(self) -> Formulas:
@@ -509,6 +516,8 @@ class _Writer(Writer):
             return super().symbol(name)
         if variable.space == "shared":
             return self.allocated(variable)
+        if variable.space == "local":
+            return self.constant(self.kernel.local(variable))
         return self.kernel.parameter(name, 0, _ADDRESS) if variable.space == "param" else self.unknown
 
     def allocated(self, variable: Variable) -> int:
@@ -528,6 +537,12 @@ class _Writer(Writer):
             self.load_parameter(one, guard)
         elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f32", "f64", "f16")):
             self.load_global(one, guard)
+        elif one.opcode.startswith("ld.local."):
+            self.load_local(one, guard)
+        elif one.opcode.startswith("st.local."):
+            self.store_local(one, guard)
+        elif one.opcode.startswith("cvta.local."):
+            self.forget(one, self.destination(one), guard)  # no number is a generic address
         else:
             super().compute(one, guard)
 
@@ -578,6 +593,31 @@ class _Writer(Writer):
             leaf = word(at, size)
             self.nodes.append(leaf)
             self.assign(register, leaf.outputs[0], guard)
+
+    def load_local(self, one: Statement, guard: int) -> None:
+        """What the thread kept in its local memory."""
+        to, operands = self.destination(one), one.operands or ()
+        kind = INTEGER.search(one.opcode)
+        if len(operands) != 2 or not operands[1].parts or kind is None:
+            self.forget(one, to, guard)
+            return
+        size, address = int(kind[1]) // 8, self.operand(operands[1])[0]
+        for i, register in enumerate(to):
+            slot = self.new()
+            self.give((slot,), (self.slots.get(LOCAL, self.unknown), address), loaded(size, i * size))
+            self.assign(register, slot, guard)
+
+    def store_local(self, one: Statement, guard: int) -> None:
+        """What the thread keeps in its local memory."""
+        address, *values = (slot for operand in one.operands or () for slot in self.operand(operand))
+        kind = INTEGER.search(one.opcode)
+        bits = kind or _BITS.search(one.opcode)
+        slot = self.new()
+        if kind is None:
+            values = [self.unknown] * len(values)
+        function = stored(int(bits[1]) // 8) if bits is not None else None
+        self.give((slot,), (self.slots.get(LOCAL, self.unknown), address, *values), function)
+        self.assign(LOCAL, slot, guard)
 
     def pair(self, name: str, words: tuple[Leaf, ...], guard: int) -> None:
         """A register that is taken apart: it holds two integers of its half size."""

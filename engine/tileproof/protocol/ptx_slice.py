@@ -15,6 +15,7 @@ from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_dominators, postorder
 from tileproof.protocol.counterparts import Counterpart, counterpart
+from tileproof.protocol.local_memory import LOCAL
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
@@ -22,6 +23,8 @@ from tileproof.ptx.text import Part
 from tileproof.ptx.values import Values
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
+
+_SPACES = {"global", "shared", "local", "param", "async", "bulk"}  # behind ``st``: it stores there
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,16 @@ class _Slicer:
     lines: dict[int, list[Line]] = field(default_factory=dict)
     edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
     deciders: dict[int, Line] = field(default_factory=dict)
+    local: bool | None = None
+
+    @property
+    def follows_local(self) -> bool:
+        """Whether what threads keep in local memory is followed: no store goes there through a generic address."""
+        if self.local is None:
+            opcodes = {one.opcode for one in self.graph.module.instructions}
+            generic = any(one.startswith("cvta.local.") for one in opcodes) and any(map(_stores_anywhere, opcodes))
+            self.local = not generic
+        return self.local
 
     def read(self) -> None:
         """The instructions and the edges of the blocks that can be reached without a trap."""
@@ -166,9 +179,14 @@ class _Slicer:
                         reads += [name for part in operands[at].parts[:1] for name in names(part)]
             if 0 not in one.same.operands and operands and not operands[0].address and _writes(self.book, one.opcode):
                 writes += names(operands[0].parts[0])
+        elif one.opcode.startswith("st.local.") and self.follows_local:
+            reads += [LOCAL, *(name for operand in operands for part in operand.parts for name in names(part))]
+            writes.append(LOCAL)
         elif operands and _writes(self.book, one.opcode) and not operands[0].address:
             writes += names(operands[0].parts[0])
-            if computation(self.book, one.opcode) is not None:
+            if one.opcode.startswith("ld.local.") and self.follows_local:
+                reads += [LOCAL, *(name for part in operands[1].parts for name in names(part))]
+            elif computation(self.book, one.opcode) is not None:
                 reads += [name for operand in operands[1:] for part in operand.parts for name in names(part)]
             elif one.opcode.startswith("shfl.sync."):
                 reads += [name for operand in operands[1:3] for part in operand.parts for name in names(part)]
@@ -325,6 +343,12 @@ def slice_of(book: Rulebook, graph: Graph, values: Values, keys: Keys, own: Set[
 @lru_cache(maxsize=4096)
 def _writes(book: Rulebook, opcode: str) -> bool:
     return word_of(book, opcode).writes
+
+
+@lru_cache(maxsize=4096)
+def _stores_anywhere(opcode: str) -> bool:
+    """Whether an instruction stores through a generic address."""
+    return opcode.startswith("st.") and not _SPACES.intersection(one.partition("::")[0] for one in opcode.split("."))
 
 
 def _only_reads(one: Statement) -> bool:

@@ -397,8 +397,23 @@ class Fields:
     scales: tuple[Address | None, Address | None] = (None, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What threads keep in their local memory, each at the same places.
+
+    Attributes:
+        cells: the address, the bytes and the value of each that is known, by address.
+    """
+
+    cells: tuple[tuple[int, int, Value], ...]
+
+    def met(self, other: Local) -> Local:
+        """What is the same in both."""
+        return Local(tuple(one for one in self.cells if one in other.cells))
+
+
 Integers: TypeAlias = "tuple[int | Lanes | None, ...]"
-Value: TypeAlias = "int | Open | Lanes | Integers | Address | Fields | None"
+Value: TypeAlias = "int | Open | Lanes | Integers | Address | Fields | Local | None"
 
 
 def term_of(value: Value) -> int | None:

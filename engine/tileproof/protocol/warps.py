@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.values import Address, Lanes, Value, by_thread, term_of
+from tileproof.protocol.values import Address, Lanes, Local, Value, by_thread, term_of
 from tileproof.protocol.vector_clock import Agent, Clock
 
 BarrierKey: TypeAlias = "tuple[int, int, int]"  # an mbarrier: CTA, allocation, byte
@@ -254,6 +254,8 @@ class ThreadSet:
                 self.values[slot] = Lanes(each, _supposed(a, b))
             elif isinstance(a, Address) or isinstance(b, Address):
                 self.values[slot] = self._met(other, a, b)
+            elif isinstance(a, Local) and isinstance(b, Local):
+                self.values[slot] = a.met(b)
             else:
                 self.values[slot] = None
         self.threads = _one(tuple(sorted((*self.threads, *other.threads))))

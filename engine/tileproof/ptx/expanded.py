@@ -139,7 +139,7 @@ class _Expansion:
                     else:
                         behind.append(self.anew(one, statement, kind, f"{name}, {register}"))
             self.cells[id(formals), formal.name] = cell
-            formals.variables[formal.name] = replace(formal, space="local")
+            formals.variables[formal.name] = replace(formal, space="call")
         self.body(callee, scopes, end, (*inside, callee))
         here = Label(end, statement.start, len(self.statements), self.names)
         self.names.labels[end] = here
@@ -169,7 +169,7 @@ class _Expansion:
         of_kernel = scope.outer is self.names  # the parameters of others are known from their calls
         if found is None and variable.space == "param" and not of_kernel:
             found = self.cells[id(scope), name] = _Cell()
-            scope.variables[name] = replace(variable, space="local")  # whatever else asks for it knows nothing
+            scope.variables[name] = replace(variable, space="call")  # whatever else asks for it knows nothing
         return found
 
     def register(self, cell: _Cell, offset: int, size: int) -> str:

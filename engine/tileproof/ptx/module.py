@@ -79,7 +79,8 @@ class Variable:
     """A variable, or a parameter of a function.
 
     Attributes:
-        space: ``global``, ``shared``, ``const``, ``local``, ``param`` or ``tex``.
+        space: ``global``, ``shared``, ``const``, ``local``, ``param`` or ``tex``; ``call`` of what was a parameter of a
+            function whose body is a part of the kernel now.
         alignment: in bytes; that of its elements where none is written.
         size: in bytes; None where the text does not say it, as of dynamic shared memory.
     """

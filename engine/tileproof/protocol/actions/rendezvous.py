@@ -138,7 +138,7 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     wanted = integer(machine, thread_set, instruction, first + has_id) if has_count else every
     if wanted is None:
         raise Unfollowed(operation, "thread_count")
-    fits = wanted % warp == 0 and wanted <= every
+    fits = wanted % warp == 0 and (wanted <= every or _come_twice(machine))
     if not fits and isinstance(wanted, Supposed):
         raise Unfollowed(operation, "thread_count")  # of what the kernel gets, which decides how many warps it has
     if not fits:
@@ -151,6 +151,11 @@ def _named(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     if not exists:
         machine.report("PR132", "here", operation, id=ident, last=count - 1)
     return ident, wanted, has_count
+
+
+def _come_twice(machine: Machine) -> bool:
+    """Whether a warp may come to a barrier again before it is complete: some do not wait for it."""
+    return any(one.effect is not None and one.effect.name == "cta_arrive" for one in machine.program.code)
 
 
 @action("cta_arrive")
