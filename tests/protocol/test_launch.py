@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 import tileproof
+from protocol.test_ptx_practices import REUSED, edited
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.folding import Extents, Shape
@@ -268,3 +269,12 @@ def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int)
     launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
     assert launched.shapes[0].ctas == chosen
     assert len(asked) == len(set(asked))
+
+
+def test_a_cta_whose_warpgroups_multiply_is_no_smaller_than_one():
+    text = edited(REUSED, (".reqntid 128, 1, 1\n", ""))
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ["assumed_block"]
+    report = tileproof.check(edited(text, ("  bar.sync 0;\n", "")))  # one warp alone would need no barrier
+    assert [reason.case for reason in report.files[0].kernels[0].reasons] == ["any_block"]
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == {"PR111"}

@@ -188,12 +188,19 @@ def _unusual(shape: Shape) -> bool:
     return shape.ctas.bit_count() > 1
 
 
-def rare_blocks(book: Rulebook, launched: Launch) -> Iterator[Shape]:
-    """The launches in all other numbers of whole warps, small ones first."""
+def least_threads(book: Rulebook, inside: Sequence[Operation]) -> int:
+    """The fewest threads that a CTA with these steps has: a warp, or a warpgroup that executes one of them together."""
+    operations, together = Operations.of(book), {one[1:] for one in book.enums["warpgroup_step"].members}
+    warps = hardware.limit(book, "group_warps") if any(operations.step(one.name) in together for one in inside) else 1
+    return warps * hardware.limit(book, "warp_threads")
+
+
+def rare_blocks(book: Rulebook, launched: Launch, least: int) -> Iterator[Shape]:
+    """The launches in all other numbers of whole warps from so many threads on, small ones first."""
     usual = launched.shapes[0]
     known = {one.threads for one in launched.shapes}
     row = usual.block[0] if usual.block[1] > 1 else 0
-    for threads in range(usual.warp, hardware.limit(book, "cta_threads") + 1, usual.warp):
+    for threads in range(least, hardware.limit(book, "cta_threads") + 1, usual.warp):
         if threads not in known:
             yield replace(usual, block=(row, threads // row, 1) if row else (threads, 1, 1))
 
@@ -248,7 +255,7 @@ def launch(
     block_known = all(one.block is not None for one in stated)
     cluster_known = all(one.cluster is not None for one in stated)
     for one in stated:
-        blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel)
+        blocks = (one.block,) if one.block is not None else _possible_blocks(book, kernel, inside)
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
@@ -466,8 +473,9 @@ def _possible_clusters(book: Rulebook, inside: Sequence[Operation]) -> tuple[Thr
     return _POSSIBLE_CLUSTERS[1:] if paired else _POSSIBLE_CLUSTERS
 
 
-def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
-    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps.
+def _possible_blocks(book: Rulebook, kernel: Operation, inside: Sequence[Operation]) -> tuple[Three, ...]:
+    """Blocks to try: a warpgroup or as many threads as the kernel asks for, some warps more, warpgroups, warps; no less
+    than a warpgroup where one executes a step together.
 
     Of a kernel that asks in which row a thread is: rows of a warp or half a warp along the second dimension, of a
     warpgroup or a warp along the third, as many as it may have at most.
@@ -477,7 +485,7 @@ def _possible_blocks(book: Rulebook, kernel: Operation) -> tuple[Three, ...]:
     bound = _three(kernel, "nvvm.maxntid")
     if bound is not None:
         most = min(most, prod(bound))
-    asked = threads_asked(kernel, Operations.of(book), warp) or warp
+    asked = max(threads_asked(kernel, Operations.of(book), warp) or 0, least_threads(book, inside))
     least = min(-(-asked // warp) * warp, most)
     first = min(max(least, group), most)
     sizes = [first + more * warp for more in _MORE_WARPS]

@@ -25,7 +25,7 @@ from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.judging import conclude
-from tileproof.protocol.launch import Launch, Trial, launch, narrowed, rare_blocks
+from tileproof.protocol.launch import Launch, Trial, launch, least_threads, narrowed, rare_blocks
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
@@ -266,7 +266,7 @@ def _function_launched(
             return False
         if not all(confirmed(book, outcome) for outcome, _ in results):
             return False
-        for shape in rare_blocks(book, launched):
+        for shape in rare_blocks(book, launched, least_threads(book, compiled.steps)):
             trial = tried(shape, True)
             left -= trial.work
             if left < 0 or not trial.errors:
