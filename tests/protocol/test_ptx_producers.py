@@ -640,7 +640,81 @@ WRITTEN_OUT = (
     )
 )
 
+# A warp draws the number of the next tile by an atomic operation: it tells its lanes, and the other warp through shared
+# memory. Both compute from it how often they meet, each in loops of its own (FlashAttention 3).
+DRAWN = (
+    HEAD
+    + """.visible .entry drawn(.param .u64 counter, .param .u32 total)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [counter];
+  ld.param.u32 %r4, [total];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r5, %ctaid.x;
+  mov.b32 %r7, 0;
+  setp.ne.s32 %p1, %r1, 0;
+  setp.lt.u32 %p2, %r1, 32;
+  setp.ne.s32 %p8, %r1, 32;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+64], 64;
+INITIALISED:
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+64];
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p7, [%r2+64], 0;
+  @!%p7 bra AGAIN;
+  setp.ge.s32 %p3, %r5, %r4;
+  @%p3 bra END;
+NEXT:
+  and.b32 %r6, %r5, 3;
+  add.s32 %r6, %r6, 4;
+  @%p2 bra OTHER;
+ONE:
+  bar.sync 1, 64;
+  add.s32 %r6, %r6, -1;
+  setp.gt.s32 %p4, %r6, 0;
+  @%p4 bra ONE;
+  bra.uni DONE;
+OTHER:
+  bar.sync 1, 64;
+  setp.lt.s32 %p5, %r6, 4;
+  @%p5 bra FEW;
+  bar.sync 1, 64;
+  add.s32 %r6, %r6, -1;
+FEW:
+  add.s32 %r6, %r6, -1;
+MORE:
+  bar.sync 1, 64;
+  add.s32 %r6, %r6, -1;
+  setp.gt.s32 %p6, %r6, 0;
+  @%p6 bra MORE;
+DONE:
+  @%p2 bra TOLD;
+  @%p8 bra ASKED;
+  atom.global.add.u32 %r7, [%rd1], 1;
+  mov.u32 %r8, %nctaid.x;
+  add.s32 %r7, %r7, %r8;
+  st.shared.b32 [%r2], %r7;
+ASKED:
+  shfl.sync.idx.b32 %r5, %r7, 0, 31, -1;
+TOLD:
+  bar.sync 0;
+  @!%p2 bra KNOWN;
+  ld.shared.b32 %r5, [%r2];
+KNOWN:
+  bar.sync 0;
+  setp.lt.s32 %p3, %r5, %r4;
+  @%p3 bra NEXT;
+END:
+  ret;
+}
+"""
+)
+
 RIGHT = {
+    "drawn": DRAWN,
     "tail": TAIL,
     "mates": MATES,
     "issued": ISSUED,
@@ -656,6 +730,12 @@ RIGHT = {
 }
 
 MISTAKES = {
+    "the number of the next tile is read before it is written": (
+        DRAWN,
+        "  bar.sync 0;\n  @!%p2 bra KNOWN",
+        "  @!%p2 bra KNOWN",
+        {"PR116"},
+    ),
     "released by a CTA more than read": (MATES, "[%r3+8], 3;", "[%r3+8], 4;", {"PR125"}),
     "the column is not told that all is read": (
         MATES,

@@ -15,10 +15,11 @@ from tileproof.base.records import dataclass, field, replace
 from tileproof.mlir.ir import Operation, TypeUse
 from tileproof.protocol.assembly import Names, Statement, names, said, statements
 from tileproof.protocol.folding import Extents, Function, function_of
-from tileproof.protocol.ptx_arithmetic import computation, lane_of_warp, pack, unpack
+from tileproof.protocol.ptx_arithmetic import computation, pack, unpack
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Node, pinned
 from tileproof.protocol.values import Lanes, Value
+from tileproof.protocol.warp_functions import warp_function
 from tileproof.ptx.text import Operand, Part
 from tileproof.rulebase.book import Rulebook
 
@@ -260,11 +261,11 @@ class Writer:
         to, found = self.destination(one), computation(self.book, one.opcode)
         sources = [self.operand(operand) for operand in (one.operands or ())[1:]]
         single = len(to) == 1 and all(len(source) == 1 for source in sources)
-        shuffles = one.opcode.startswith("shfl.sync.") and len(sources) > 1
+        together = warp_function(one.opcode)
         function: Function | None = None
-        if shuffles and single:
-            function = lambda value, lane: (lane_of_warp(one.opcode, value, lane),)  # noqa: E731
-            sources = sources[:2]
+        if together is not None and single and len(sources) > together[0] - 1:
+            sources, gives = sources[: together[0]], together[1]
+            function = lambda *values: (gives(*values),)  # noqa: E731
         elif found is not None and single and found.count == len(sources):
             function = found.function
         elif found is not None and one.opcode.startswith("mov.") and len(sources) == 1:

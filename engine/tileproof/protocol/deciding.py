@@ -21,6 +21,10 @@ from tileproof.protocol.values import Supposed
 Cell: TypeAlias = "tuple[str, int, int]"  # bytes of shared memory: the allocation, the first one, that behind the last
 
 _PLACE = regex(r"sreg\.ctaid\.([xyz])$")
+_SHIFT, _BITS = "arith.shli", 32
+_PRODUCTS = (_SHIFT, "arith.muli", "mad")
+_SUMS = ("arith.addi", "arith.subi", "arith.not", "arith.neg", "arith.extui")
+_LEAST_TILE, _MOST_TILE = 16, 1024  # elements
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
 
@@ -206,6 +210,40 @@ def literals(code: Sequence[Instruction], place: int) -> frozenset[int]:
     return frozenset(value for found in values for value in found if type(value) is int)
 
 
+def scaled(code: Sequence[Instruction], place: int) -> frozenset[int]:
+    """The terms of the integers a multiple of which the condition of a branch is computed from: they count tiles.
+
+    The text multiplies them, or a sum of which they are a part, by the elements of a tile.
+    """
+    writers, found = _writers(code), set[int]()
+    for one in _behind(code, (place,)):
+        factor = _factor(writers, one)
+        if factor is None or not _LEAST_TILE <= factor <= _MOST_TILE:
+            continue
+        todo = list(one.inputs)
+        seen = set(todo)
+        while todo:
+            at = todo.pop()
+            for _, before in writers.get(at, ()):
+                if before.make is not None:
+                    found |= {term for term, _ in _terms(before, Extents(1, 1)) & _terms(before, Extents(2, 1))}
+                elif before.kind == "move" or before.operation.name in _SUMS:
+                    parts = _before(before, at)
+                    todo += [slot for slot in parts if slot not in seen]
+                    seen.update(parts)
+    return frozenset(found)
+
+
+def _factor(writers: Mapping[int, Sequence[tuple[int, Instruction]]], one: Instruction) -> int | None:
+    """The number in the text that an instruction multiplies by."""
+    if one.operation.name not in _PRODUCTS:
+        return None
+    numbers = [number for slot in one.inputs[:2] if (number := _written_out(writers, slot)) is not None]
+    if len(numbers) != 1:
+        return None
+    return 1 << numbers[0] if one.operation.name == _SHIFT and 0 <= numbers[0] < _BITS else numbers[0]
+
+
 def in_order(code: Sequence[Instruction], terms: Set[int]) -> list[int]:
     """The terms of integers that the kernel gets or loads, in the order of the text: names do not matter."""
     found: dict[int, None] = {}
@@ -267,4 +305,15 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
     return {(value.term, int(value)) for value in values if isinstance(value, Supposed)}
 
 
-__all__ = ["deciders", "deciding", "ends", "fixed", "handed", "in_order", "literal", "literals", "turns_written"]
+__all__ = [
+    "deciders",
+    "deciding",
+    "ends",
+    "fixed",
+    "handed",
+    "in_order",
+    "literal",
+    "literals",
+    "scaled",
+    "turns_written",
+]

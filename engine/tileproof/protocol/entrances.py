@@ -1,11 +1,13 @@
-"""Integers with which a kernel in PTX does not end at once.
+"""Integers with which a kernel in PTX goes past a branch that it never took the way of steps that are missing.
 
 The long run supposes that all integers that a kernel gets are large. Where the kernel ends for one that is out of its
-range, or for two that do not go together, such a run shows nothing, and one that is told to go on all the same has
-integers that contradict the way it goes. So other numbers are tried for the integers that decide a branch past which
-most steps are, one at a time, until threads go on: small ones for what is loaded, where the usual ones count the
-elements of an extent; those that the text itself compares with; then larger ones than usual, for an extent of 7 tiles
-has no group of 8.
+range, or for two that do not go together, such a run shows nothing (``entrance``); where only some lengths have a part,
+such as the masked tiles of attention, no run comes there (``chosen``). A run that is told to go on all the same has
+integers that contradict the way it goes. So other numbers are tried for the integers that decide the branch, one at a
+time, until threads go on: small ones for what is loaded, where the usual ones count the elements of an extent; those
+that the text itself compares with; 1, and 0 for something that is turned off; one more than usual, for an extent that
+is no whole number of tiles; then larger ones than usual, for an extent of 7 tiles has no group of 8. An integer that
+the text multiplies by the elements of a tile counts tiles itself.
 """
 
 from __future__ import annotations
@@ -14,16 +16,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from tileproof.base.records import dataclass, field
-from tileproof.protocol.deciding import deciders, in_order, literals
+from tileproof.protocol.deciding import deciders, in_order, literals, scaled
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.runs import Run
 
 Numbers = Mapping[int, int]  # integers that the kernel gets or loads, by their terms
 
+NOWHERE = -1
 _TRIALS = 32  # with numbers that stand in the text
 _LARGER = (2, 4, 8, 16)  # times as large as usual
-_HALF = 2
+_HALF, _QUARTER = 2, 4
 _ROLES = 8  # one of so many has its part of what is missing behind a branch of its own
+_LEAST = (1, 0)
 _FAR = 1 << 20  # more is an address or a mask
 _SMALL = (1, 2)
 
@@ -31,8 +35,9 @@ _SMALL = (1, 2)
 def entrance(
     code: Sequence[Instruction],
     first: Run,
-    run: Callable[[Numbers], Run],
+    run: Callable[[Numbers, int], Run],
     usual: Callable[[int], int],
+    tiles: int,
     steps: int,
 ) -> Numbers:
     """The integers with which a kernel goes past the branches at which a run ended; none where no such are found.
@@ -41,11 +46,11 @@ def entrance(
 
     Args:
         first: a run with the usual integers.
-        run: a run with others.
-        usual: the usual integer of a term.
+        run: a run with others, up to a branch where that is the place of one.
+        usual: the usual integer of a term; tiles: that of one that counts tiles.
         steps: the instructions of all of these: most end at once.
     """
-    search, last = _Search(code, run, usual, steps), first
+    search, last = Search(code, run, usual, tiles, steps), first
     while (found := _ended_at(code, last)) is not None:
         further = search.past(*found)
         if further is None:
@@ -56,30 +61,70 @@ def entrance(
 
 
 @dataclass(slots=True)
-class _Search:
+class Search:
+    """A search for integers.
+
+    Attributes:
+        run, usual, tiles, steps: as of ``entrance``.
+        trials: how many runs there may be with numbers of the text.
+        given: the integers that are chosen already.
+    """
+
     code: Sequence[Instruction]
-    run: Callable[[Numbers], Run]
+    run: Callable[[Numbers, int], Run]
     usual: Callable[[int], int]
+    tiles: int
     steps: int
     trials: int = _TRIALS
     given: dict[int, int] = field(default_factory=dict)
 
-    def past(self, place: int, way: bool) -> Run | None:
-        """A run that goes a way of a branch, with one integer more; None where none does."""
+    def past(self, place: int, way: bool, right: Callable[[Run], bool] = lambda run: True) -> Run | None:
+        """A run that goes a way of a branch, with other integers; None where none does.
+
+        Args:
+            right: whether a run is wanted that goes there.
+        """
         given, loaded = deciders(self.code, (place,))
         terms = in_order(self.code, given | loaded)
-        small = ((term, number) for number in _SMALL for term in terms if term in loaded)
+        small = [(term, number) for number in _SMALL for term in terms if term in loaded]
         written = islice(chain(small, self.written(place, terms)), max(self.trials, 0))
         larger = ((term, times * self.usual(term)) for times in _LARGER for term in terms)
-        for term, number in chain(written, larger):
+        alone = ({term: number} for term, number in chain(written, larger))
+        for numbers in chain(self.at_once(place, way, terms, small), alone):
             if self.steps <= 0:
                 return None
-            one = self.run({**self.given, term: number})
-            self.trials, self.steps = self.trials - 1, self.steps - one.machine.steps
-            if way in one.machine.coverage.went.get(place, ()):
-                self.given[term] = number
+            one = self.tried(numbers, NOWHERE)
+            self.trials -= 1
+            if way in one.machine.coverage.went.get(place, ()) and right(one):
+                self.given.update(numbers)
                 return one
         return None
+
+    def tried(self, numbers: Numbers, until: int) -> Run:
+        one = self.run({**self.given, **numbers}, until)
+        self.steps -= one.machine.steps
+        return one
+
+    def at_once(
+        self, place: int, way: bool, terms: Sequence[int], small: Sequence[tuple[int, int]]
+    ) -> Iterator[Numbers]:
+        """Numbers with which the first threads at a branch go that way: a run up to there is short.
+
+        Args:
+            small: those for what is loaded.
+        """
+        least = self.steps // _QUARTER
+        count = {term: self.tiles for term in scaled(self.code, place) if term not in self.given}
+        written = ((term, number) for term, number in self.written(place, terms) if number > max(_LEAST))
+        alone = [{term: number} for term, number in chain(small, islice(written, _TRIALS))]
+        alone += [{term: number} for number in _LEAST for term in terms]
+        alone += [{term: self.usual(term) + 1} for term in terms]
+        for numbers in (count, *({**count, **one} for one in alone)) if count else alone:
+            if self.steps <= least:
+                return
+            one = self.tried(numbers, place)
+            if way in one.machine.coverage.went.get(place, ()):
+                yield numbers
 
     def written(self, place: int, terms: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Integers that decide a branch and numbers for them: those that stand in the text and their neighbours."""
@@ -118,4 +163,4 @@ def _ended_at(code: Sequence[Instruction], run: Run) -> tuple[int, bool] | None:
     return found
 
 
-__all__ = ["Numbers", "entrance"]
+__all__ = ["NOWHERE", "Numbers", "Search", "entrance"]

@@ -30,6 +30,7 @@ from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang
 from tileproof.protocol.lengths import (
     affords,
     anyway,
+    chosen_runs,
     few_ctas,
     of_other_integers,
     of_other_lengths,
@@ -82,6 +83,7 @@ def conclude(study: Study) -> Outcome:
         others = wide_runs(study, long, faults)
         wide = [*others.found, *few_ctas(study, long, faults)]
         larger, seldom = larger_runs(study, long, faults)
+        chosen_runs(study, long, others)
         others.doubt()
         wide += larger
         of_round_lengths(study, (long, *wide), faults)

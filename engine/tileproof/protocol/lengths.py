@@ -8,6 +8,7 @@ run supposes is told apart here from what does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from functools import partial
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
@@ -205,6 +206,42 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         if not others.take(one, set(study.reached.executed)):
             break
     return others
+
+
+def chosen_runs(study: Study, long: Run, others: Others) -> None:
+    """Run with one integer more chosen so that a branch goes the way of steps that are missing (``entrances.py``).
+
+    Roles go by the same numbers then; one that is told which way to go has integers that contradict it.
+    """
+    from tileproof.protocol.entrances import NOWHERE, Numbers, Search  # noqa: PLC0415
+
+    code, guards = study.compiled.code, guards_of(study.compiled.code)
+    tile, steps = study.limit("tile_elements"), study.limit("entrance_steps") // FEW
+    tried: set[tuple[int, bool]] = set()
+    while steps > 0:
+        wanted = [(at, way) for at, way in wanted_ways(code, guards, study.reached).items() if (at, way) not in tried]
+        if not wanted:
+            return
+        place, way = wanted[0]
+        tried.add((place, way))
+        machine, there = long.machine, place in long.machine.coverage.doubtful
+        usual_ = (machine.shape.extents, machine.shape.extent, machine.tiles)
+        extents, turns, tiles = usual_ if there else study.reached.sizes[place]
+        noted = study.noted()
+
+        def run(
+            numbers: Numbers, until: int, extents: Extents = extents, turns: int = turns, tiles: int = tiles
+        ) -> Run:
+            size = replace(extents, given=tuple(sorted({**dict(extents.given), **numbers}.items())))
+            return study.run(size, turns, tiles, budget=study.limit("trial_steps"), until=until)
+
+        usual = partial(extents.usual, tile=tile)
+        search = Search(code, run, usual, study.shape.extent, steps)
+        found = search.past(place, way, right=lambda one: one.calm or even(one))
+        steps = search.steps
+        study.doubts, study.unseen, study.ran, study.fills = noted
+        if found is not None and not others.take(run(search.given, NOWHERE), set(study.reached.executed)):
+            return
 
 
 @dataclass(slots=True)

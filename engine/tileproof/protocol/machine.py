@@ -84,6 +84,7 @@ class Machine:
         watch: looks at the machine between two rounds, or at the head of a loop where all threads have one role.
         most: after how many instructions it gives up.
         gives_up: whether it does so at a loop, by its place and how often it goes around.
+        until: the place of a branch or loop at which it does so, once threads are there.
         more: how many instructions the run may take in all, once it has taken the most; 0: no more.
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
@@ -168,6 +169,7 @@ class Machine:
     running: ThreadSet | None = None
     most: int = 0
     gives_up: Callable[[int, int], bool] | None = None
+    until: int = -1
     more: Callable[[Machine], int] | None = None
     roles: int = 0
     copied: int = 1
@@ -504,6 +506,8 @@ class Machine:
         """Note which way a branch or a loop is taken, and whether something supposed or unknown decides it."""
         coverage, term = self.coverage, term_of(value)
         coverage.went.setdefault(place, set()).add(way)
+        if place == self.until:
+            self.most = 0
         if value is None or term is not None:
             coverage.doubtful.add(place)
             if term is not None:

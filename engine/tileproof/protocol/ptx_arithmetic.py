@@ -47,7 +47,6 @@ _FLOATS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
 }
 _FORMATS = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
 _ANSWERED = "clusterlaunchcontrol.query_cancel.is_canceled"
-_WARP = 32
 
 Lifted: TypeAlias = Callable[..., Value]
 
@@ -658,24 +657,4 @@ def unpack(value: Value, index: int, bits: int) -> Value:
     return lift(lambda whole: signed(whole >> index * bits, bits), f"part {index} of {bits}")(value)
 
 
-@lru_cache(maxsize=256)
-def _by_warp(parts: tuple[int | None, ...]) -> bool:
-    """Whether all threads of each warp have one place."""
-    return all(len(set(parts[first : first + _WARP])) == 1 for first in range(0, len(parts), _WARP))
-
-
-def lane_of_warp(opcode: str, value: Value, lane: Value) -> Value:
-    """``shfl.sync``: what another lane of the warp has; unknown where that depends on the lane that asks."""
-    if not isinstance(value, Lanes | Address) or (isinstance(value, Address) and _by_warp(value.parts)):
-        return value
-    if ".idx" not in opcode or not isinstance(lane, int) or not 0 <= lane < _WARP:
-        return None
-    if isinstance(value, Address):
-        return value.of_lane(lane, _WARP) if value.memory.space == "smem" else None
-    each = value.each
-    sources = (thread // _WARP * _WARP + lane for thread in range(len(each)))
-    term = None if value.term is None else hash((value.term, int(lane)))
-    return Lanes(tuple(each[at] if at < len(each) else None for at in sources), term)
-
-
-__all__ = ["Computation", "computation", "displaced", "lane_of_warp", "pack", "signed", "unpack"]
+__all__ = ["Computation", "computation", "displaced", "pack", "signed", "unpack"]

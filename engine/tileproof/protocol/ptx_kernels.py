@@ -45,6 +45,8 @@ _NOWHERE = Operation("", (), (), (), (), (), (), (), False, ("",))
 _ADDRESS = "!llvm.ptr"
 _WORD = 4  # bytes
 _HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
+_SHARED_ATOMIC = regex(r"\.shared\b")
+_COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
 LOADS = "ptx.loads"
 _LAUNCH = {"reqntid": "nvvm.reqntid", "maxntid": "nvvm.maxntid", "reqnctapercluster": "nvvm.cluster_dim"}
@@ -537,6 +539,8 @@ class _Writer(Writer):
             self.load_parameter(one, guard)
         elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f32", "f64", "f16")):
             self.load_global(one, guard)
+        elif one.opcode.startswith("atom.") and not _SHARED_ATOMIC.search(one.opcode):
+            self.count(one, guard)
         elif one.opcode.startswith("ld.local."):
             self.load_local(one, guard)
         elif one.opcode.startswith("st.local."):
@@ -593,6 +597,25 @@ class _Writer(Writer):
             leaf = word(at, size)
             self.nodes.append(leaf)
             self.assign(register, leaf.outputs[0], guard)
+
+    def count(self, one: Statement, guard: int) -> None:
+        """What was in global memory before an atomic operation, such as the number of the next tile or of who is done.
+
+        A run supposes that it is the first one of the grid, however often it asks: loops over tiles are left as others.
+        """
+        to = self.destination(one)
+        if len(to) != 1 or INTEGER.search(one.opcode) is None:
+            self.forget(one, to, guard)
+            return
+        term = hash((_COUNTED, one.number))
+
+        def make(extents: Extents) -> Function:
+            value: Value = Supposed(extents.number(term, 0), term)
+            return lambda: (value,)
+
+        leaf = Leaf(self.computing("atomic"), (), (self.new(),), None, None, (), make)
+        self.nodes.append(leaf)
+        self.assign(to[0], leaf.outputs[0], guard)
 
     def load_local(self, one: Statement, guard: int) -> None:
         """What the thread kept in its local memory."""

@@ -17,6 +17,7 @@ from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_do
 from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.local_memory import LOCAL
 from tileproof.protocol.ptx_arithmetic import computation
+from tileproof.protocol.warp_functions import warp_function
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
 from tileproof.ptx.text import Part
@@ -188,8 +189,9 @@ class _Slicer:
                 reads += [LOCAL, *(name for part in operands[1].parts for name in names(part))]
             elif computation(self.book, one.opcode) is not None:
                 reads += [name for operand in operands[1:] for part in operand.parts for name in names(part)]
-            elif one.opcode.startswith("shfl.sync."):
-                reads += [name for operand in operands[1:3] for part in operand.parts for name in names(part)]
+            elif (together := warp_function(one.opcode)) is not None:
+                read = operands[1 : 1 + together[0]]
+                reads += [name for operand in read for part in operand.parts for name in names(part)]
         if one.second:
             writes.append(key(one.scope, one.second))
         return Line(one, tuple(reads), tuple(writes), step, bool(one.guard))

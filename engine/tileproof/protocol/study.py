@@ -113,6 +113,7 @@ class Study:
         eager: Set[int] = frozenset(),
         help_: Help | None = None,
         gives_up: Callable[[int, int], bool] | None = None,
+        until: int = -1,
         patient: bool = False,
     ) -> Run:
         """One run.
@@ -131,6 +132,7 @@ class Study:
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
             help_: lets threads go on that wait for ever.
             gives_up: whether to end the run at a loop, by its place and how often it goes around.
+            until: the place of a branch at which to end it.
             patient: whether it may take as many instructions as it needs (``more``).
         """
         most = self.limit("run_steps")
@@ -160,6 +162,7 @@ class Study:
             eager=eager,
             help=help_,
             gives_up=gives_up,
+            until=until,
             more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
             jobs=self.jobs if program is None else {},
         )
@@ -263,12 +266,12 @@ class Study:
 
         noted, extents, tile = self.noted(), first.machine.shape.extents, self.limit("tile_elements")
 
-        def run(numbers: Numbers) -> Run:
-            size = replace(extents, given=tuple(sorted(numbers.items())))
-            return self.run(size, first.machine.shape.extent, first.machine.tiles, budget=self.limit("trial_steps"))
+        def run(numbers: Numbers, until: int) -> Run:
+            size, machine = replace(extents, given=tuple(sorted(numbers.items()))), first.machine
+            return self.run(size, machine.shape.extent, machine.tiles, budget=self.limit("trial_steps"), until=until)
 
         usual = partial(extents.usual, tile=tile)
-        found = entrance(self.compiled.code, first, run, usual, self.limit("entrance_steps"))
+        found = entrance(self.compiled.code, first, run, usual, self.shape.extent, self.limit("entrance_steps"))
         self.doubts, self.unseen, self.ran, self.fills = noted
         self.given = tuple(sorted(found.items()))
         return bool(found)

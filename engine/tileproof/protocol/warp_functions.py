@@ -1,0 +1,113 @@
+"""What the threads of a warp compute together: ``shfl.sync`` and ``vote.sync``, of the values of the machine.
+
+Schedulers of tiles use them: a warp finds by prefix sums which batch a tile is in. All threads of the warp take part,
+as the member mask says in kernels that are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from tileproof.protocol.terms import lift
+from tileproof.protocol.values import Address, Lanes, Supposed, Value
+
+WARP = 32
+_ALL = -1  # the mask of all threads of a warp, as a signed integer
+_MODES = {"idx": 1, "up": 2, "down": 3, "bfly": 4}
+_VOTES = {"any": 5, "all": 6, "uni": 7, "ballot": 8}
+_SEGMENTS = 8  # the bit of a clamp where the mask of segments begins
+_BALLOT = lift(lambda vote: _ALL if vote else 0, "ballot")
+_SOME = lift(lambda vote: int(vote != 0), "vote")
+
+
+def warp_function(opcode: str) -> tuple[int, Callable[..., Value]] | None:
+    """How many operands behind the first an instruction reads that a warp executes together, and what it gives."""
+    name, _, rest = opcode.partition(".sync.")
+    mode = rest.partition(".")[0]
+    if name == "shfl" and mode in _MODES:
+        return 3, lambda value, lane, clamp: shuffled(mode, value, lane, clamp)
+    if name == "vote" and mode in _VOTES:
+        return 1, lambda vote: voted(mode, vote)
+    return None
+
+
+def shuffled(mode: str, value: Value, lane: Value, clamp: Value) -> Value:
+    """``shfl.sync``: what another lane of the warp has; unknown where that depends on what is not known.
+
+    Args:
+        mode: ``idx``, ``up``, ``down`` or ``bfly``.
+        lane: which lane, or how far away; clamp: how far lanes are reached, and the mask of segments.
+    """
+    if not isinstance(value, Lanes | Address) or (isinstance(value, Address) and _by_warp(value.parts)):
+        return value
+    if isinstance(value, Address):
+        if mode != "idx" or not isinstance(lane, int) or not 0 <= lane < WARP or value.memory.space != "smem":
+            return None
+        return value.of_lane(int(lane), WARP)
+    if mode == "idx" and not isinstance(clamp, int):
+        clamp = WARP - 1
+    if not isinstance(lane, int) or not isinstance(clamp, int):
+        return None
+    sources = _sources(mode, int(lane), int(clamp), len(value.each))
+    term = None if value.term is None else hash((value.term, _MODES[mode], int(lane), int(clamp)))
+    return Lanes(tuple([None if at is None else value.each[at] for at in sources]), term)
+
+
+def voted(mode: str, vote: Value) -> Value:
+    """``vote.sync``: of a truth of each thread, what all threads of a warp find; unknown where that of one is."""
+    if not isinstance(vote, Lanes):
+        if mode == "uni":
+            return 1 if isinstance(vote, int) else None
+        return _BALLOT(vote) if mode == "ballot" else _SOME(vote)
+    found = _votes(mode, vote.each)
+    term = None if vote.term is None else hash((vote.term, _VOTES[mode]))
+    if found.count(found[0]) == len(found) and found[0] is not None:
+        return found[0] if term is None else Supposed(found[0], term)
+    return Lanes(found, term)
+
+
+@lru_cache(maxsize=256)
+def _sources(mode: str, lane: int, clamp: int, threads: int) -> tuple[int | None, ...]:
+    """For each thread the one whose value it is given; None where the CTA has no such thread."""
+    segments, most = clamp >> _SEGMENTS & WARP - 1, clamp & WARP - 1
+    found: list[int | None] = []
+    for thread in range(threads):
+        mine = thread % WARP
+        last = mine & segments | most & ~segments
+        other = {
+            "idx": mine & segments | lane & WARP - 1 & ~segments,
+            "up": mine - (lane & WARP - 1),
+            "down": mine + (lane & WARP - 1),
+            "bfly": mine ^ lane & WARP - 1,
+        }[mode]
+        reached = other >= last if mode == "up" else other <= last
+        at = thread - mine + (other if reached else mine)
+        found.append(at if at < threads else None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _votes(mode: str, each: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    found: list[int | None] = []
+    for first in range(0, len(each), WARP):
+        votes = each[first : first + WARP]
+        whole: int | None = None
+        if None not in votes:
+            held = [bool(one) for one in votes]
+            mask = sum(one << i for i, one in enumerate(held))
+            ballot = mask - (1 << WARP) if mask >> WARP - 1 else mask
+            whole = {"any": int(any(held)), "all": int(all(held)), "uni": int(len(set(held)) == 1), "ballot": ballot}[
+                mode
+            ]
+        found += [whole] * len(votes)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _by_warp(parts: tuple[int | None, ...]) -> bool:
+    """Whether all threads of each warp have one place."""
+    return all(len(set(parts[first : first + WARP])) == 1 for first in range(0, len(parts), WARP))
+
+
+__all__ = ["shuffled", "voted", "warp_function"]

@@ -1,0 +1,114 @@
+"""What the threads of a warp compute together, held against PTX's own words of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, term_of
+from tileproof.protocol.warp_functions import shuffled, voted, warp_function
+
+MODES = ("idx", "up", "down", "bfly")
+NUMBERS = st.lists(st.integers(-9, 9), min_size=64, max_size=64)
+
+
+def by_the_page(mode: str, values: list[int], b: int, c: int) -> list[int]:
+    """PTX ISA, shfl.sync: the pseudo code of its semantics."""
+    found = []
+    for thread in range(len(values)):
+        lane, distance, clamp, segments = thread % 32, b & 31, c & 31, c >> 8 & 31
+        max_lane, min_lane = lane & segments | clamp & ~segments, lane & segments
+        if mode == "up":
+            j = lane - distance
+            p = j >= max_lane
+        elif mode == "down":
+            j = lane + distance
+            p = j <= max_lane
+        elif mode == "bfly":
+            j = lane ^ distance
+            p = j <= max_lane
+        else:
+            j = min_lane | distance & ~segments
+            p = j <= max_lane
+        found.append(values[thread - lane + (j if p else lane)])
+    return found
+
+
+@given(st.sampled_from(MODES), NUMBERS, st.integers(0, 31), st.sampled_from([32, 16, 8, 4]))
+def test_a_shuffle_gives_what_the_page_says(mode: str, values: list[int], b: int, width: int):
+    clamp = 32 - width << 8 | (0 if mode == "up" else 31)
+    found = shuffled(mode, Lanes(tuple(values)), b, clamp)
+    assert isinstance(found, Lanes)
+    assert list(found.each) == by_the_page(mode, values, b, clamp)
+
+
+def test_what_all_threads_have_stays():
+    for value in (7, Supposed(7, 3), Open(1, 2), None):
+        assert shuffled("up", value, 1, 0) is value
+
+
+def test_what_is_not_known_stays_unknown():
+    lanes = Lanes((*range(31), None, *range(32)))
+    assert shuffled("up", lanes, None, 0) is None
+    assert shuffled("up", lanes, 1, None) is None
+    found = shuffled("down", lanes, 1, 31)
+    assert isinstance(found, Lanes)
+    assert found.each[30] is None
+    assert found.each[32] == 1
+
+
+def test_an_address_is_that_of_one_lane_or_unknown():
+    where = Address(Allocation("smem", "smem", 1), None, 8, parts=tuple(range(64)))
+    found = shuffled("idx", where, 3, 31)
+    assert isinstance(found, Address)
+    assert found.parts == (3,) * 32 + (35,) * 32
+    assert shuffled("up", where, 3, 0) is None
+
+
+def test_a_supposed_integer_stays_supposed_and_is_another_one():
+    lanes = Lanes(tuple(range(32)), 5)
+    terms = {term_of(shuffled(mode, lanes, b, c)) for mode, b, c in [("up", 1, 0), ("up", 2, 0), ("down", 1, 31)]}
+    assert len(terms | {5}) == 4
+    assert None not in terms
+    assert term_of(voted("any", lanes)) is not None
+
+
+@given(st.lists(st.booleans(), min_size=64, max_size=64))
+def test_votes_are_those_of_each_warp(votes: list[bool]):
+    lanes = Lanes(tuple(map(int, votes)))
+    for mode, of in (("any", any), ("all", all), ("uni", lambda one: len(set(one)) == 1)):
+        found = voted(mode, lanes)
+        each = found.each if isinstance(found, Lanes) else (found,) * 64
+        assert each == (int(of(votes[:32])),) * 32 + (int(of(votes[32:])),) * 32
+    found = voted("ballot", lanes)
+    each = found.each if isinstance(found, Lanes) else (found,) * 64
+    for warp in range(2):
+        word = each[32 * warp]
+        assert isinstance(word, int)
+        assert -(1 << 31) <= word < 1 << 31
+        assert [bool(word >> lane & 1) for lane in range(32)] == votes[32 * warp : 32 * warp + 32]
+
+
+def test_a_vote_of_what_all_have_or_nobody_knows():
+    assert voted("ballot", 1) == -1
+    assert voted("ballot", 0) == 0
+    assert voted("any", 4) == voted("all", 4) == voted("uni", 0) == 1
+    assert voted("any", None) is None
+    assert voted("ballot", Lanes((None, *[1] * 31))) == Lanes((None,) * 32)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "count"),
+    [
+        ("shfl.sync.up.b32", 3),
+        ("shfl.sync.idx.b32", 3),
+        ("vote.sync.ballot.b32", 1),
+        ("vote.sync.any.pred", 1),
+        ("redux.sync.add.s32", None),
+        ("add.s32", None),
+    ],
+)
+def test_opcodes_that_a_warp_executes_together(opcode: str, count: int | None):
+    found = warp_function(opcode)
+    assert (None if found is None else found[0]) == count
