@@ -278,3 +278,19 @@ def test_a_cta_whose_warpgroups_multiply_is_no_smaller_than_one():
     report = tileproof.check(edited(text, ("  bar.sync 0;\n", "")))  # one warp alone would need no barrier
     assert [reason.case for reason in report.files[0].kernels[0].reasons] == ["any_block"]
     assert {one.code for one in report.diagnostics if one.severity.value == "error"} == {"PR111"}
+
+
+@pytest.mark.parametrize(
+    ("brief", "hanging", "known"), [(True, {1, 4}, True), (False, {1, 4}, False), (True, {1}, False)]
+)
+def test_the_only_cluster_in_which_a_short_run_ends_is_the_one(brief: bool, hanging: set[int], known: bool):
+    """Of a kernel whose long runs have no end; an error in it does not make it one for other clusters."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2, 4)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        hangs = shape.ctas in hanging
+        return Trial(10 * shape.ctas, 40 if hangs else 30, 1, False, False, hangs, brief)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=100)
+    assert launched.cluster_known is known
+    assert not known or launched.shapes[0].ctas == 2

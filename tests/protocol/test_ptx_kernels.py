@@ -1679,4 +1679,4 @@ def test_a_hazard_that_only_those_have_who_pass_by_their_work_is_no_error():
     assert (reason.case, kernel.executed) == ("unconfirmed", kernel.steps)
     assert "PR117" in reason.message
     wrong = tileproof.check(PASSING.replace("  @!%p3 bra AGAIN;\n", ""))  # nobody waits
-    assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR111", "PR112"}
+    assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR112"}

@@ -43,7 +43,7 @@ from tileproof.protocol.lengths import (
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, loops_at, rests_on, steps_of
 from tileproof.protocol.seldom import larger_runs
-from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study
+from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study, few_tiles
 from tileproof.protocol.terms import place_term
 
 _WRITTEN = 8  # numbers of turns in the text that are tried
@@ -83,7 +83,7 @@ def conclude(study: Study) -> Outcome:
         others = wide_runs(study, long, faults)
         wide = [*others.found, *few_ctas(study, long, faults)]
         larger, seldom = larger_runs(study, long, faults)
-        chosen_runs(study, long, others)
+        chosen_runs(study, long, faults)
         others.doubt()
         wide += larger
         of_round_lengths(study, (long, *wide), faults)
@@ -189,8 +189,7 @@ def _better(study: Study, first: Run) -> Run:
             return meant
     if study.ptx and not coverage.complete and not (any(one.calm for one in ended) and not study.missing()):
         # Of a grid of few tiles a run may come to its end, and where integers count what a loop goes through.
-        few = (Extents(FEW, FEW), Extents(turns, turns, counted=False), Extents(turns, FEW, counted=False))
-        for extents in few:
+        for extents in few_tiles(turns):
             other = study.run(extents, turns, FEW, budget=study.share("trial", first.machine))
             study.reached.add(other.machine)
             ended += [other] if other.machine.coverage.complete else []

@@ -106,6 +106,7 @@ class Trial:
         right: whether nothing goes wrong.
         beyond: whether threads named a CTA that the cluster does not have.
         hangs: whether threads wait for ever: they may because of the cluster.
+        brief: whether it had few tiles, because the long run has no end.
     """
 
     work: int
@@ -114,6 +115,7 @@ class Trial:
     right: bool
     beyond: bool = False
     hangs: bool = False
+    brief: bool = False
 
 
 def narrowed(
@@ -121,7 +123,8 @@ def narrowed(
 ) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
-    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them.
+    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
+    nor where it comes to the end of a short run in one cluster alone, and hangs in all others; a long one has no end.
     Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
 
     Args:
@@ -138,6 +141,9 @@ def narrowed(
     done = {one: tried(one, False) for one in usual}
     done = {one: trial for one, trial in done.items() if not trial.beyond} or done
     clusters = list(done)
+    free = [one for one, trial in done.items() if not trial.hangs]
+    if len(free) == 1 and len(done) == len(usual) and done[free[0]].brief:
+        return replace(launched, shapes=_all_in(launched, free[0]), cluster_known=True)
     if all(one.errors for one in done.values()):
         rest = list(_rare(book, usual, pairs))
         least = budget  # instructions that a CTA takes up to the first error

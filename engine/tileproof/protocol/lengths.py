@@ -208,10 +208,11 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
     return others
 
 
-def chosen_runs(study: Study, long: Run, others: Others) -> None:
+def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
     """Run with one integer more chosen so that a branch goes the way of steps that are missing (``entrances.py``).
 
-    Roles go by the same numbers then; one that is told which way to go has integers that contradict it.
+    Roles go by the same numbers then; one that is told which way to go has integers that contradict it. A run with a
+    hazard of its own says nothing: a caller may never give such numbers together.
     """
     from tileproof.protocol.entrances import NOWHERE, Numbers, Search  # noqa: PLC0415
 
@@ -240,8 +241,12 @@ def chosen_runs(study: Study, long: Run, others: Others) -> None:
         found = search.past(place, way, right=lambda one: one.calm or even(one))
         steps = search.steps
         study.doubts, study.unseen, study.ran, study.fills = noted
-        if found is not None and not others.take(run(search.given, NOWHERE), set(study.reached.executed)):
-            return
+        if found is None:
+            continue
+        one = run(search.given, NOWHERE)
+        known = {key_of(fault) for fault in faults}
+        if all(key_of(fault) in known for fault in one.faults if fault.code in HAZARDS):
+            study.reached.add(one.machine)
 
 
 @dataclass(slots=True)

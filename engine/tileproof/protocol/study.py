@@ -29,7 +29,7 @@ from tileproof.protocol.endings import (
     wrong_bytes,
 )
 from tileproof.protocol.explore import Decisions, Exploration
-from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.faults import HAZARDS, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -58,6 +58,11 @@ _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may sh
 
 
 Size: TypeAlias = "tuple[Extents, int, int]"  # of a run: extents, turns, tiles
+
+
+def few_tiles(turns: int) -> tuple[Extents, ...]:
+    """Extents of a grid of few tiles, with which a run of a kernel in PTX may come to its end."""
+    return Extents(FEW, FEW), Extents(turns, turns, counted=False), Extents(turns, FEW, counted=False)
 
 
 @dataclass(slots=True)
@@ -337,6 +342,20 @@ class Study:
             if one.machine.coverage.executed >= first.machine.coverage.executed:
                 return one
         return None
+
+    def ended(self) -> Run:
+        """The long run, or where it has no end and no hazard one of few tiles: one in which nothing waits for ever."""
+        first = self.begin()
+        if first.machine.coverage.complete or any(one.code in HAZARDS for one in first.faults):
+            return first
+        noted, turns, found = self.noted(), self.shape.extent, list[Run]()
+        for extents in few_tiles(turns):
+            one = self.run(extents, turns, FEW, budget=self.limit("run_steps"))
+            found += [one] if one.machine.coverage.complete else []
+            if found and not found[-1].hangs:
+                break
+        self.doubts, self.unseen, self.ran, self.fills = noted
+        return next((one for one in found if not one.hangs), found[0] if found else first)
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
         """A run as the long one that a finding may end."""

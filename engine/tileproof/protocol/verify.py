@@ -248,11 +248,12 @@ def _function_launched(
         one = study(shape)
         if not short:
             begun[shape] = one
-        run = one.cut_short(ends) if short else one.begin()
+        run = one.cut_short(ends) if short else one.ended()
         wrong = [fault for fault in run.faults if _of_launch(book, fault.code)]
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
         executed, beyond = len(run.machine.coverage.executed), run.machine.beyond
-        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond, run.hangs)
+        brief = not short and run is not one.begun
+        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond, run.hangs, brief)
 
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)
