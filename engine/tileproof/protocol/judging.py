@@ -6,7 +6,8 @@ The machine executes one way through a kernel at a time. The runs of a kernel ar
 2. short runs, if there are such loops: no turn, one, two and so on, as far as the budget allows. A hazard that only
    they show is a warning (PR117); how far they went is the bound of the verdict, or none where the long run came back
    to a state that it had before (``fixpoint``);
-3. longer runs (``lengths.py``), and runs that seek steps (``explore``), which were not executed yet;
+3. longer runs (``lengths.py``), runs with other integers (``entrances.py``), and runs that seek steps (``explore``),
+   which were not executed yet;
 4. runs with larger integers, where loops went around too seldom in all others (``seldom.py``), and those that show
    whether a hazard is there with whole groups of tiles as well.
 

@@ -102,9 +102,13 @@ class _Slicer:
 
     @property
     def follows_local(self) -> bool:
-        """Whether what threads keep in local memory is followed: no store goes there through a generic address."""
+        """Whether what threads keep in local memory is followed: no store goes there through a generic address.
+
+        Of functions that are called only those are no part of the kernel that store nothing so, or it is not followed.
+        """
         if self.local is None:
-            opcodes = {one.opcode for one in self.graph.module.instructions}
+            function = self.graph.function
+            opcodes = {one.opcode for one in self.graph.module.instructions[function.first : function.last]}
             generic = any(one.startswith("cvta.local.") for one in opcodes) and any(map(_stores_anywhere, opcodes))
             self.local = not generic
         return self.local
