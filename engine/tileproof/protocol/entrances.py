@@ -2,7 +2,7 @@
 
 The long run supposes that all integers that a kernel gets are large. Where the kernel ends for one that is out of its
 range, or for two that do not go together, such a run shows nothing (``entrance``); where only some lengths have a part,
-such as the masked tiles of attention, no run comes there (``chosen``). A run that is told to go on all the same has
+such as the masked tiles of attention, no run comes there (``lengths.py``). A run that is told to go on all the same has
 integers that contradict the way it goes. So other numbers are tried for the integers that decide the branch, one at a
 time, until threads go on: small ones for what is loaded, where the usual ones count the elements of an extent; those
 that the text itself compares with; 1, and 0 for something that is turned off; one more than usual, for an extent that

@@ -225,10 +225,9 @@ def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
             return
         place, way = wanted[0]
         tried.add((place, way))
-        machine, there = long.machine, place in long.machine.coverage.doubtful
-        usual_ = (machine.shape.extents, machine.shape.extent, machine.tiles)
-        extents, turns, tiles = usual_ if there else study.reached.sizes[place]
-        noted = study.noted()
+        noted, machine = study.noted(), long.machine
+        mine = (machine.shape.extents, machine.shape.extent, machine.tiles)
+        extents, turns, tiles = mine if place in machine.coverage.doubtful else study.reached.sizes[place]
 
         def run(
             numbers: Numbers, until: int, extents: Extents = extents, turns: int = turns, tiles: int = tiles

@@ -607,7 +607,7 @@ class _Writer(Writer):
         if len(to) != 1 or INTEGER.search(one.opcode) is None:
             self.forget(one, to, guard)
             return
-        term = hash((_COUNTED, one.number))
+        term = hash((_COUNTED, one.number - self.kernel.graph.function.first))
 
         def make(extents: Extents) -> Function:
             value: Value = Supposed(extents.number(term, 0), term)
