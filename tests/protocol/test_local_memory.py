@@ -67,6 +67,20 @@ def test_what_may_be_overwritten_is_not_known(behind: str):
     assert "barrier_address" in {reason.case for reason in kernel.reasons}
 
 
+def test_a_byte_that_a_load_cuts_off_is_not_known():
+    """Nothing is left of the low byte behind its eight bits; of the whole number that was stored 1 would be."""
+    read = "  ld.local.u8 %r10, [%rd3+8];\n  shr.u32 %r10, %r10, 8;\n  xor.b32 %r10, %r10, %r6;\n"
+    text = edited(
+        KEPT,
+        (".b8 table[8]", ".b8 table[16]"),
+        (KEEPS, KEEPS + "  mov.b32 %r10, 256;\n  st.local.u8 [%rd3+8], %r10;\n"),
+        ("  mul.wide.s32 %rd4, %r6, 4;\n", read + "  mul.wide.s32 %rd4, %r10, 4;\n"),
+    )
+    report = tileproof.check(text)
+    assert [one.severity.value for one in report.diagnostics] == ["note"]
+    assert "barrier_address" in {reason.case for reason in report.files[0].kernels[0].reasons}
+
+
 def test_a_load_picks_what_was_stored_there_last():
     (held,) = stored(4)(None, 64, 1, 2, 3)
     (held,) = stored(4)(held, 68, 20)

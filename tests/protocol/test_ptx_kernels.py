@@ -1680,3 +1680,9 @@ def test_a_hazard_that_only_those_have_who_pass_by_their_work_is_no_error():
     assert "PR117" in reason.message
     wrong = tileproof.check(PASSING.replace("  @!%p3 bra AGAIN;\n", ""))  # nobody waits
     assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR112"}
+
+
+def test_what_a_run_with_a_chosen_integer_finds_is_not_lost():
+    """Only where there are more rows than the text compares with do threads come to a barrier that counts 33."""
+    text = PASSING.replace("  ld.shared.b32 %r6, [%r2];\n", "  ld.shared.b32 %r6, [%r2];\n  bar.sync 3, 33;\n")
+    assert "PR131" in found(text)

@@ -47,10 +47,9 @@ def deciders(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
         axis = _PLACE.search(one.operation.name) if one.kind == "effect" else None
         if axis is not None:
             found.add(place_term("xyz".index(axis[1])))
-        if one.make is not None:
-            given, other = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
-            loaded |= {term for term, _ in given ^ other}
-            found |= {term for term, _ in given & other}
+        given, other = _supposed(one)
+        found |= given
+        loaded |= other
     return frozenset(found), frozenset(loaded)
 
 
@@ -220,13 +219,13 @@ def scaled(code: Sequence[Instruction], place: int) -> frozenset[int]:
         factor = _factor(writers, one)
         if factor is None or not _LEAST_TILE <= factor <= _MOST_TILE:
             continue
-        todo = list(one.inputs)
+        todo = list(one.inputs[:2])  # what is added behind is none of it
         seen = set(todo)
         while todo:
             at = todo.pop()
             for _, before in writers.get(at, ()):
                 if before.make is not None:
-                    found |= {term for term, _ in _terms(before, Extents(1, 1)) & _terms(before, Extents(2, 1))}
+                    found |= _supposed(before)[0]
                 elif before.kind == "move" or before.operation.name in _SUMS:
                     parts = _before(before, at)
                     todo += [slot for slot in parts if slot not in seen]
@@ -296,6 +295,14 @@ def _before(one: Instruction, slot: int) -> Collection[int]:
     if one.kind == "move":
         return [read for read, written in zip(one.inputs, one.outputs, strict=True) if written == slot]
     return one.inputs
+
+
+def _supposed(one: Instruction) -> tuple[set[int], set[int]]:
+    """The terms of the integers that the kernel gets, and of those that are loaded, which an instruction supposes."""
+    if one.make is None:
+        return set(), set()
+    few, more = _terms(one, Extents(1, 1)), _terms(one, Extents(2, 1))
+    return {term for term, _ in few & more}, {term for term, _ in few ^ more}
 
 
 def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:

@@ -212,7 +212,7 @@ def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
     """Run with one integer more chosen so that a branch goes the way of steps that are missing (``entrances.py``).
 
     Roles go by the same numbers then; one that is told which way to go has integers that contradict it. A run with a
-    hazard of its own says nothing: a caller may never give such numbers together.
+    finding of its own says nothing: a caller may never give such numbers together, and its steps stay missing.
     """
     from tileproof.protocol.entrances import NOWHERE, Numbers, Search  # noqa: PLC0415
 
@@ -244,7 +244,7 @@ def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
             continue
         one = run(search.given, NOWHERE)
         known = {key_of(fault) for fault in faults}
-        if all(key_of(fault) in known for fault in one.faults if fault.code in HAZARDS):
+        if all(key_of(fault) in known for fault in one.faults):
             study.reached.add(one.machine)
 
 

@@ -631,14 +631,15 @@ class _Writer(Writer):
             self.assign(register, slot, guard)
 
     def store_local(self, one: Statement, guard: int) -> None:
-        """What the thread keeps in its local memory."""
+        """What the thread keeps in its local memory; of bytes and halves of words nothing is known."""
         address, *values = (slot for operand in one.operands or () for slot in self.operand(operand))
         kind = INTEGER.search(one.opcode)
         bits = kind or _BITS.search(one.opcode)
+        size = int(bits[1]) // 8 if bits is not None else 0
         slot = self.new()
-        if kind is None:
+        if kind is None or size < _WORD:  # a load extends them by its own type
             values = [self.unknown] * len(values)
-        function = stored(int(bits[1]) // 8) if bits is not None else None
+        function = stored(size) if size else None
         self.give((slot,), (self.slots.get(LOCAL, self.unknown), address, *values), function)
         self.assign(LOCAL, slot, guard)
 
