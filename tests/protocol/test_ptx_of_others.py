@@ -333,8 +333,9 @@ def test_surplus_arrivals_are_open_where_a_loop_was_passed_and_a_run_of_other_le
     kernel = SimpleNamespace(span=SimpleNamespace(start=7))
     fault = SimpleNamespace(code="PR122", operation=kernel)
     coverage = SimpleNamespace(executed=frozenset({1, 2}))
-    long = SimpleNamespace(passes_loops=lambda: passes, machine=SimpleNamespace(coverage=coverage))
-    others = [SimpleNamespace(calm=calm, executed=frozenset({1, 2, 3}), places=frozenset())]
+    long = SimpleNamespace(passes_loops=lambda: passes, machine=SimpleNamespace(coverage=coverage, tiles=8))
+    recipe = SimpleNamespace(tiles=8)
+    others = [SimpleNamespace(calm=calm, executed=frozenset({1, 2, 3}), places=frozenset(), recipe=recipe)]
     study = SimpleNamespace(ran=others, doubt=lambda case, operation: said.append(case))
     faults = [fault]
     of_passed_loops(study, long, faults)

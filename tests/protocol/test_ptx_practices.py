@@ -72,7 +72,7 @@ AGAIN:
   mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+8192], %r7;
   @!%p2 bra AGAIN;
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd4, %rd4, 1, 1, 1, 0, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd4, %rd4, 0, 1, 1, 0, 0;
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
   add.s32 %r3, %r3, 1;
@@ -446,7 +446,7 @@ NEXT:
   fence.proxy.async.shared::cta;
   bar.sync 0;
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd3, 1, 1, 1, 0, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd3, 0, 1, 1, 0, 0;
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
   @%p1 bra STORED;
@@ -455,7 +455,7 @@ NEXT:
   cp.async.bulk.wait_group 0;
 STORED:
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f5, %f6, %f7, %f8}, %rd4, %rd4, 1, 1, 1, 0, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f5, %f6, %f7, %f8}, %rd4, %rd4, 0, 1, 1, 0, 0;
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
   st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};

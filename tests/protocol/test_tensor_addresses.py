@@ -129,6 +129,7 @@ def test_columns_beyond_the_allocation_are_found(text: str, distance: int):
 
 @pytest.mark.parametrize(("columns", "codes"), [(128, {"PR114"}), (132, {"PR114"}), (140, set())])
 def test_scale_factors_are_not_overwritten_before_the_mma_has_read_them(columns: int, codes: set[str]):
+    """Nobody has copied any."""
     store = f"  add.s32 %r39, %r6, {columns};\n  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r39], {{%r1}};\n"
     store += "  tcgen05.wait::st.sync.aligned;\nFIRST:"
     text = changed(
@@ -139,4 +140,4 @@ def test_scale_factors_are_not_overwritten_before_the_mma_has_read_them(columns:
         ("kind::f16 [%r6], %rd2, %rd3, %r16,", "kind::mxf8f6f4.block_scale [%r6], %rd2, %rd3, %r16, [%r17], [%r18],"),
         ("FIRST:", store),
     )
-    assert judged(text)[0] == codes
+    assert judged(text)[0] == codes | {"PR170"}

@@ -61,10 +61,28 @@ def test_it_is_found_at_several_stages_together():
     assert "PR125" in {one.code for one in tileproof.check(text).diagnostics}
 
 
+# One of the roles loads how far it goes: the runs suppose another number than that of the other.
+DISAGREEING = ROLES.replace("ld.global.f32 %f1,", "ld.global.u32 %r4, [%rd5+4];\n  ld.global.f32 %f1,")
+
+
 @pytest.mark.parametrize("count", [32, 33])
 def test_roles_that_disagree_in_all_runs_leave_a_hang_in_doubt(count: int):
-    """One of them loads how far it goes: the runs suppose another number than that of the other."""
-    text = ROLES.replace("ld.global.f32 %f1,", "ld.global.u32 %r4, [%rd5+4];\n  ld.global.f32 %f1,")
-    result = tileproof.check(text.replace("[%r3+16], 32", f"[%r3+16], {count}"))
+    result = tileproof.check(DISAGREEING.replace("[%r3+16], 32", f"[%r3+16], {count}"))
     assert {one.severity.value for one in result.diagnostics} == {"note"}
     assert [one.case for one in result.files[0].kernels[0].reasons] == ["loop_turns"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "codes"),
+    [
+        ("[%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;", "[%r11+16], %r12;\n  bra OVER;", {"PR122"}),
+        ("setp.eq.s32 %p4, %r15, 2;", "setp.eq.s32 %p4, %r15, 3;", {"PR120", "PR122"}),
+        ("[%r11], 4096;", "[%r11], 4096;\n  mbarrier.arrive.shared::cta.b64 _, [%r11];", {"PR122"}),
+    ],
+)
+def test_what_threads_come_to_before_any_leaves_its_loop_is_wrong_however_long_that_is(
+    right: str, wrong: str, codes: set[str]
+):
+    assert right in DISAGREEING
+    found = tileproof.check(DISAGREEING.replace(right, wrong)).diagnostics
+    assert {one.code for one in found if one.severity.value == "error"} == codes

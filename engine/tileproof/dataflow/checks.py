@@ -57,6 +57,10 @@ def check_threads(
 
             found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
             found.update(dict.fromkeys(check_allocations(report, graph, values)))
+        if has("wgmma.mma", "mma.", "wmma.mma"):
+            from tileproof.dataflow.accumulators import check_accumulators  # noqa: PLC0415
+
+            found.update(dict.fromkeys(check_accumulators(report, graph, values)))
         if judge is not None and has("tcgen05.mma", "wgmma.mma"):
             from tileproof.dataflow.operands import operand_facts  # noqa: PLC0415
             from tileproof.dataflow.tiles import tile_facts  # noqa: PLC0415

@@ -162,19 +162,29 @@ def statement(book: Rulebook, module: Module, number: int, labels: tuple[str, ..
     """An instruction of a module."""
     one = module.instructions[number]
     body = module.operands(one).strip()
-    pair = _PAIR.search(body)
+    pair, operands = _PAIR.search(body), operands_of(body)
     return Statement(
         one.opcode,
         module.text[one.start : one.end],
-        operands_of(body),
+        operands,
         one.guard,
         one.negated,
         pair[1] if pair is not None else "",
         labels,
-        counterpart(book, one.opcode),
+        _as_written(counterpart(book, one.opcode), operands or ()),
         number=number,
         scope=one.scope,
     )
+
+
+def _as_written(same: Counterpart | None, operands: Sequence[Operand]) -> Counterpart | None:
+    """What an instruction is the same as; where an operand that may be left out is, those behind it move up."""
+    if same is None or same.optional is None:
+        return same
+    at = same.optional
+    if at < len(operands) and operands[at].parts and operands[at].parts[0].registers:
+        return same
+    return replace(same, operands=tuple(place - (place > at) for place in same.operands))
 
 
 def _waits(found: Sequence[Statement]) -> tuple[Statement, ...]:

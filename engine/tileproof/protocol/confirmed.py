@@ -18,12 +18,12 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
     None does where the launch is assumed, unless something goes wrong with every one that may be. Else each is
-    judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait that
-    is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps that were
-    not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in doubt and no
-    other error is open. Where roles go by integers that each loads for itself, two accesses without an order may be
-    those of roles that never differ so, unless runs with other integers have them too; the threads of a warpgroup meet
-    at its wgmma.
+    judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait
+    that is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps
+    that were not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in
+    doubt and no other error is open; what threads come to before any leaves a loop stands however long loops are.
+    Where roles go by integers that each loads for itself, two accesses without an order may be those of roles that
+    never differ so, unless runs with other integers have them too; the threads of a warpgroup meet at its wgmma.
 
     Args:
         known: the codes that the checks of single threads reported: such a finding is not open.
@@ -34,7 +34,9 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     doubts = [one for one in outcome.doubts if one.case not in _HARMLESS]
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
-    exact = outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults)
+    exact = outcome.early or (outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults))
+    if outcome.early:
+        doubts = [one for one in doubts if not _of_loops(one)]
     missing = (
         set[str]()
         if exact
@@ -45,11 +47,12 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
         }
     )
 
+    longer = [one for one in doubts if one.case != "short_loops"]  # what short loops do takes nothing away
     codes = book.enums["ptx_finding"].by_spelling
     serious = [one.code for one in outcome.faults if book.findings[one.code].severity is Severity.ERROR]
     others = any(codes.get(code) == ".thread" and code not in known for code in serious)
     alone = all(codes.get(code) == ".ending" for code in serious)
-    hazards = any(codes.get(fault.code) == ".whole" for fault in outcome.faults)
+    hazards = any(codes.get(code) == ".whole" for code in serious)
 
     def stands(fault: ProtocolFault) -> bool:
         match codes.get(fault.code):
@@ -67,7 +70,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
                 return not (doubts or missing or fault.code in known)
             case ".whole":
                 open_ = fault.code in HAZARDS and fault not in outcome.anyway
-                return not (doubts or missing or others or open_ or within_warpgroup(book, fault))
+                return not (longer or missing or others or open_ or within_warpgroup(book, fault))
         return False
 
     return tuple(filter(stands, outcome.faults))

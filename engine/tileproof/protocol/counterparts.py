@@ -11,7 +11,7 @@ from tileproof.base.records import dataclass
 from tileproof.dialects.operations import Operations
 from tileproof.rulebase.book import Rulebook
 
-_NAMES = regex(r"\bnvvm\.[\w.]*\w")
+_NAMES = regex(r"\b(nvvm\.[\w.]*\w)(?: <(\w+)>)?")
 PURE = frozenset({"elect", "index", "peer", "allocate", "tmem_address", "register_read"})
 """The steps that only have a result."""
 
@@ -40,11 +40,13 @@ class Counterpart:
         operations: names, with what the operation writes after its name.
         operands: the operands of the instruction that are theirs, in their order.
         named: those that the operation writes by a name.
+        optional: a tuple that may be left out, so that those behind it move up.
     """
 
     operations: tuple[str, ...]
     operands: tuple[int, ...]
     named: tuple[tuple[str, int], ...]
+    optional: int | None = None
 
     @property
     def computes(self) -> bool:
@@ -76,18 +78,23 @@ def _rows(book: Rulebook) -> tuple[tuple[tuple[str, ...], Counterpart | None], .
             tuple(one.strip() for one in operation.split(";")),
             tuple(int(one) for one in places if one.isdecimal()),
             tuple((one.partition("=")[0], int(one.partition("=")[2])) for one in places if "=" in one),
+            next((int(one[:-1]) for one in places if one.endswith("?")), None),
         )
         found.append((tuple(spelling.split(".")), held if operation else None))
     return tuple(found)
 
 
 @lru_cache(maxsize=256)
-def opcode_of(book: Rulebook, name: str) -> str:
-    """How PTX calls an operation of the IR: the shortest opcode that is the same; the name where there is none."""
+def opcode_of(book: Rulebook, name: str, kind: str = "") -> str:
+    """How PTX calls an operation of the IR: the shortest opcode that is the same; the name where there is none.
+
+    Args:
+        kind: what the operation writes in angle brackets; a part of the opcode.
+    """
     same = [".".join(one) for one, held in _rows(book) if held is not None and held.operations[0] == name]
-    return min(same, key=len, default=name)
+    return min((one for one in same if kind in one), key=len, default=f"{name} <{kind}>" if kind else name)
 
 
 def in_ptx(book: Rulebook, said: str) -> str:
     """What is said of operations of the IR, by the opcodes that PTX has for them."""
-    return _NAMES.sub(lambda one: opcode_of(book, one[0]), said)
+    return _NAMES.sub(lambda one: opcode_of(book, one[1], one[2] or ""), said)

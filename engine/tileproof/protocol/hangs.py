@@ -7,21 +7,25 @@ here are those from several runs of one text, in which threads wait for the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from tileproof.base.records import replace
-from tileproof.protocol.faults import DEADLOCKS
+from tileproof.protocol.deciding import deciding, in_order
+from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.program import Program
-from tileproof.protocol.runs import Run
+from tileproof.protocol.program import Program, loops_at
+from tileproof.protocol.runs import Run, key_of
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Size, Study
+from tileproof.protocol.terms import PLACES
 from tileproof.protocol.unmet import Help, unmet
 from tileproof.protocol.warps import Awaited
 
 _FURTHER = 2  # the share of a search that only asks whether there is one operation
 _TIMES = (8, 16)  # as large, where integers are given
 _OTHERS = (0.5, 2, 4)  # as large, where a kernel loads its jobs
+_TERMS = 4  # integers of which one alone is larger
+_LONGER = (2, 4)  # times as many turns, in which roles may come to a fault before one leaves its loop
 _MORE = 2  # as large, where what it loads is smaller than usual
 
 
@@ -179,6 +183,36 @@ def _hangs_when_long(study: Study, first: Run) -> bool:
             return False
     more = study.counted(2 * turns, tiles)
     return more.certain and more.hangs and more.awaited() == first.awaited()
+
+
+def wrong_early(study: Study, first: Run) -> Run | None:
+    """A run with what threads come to in long loops before any leaves one, if anything is wrong there.
+
+    Threads wait for ever, perhaps because roles suppose different numbers of turns; these findings are not due to that.
+    Loops are longer by all integers that the kernel gets, or by one of them, for others may leave a CTA nothing to do.
+    """
+    tiles, found = first.machine.tiles, dict[tuple[str, int], ProtocolFault]()
+    for sizes in _longer(study, first):
+        for number, extents in enumerate(sizes):
+            budget = study.share("trial", first.machine)
+            one = study.run(extents, study.shape.extent, tiles, budget=budget, until_left=True)
+            found = {key_of(fault): fault for fault in one.early() if not number or key_of(fault) in found}
+            if not found:
+                break
+        else:
+            return Run(one.machine, tuple(found.values()))
+    return None
+
+
+def _longer(study: Study, first: Run) -> Iterator[list[Extents]]:
+    """Sizes in which loops that take part in the protocol are longer, each for several lengths."""
+    code, coverage, turns = study.compiled.code, first.machine.coverage, study.shape.extent
+    usual, tile, more = first.machine.shape.extents, study.limit("tile_elements"), [one * turns + 1 for one in _LONGER]
+    yield [replace(usual, tensor=one, argument=one) for one in more]
+    terms = deciding(code, [at for at in coverage.doubtful if loops_at(code, at)])[0] - PLACES
+    for term in in_order(code, terms)[:_TERMS]:
+        elements = usual.elements(term, tile)
+        yield [replace(usual, given=(*usual.given, (term, one * elements))) for one in more]
 
 
 def hung_everywhere(study: Study) -> Run | None:

@@ -27,7 +27,7 @@ from tileproof.protocol.explore import Decisions, Sizes, Sought, seek, unreachab
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang
+from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang, wrong_early
 from tileproof.protocol.lengths import (
     affords,
     anyway,
@@ -42,7 +42,8 @@ from tileproof.protocol.lengths import (
     without_turns,
 )
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, loops_at, rests_on, steps_of
+from tileproof.protocol.program import loops_at
+from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, rests_on, steps_of
 from tileproof.protocol.seldom import larger_runs
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study, few_tiles
 from tileproof.protocol.terms import place_term
@@ -122,6 +123,7 @@ def conclude(study: Study) -> Outcome:
         bound,
         frozenset(guessed),
         exact=exact,
+        early=study.early is not None,
         anyway=anyway(study, (long, *wide), faults),
     )
 
@@ -248,6 +250,11 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
         if named is not None:
             study.judged = named
             yield from (one for one in named.faults if one.code not in HAZARDS)
+            return
+        early = wrong_early(study, first)
+        if early is not None:
+            study.judged = study.early = early
+            yield from early.faults
             return
         study.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
         yield from (one for one in first.faults if one.code == UNINITIALISED or _literal_number(study, one))

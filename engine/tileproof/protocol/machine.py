@@ -18,7 +18,7 @@ from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
 from tileproof.protocol.memory import Access, AccessLog
-from tileproof.protocol.program import Instruction, Program, is_count
+from tileproof.protocol.program import Instruction, Program, goes_past, is_count
 from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.state import (
     Allocations,
@@ -118,6 +118,10 @@ class Machine:
         again: who initialised a barrier last that was already, CTA and first thread, and the place.
         help: lets threads go on that wait for ever; whether any can.
         jobs: whether a loop takes jobs, by the place of its check (``takes_jobs``).
+        prior: how many findings there were when threads first left a loop that takes part in the protocol, or went past
+            one, by a number that is supposed; None where none did.
+        until_left: whether the run ends then.
+        passing: which ways of branches go past such loops.
     """
 
     program: Program
@@ -184,6 +188,9 @@ class Machine:
     help: Callable[[Machine], bool] | None = None
     jobs: dict[int, bool] = field(default_factory=dict)
     again: tuple[tuple[int, int], int] | None = None
+    until_left: bool = False
+    prior: int | None = None
+    passing: dict[tuple[int, bool], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -191,6 +198,8 @@ class Machine:
         self.copied = hardware.limit(self.book, "bulk_bytes")
         if self.module.read is not None:
             self.reads = BoxReads(self.copied, hardware.widest_row(self.book) // self.copied)
+        if any(one.effect is not None and one.effect.name == "tmem_alloc" for one in self.program.code):
+            self.tensor.read = {}
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.addressed = addressed(self.book)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
@@ -509,6 +518,8 @@ class Machine:
         if place == self.until:
             self.most = 0
         if value is None or term is not None:
+            if self.prior is None and self.program.code[place].kind == "branch" and self.passes(place, way):
+                self.depart()
             coverage.doubtful.add(place)
             if term is not None:
                 coverage.terms.setdefault(place, set()).add(term)
@@ -658,6 +669,7 @@ class Machine:
         self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
             self.coverage.leave(thread_set.place, turns)
+            self.leaves(thread_set.place, instruction)
         return thread_set.place + 1 if inside else instruction.target
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
@@ -692,6 +704,7 @@ class Machine:
         if not inside:
             thread_set.turns[thread_set.place] = 0
             self.coverage.leave(thread_set.place, turns)
+            self.leaves(thread_set.place, instruction, value != 0)
         return thread_set.place + 1 if inside else instruction.target
 
     def takes_jobs(self, place: int) -> bool:
@@ -700,6 +713,29 @@ class Machine:
         if found is None:
             found = self.jobs[place] = handed(self.program.code, place)
         return found
+
+    def passes(self, place: int, way: bool) -> bool:
+        """Whether a way of a branch goes past a loop that takes part in the protocol."""
+        known = self.passing.get((place, way))
+        if known is None:
+            known = self.passing[place, way] = goes_past(self.program.code, place, way)
+        return known
+
+    def leaves(self, place: int, instruction: Instruction, early: bool = False) -> None:
+        """Threads leave a loop, perhaps one that takes part in the protocol, and by a number that is supposed.
+
+        Args:
+            early: whether they would go on.
+        """
+        doubtful = early or place in self.coverage.doubtful or place in self.coverage.turned
+        if self.prior is None and doubtful and self.acts(place, instruction):
+            self.depart()
+
+    def depart(self) -> None:
+        """Threads leave such a loop, or go past one, for the first time: longer loops have the findings until now."""
+        self.prior = len(self.faults)
+        if self.until_left:
+            self.most = 0
 
     def guess(self, place: int, instruction: Instruction) -> None:
         """A loop is left by guess: the steps of further iterations are missing."""

@@ -69,6 +69,22 @@ class Instruction:
     make: Callable[[Extents], Function | None] | None = None
 
 
+def loops_at(code: Sequence[Instruction], place: int) -> bool:
+    """Whether a loop that takes part in the protocol begins at a place."""
+    inside = code[place : code[place].target] if code[place].kind in ("test", "check") else ()
+    return any(one.effect is not None and not one.effect.pure for one in inside)
+
+
+def goes_past(code: Sequence[Instruction], place: int, way: bool) -> bool:
+    """Whether a way of a branch has no such loop where the other way has one."""
+    one = code[place]
+    then, otherwise = (
+        any(loops_at(code, at) for at in range(low, high))
+        for low, high in ((place + 1, one.other), (one.other, one.target))
+    )
+    return otherwise and not then if way else then and not otherwise
+
+
 def compile_kernel(
     kernel: Operation,
     aliases: dict[str, Alias],

@@ -8,10 +8,10 @@ from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.endings import unfinished
 from tileproof.protocol.explore import Decisions
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, UNORDERED, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HANGS, HAZARDS, UNORDERED, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
-from tileproof.protocol.program import Instruction, Program
+from tileproof.protocol.program import Program, goes_past, loops_at
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 
 
@@ -28,6 +28,8 @@ class Outcome:
         guessed: those that only runs executed which were told which way to go, and whose roles disagreed.
         exact: whether the findings are those of one run in which nothing was guessed or left out before threads waited
             for ever: what comes behind cannot take them away.
+        early: whether the findings are those that threads come to before any leaves a loop: how often loops run takes
+            none away, nor does what comes behind.
         anyway: the hazards that runs with other loaded integers have as well.
         explained: of a kernel in PTX the findings that stand by themselves, by their causes.
     """
@@ -40,6 +42,7 @@ class Outcome:
     trip_counts: int | None = None
     guessed: frozenset[int] = frozenset()
     exact: bool = False
+    early: bool = False
     anyway: tuple[ProtocolFault, ...] = ()
     explained: tuple[ProtocolFault, ...] = ()
 
@@ -159,13 +162,8 @@ class Run:
 
     def goes_past(self, place: int) -> bool:
         """Whether threads took a way of a branch that has no such loop where the other way has one."""
-        code, ways = self.machine.program.code, self.machine.coverage.went[place]
-        one = code[place]
-        then, otherwise = (
-            any(loops_at(code, at) for at in range(low, high))
-            for low, high in ((place + 1, one.other), (one.other, one.target))
-        )
-        return (True in ways and otherwise and not then) or (False in ways and then and not otherwise)
+        code = self.machine.program.code
+        return any(goes_past(code, place, way) for way in self.machine.coverage.went[place])
 
     def passes_loops(self) -> bool:
         """Whether threads ever went past such a loop by what is supposed: then others may have gone around theirs."""
@@ -190,6 +188,18 @@ class Run:
         """The findings by code and place."""
         return frozenset((fault.code, fault.operation.span.start) for fault in self.faults)
 
+    def early(self) -> tuple[ProtocolFault, ...]:
+        """Its findings before any thread left or passed a loop by a number that is supposed: longer loops have them.
+
+        Roles that suppose different numbers have done nothing different until then. What threads wait for at the end,
+        for ever, others may do that went another way.
+        """
+        machine = self.machine
+        if self.steps_by_data() or machine.taint.reasons or machine.taint.released:
+            return ()
+        found = machine.faults if machine.prior is None else machine.faults[: machine.prior]
+        return tuple(one for one in found if one.code not in HANGS)
+
     def awaited(self) -> frozenset[object]:
         """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""
         blocked = [one.blocked for one in self.machine.thread_sets]
@@ -207,12 +217,6 @@ class Run:
             phase = self.machine.barriers[wait.key].phase if isinstance(wait, OnMbarrier) else 0
             found.add((thread_set.cta, thread_set.threads[0], thread_set.place, phase))
         return frozenset(found)
-
-
-def loops_at(code: Sequence[Instruction], place: int) -> bool:
-    """Whether a loop that takes part in the protocol begins at a place."""
-    inside = code[place : code[place].target] if code[place].kind in ("test", "check") else ()
-    return any(one.effect is not None and not one.effect.pure for one in inside)
 
 
 def even(run: Run) -> bool:

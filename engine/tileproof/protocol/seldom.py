@@ -14,7 +14,8 @@ from tileproof.protocol.deciding import deciding, in_order
 from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.lengths import Others
-from tileproof.protocol.runs import Run, even, key_of, loops_at
+from tileproof.protocol.program import loops_at
+from tileproof.protocol.runs import Run, even, key_of
 from tileproof.protocol.study import FEW, Study
 from tileproof.protocol.terms import PLACES
 

@@ -401,6 +401,7 @@ class TensorMemory:
         writes: the agents, the moment and the operation of the write of an allocation.
         early: the warps that read such an address too early: their read, and the allocation.
         overwritten: what wrote over such an address since.
+        read: the first read of each place where no address was, by warp, and its moment; None where nothing allocates.
         released: where a CTA relinquished its permit to allocate.
         group: whether tcgen05 operations are of two CTAs, and the first of them.
         outside: operations found to access columns that are not allocated, by ``id``.
@@ -415,6 +416,7 @@ class TensorMemory:
     writes: dict[Place, tuple[tuple[Agent, ...], int, Operation]] = field(default_factory=dict)
     early: dict[tuple[int, int], tuple[Operation, Operation]] = field(default_factory=dict)
     overwritten: dict[Place, Operation] = field(default_factory=dict)
+    read: dict[Place, dict[tuple[int, int], tuple[Operation, int]]] | None = None
     released: dict[int, Operation] = field(default_factory=dict)
     group: tuple[bool, Operation] | None = None
     outside: set[int] = field(default_factory=set)

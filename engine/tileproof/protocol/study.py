@@ -34,9 +34,9 @@ from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Unseen
-from tileproof.protocol.program import Program, with_extents
+from tileproof.protocol.program import Program, loops_at, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
-from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, loops_at, steps_of
+from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, steps_of
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
 from tileproof.protocol.terms import PLACES
@@ -81,6 +81,7 @@ class Study:
     begun: Run | None = None
     whole: int = 0  # how deep loops lie that go round as often as the text says; 0: all are cut
     judged: Run | None = None
+    early: Run | None = None  # the run with the findings of which ``Outcome.early`` speaks
     shown: Run | None = None  # which has the findings that the judged one has not
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -119,6 +120,7 @@ class Study:
         help_: Help | None = None,
         gives_up: Callable[[int, int], bool] | None = None,
         until: int = -1,
+        until_left: bool = False,
         patient: bool = False,
     ) -> Run:
         """One run.
@@ -138,6 +140,7 @@ class Study:
             help_: lets threads go on that wait for ever.
             gives_up: whether to end the run at a loop, by its place and how often it goes around.
             until: the place of a branch at which to end it.
+            until_left: whether to end it where threads first leave a loop by a number that is supposed.
             patient: whether it may take as many instructions as it needs (``more``).
         """
         most = self.limit("run_steps")
@@ -168,6 +171,7 @@ class Study:
             help=help_,
             gives_up=gives_up,
             until=until,
+            until_left=until_left,
             more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
             jobs=self.jobs if program is None else {},
         )
@@ -235,6 +239,14 @@ class Study:
     def counted(self, turns: int, tiles: int, watch: Watch | None = None, patient: bool = False) -> Run:
         """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
         return self.run(Extents(turns, turns, units=self.units), turns, tiles, watch=watch, patient=patient)
+
+    def early_as_well(self, other: Study) -> bool:
+        """Whether a run of another launch comes to one of the findings of the early run, or has too few CTAs."""
+        assert self.early is not None
+        mine, budget = self.early.machine, self.share("trial", self.early.machine)
+        one = other.run(mine.shape.extents, mine.shape.extent, mine.tiles, budget=budget, until_left=True)
+        known = {key_of(fault) for fault in self.early.faults}
+        return one.machine.beyond or not known.isdisjoint(map(key_of, one.early()))
 
     def doubt(self, case: str, operation: Operation, /, fault: ProtocolFault | None = None, **facts: object) -> None:
         """Something is not verified, perhaps a finding."""

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from tileproof.base.records import dataclass, field
 from tileproof.protocol.deciding import deciding, turns_written
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.program import Instruction
-from tileproof.protocol.runs import Run, loops_at
+from tileproof.protocol.program import Instruction, loops_at
+from tileproof.protocol.runs import Run
 from tileproof.protocol.terms import PLACES
 
 TRIALS = 8  # runs to find the units by

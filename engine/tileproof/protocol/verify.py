@@ -236,7 +236,12 @@ def _function_launched(
         one = begun.pop(shape, None) or study(shape)
         if done is not None:
             done.append(one)
-        return conclude(one), one
+        outcome = conclude(one)
+        if one.early is not None and launched.wrong_anyhow:
+            others = (study(other) for other in possible.shapes if other.block == shape.block and other != shape)
+            if not all(one.early_as_well(other) for other in others):
+                outcome = replace(outcome, early=False)
+        return outcome, one
 
     copied = _has(book, compiled, "thread_copy_step")
 
@@ -258,7 +263,8 @@ def _function_launched(
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)
     pairs = any("cta_group::2" in one for one in opcodes)
-    launched = narrowed(book, launch(book, compiled.kernel, compiled.steps, (), {}), tried, budget, pairs)
+    possible = launch(book, compiled.kernel, compiled.steps, (), {})
+    launched = narrowed(book, possible, tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged]) -> bool:
         """Whether a finding stands in each usual block, and a run in each rare one finds something."""

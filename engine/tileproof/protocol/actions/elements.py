@@ -25,6 +25,7 @@ from tileproof.protocol.actions.base import (
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.state import Place
 from tileproof.protocol.steps import number
 from tileproof.protocol.values import Address, Lanes, Open, Value, everywhere
 from tileproof.protocol.warps import ThreadSet
@@ -280,6 +281,10 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
             machine.tensor.early.pop(mine, None)
             if not all(agent == mine or machine.knows(thread_set, agent, moment) for agent in agents):
                 machine.tensor.early[mine] = (operation, allocation)
+    elif machine.tensor.read is not None:
+        first = machine.tensor.read.setdefault(slot, {})
+        for warp in thread_set.warps:
+            first.setdefault((thread_set.cta, warp), (operation, machine.now))
     over = machine.tensor.overwritten.pop(slot, None)
     if over is not None:
         machine.report("PR159", "here", operation, at=(("write", over),))
@@ -291,6 +296,14 @@ def used(machine: Machine, thread_set: ThreadSet) -> None:
         read = machine.tensor.early.pop((thread_set.cta, warp), None)
         if read is not None:
             machine.report("PR153", "unordered", read[0], at=(("allocation", read[1]),))
+
+
+def read_before(machine: Machine, thread_set: ThreadSet, allocation: Operation, slot: Place) -> None:
+    """Report a read of the place that an allocation writes to, by threads that nothing orders before that."""
+    for agent, (read, moment) in (machine.tensor.read or {}).pop(slot, {}).items():
+        if agent[1] not in thread_set.warps and not machine.knows(thread_set, agent, moment):
+            machine.report("PR153", "unordered", read, at=(("allocation", allocation),))
+            return
 
 
 _VECTOR = regex(r"vector<(\d+)x[a-z]+(\d+)>")

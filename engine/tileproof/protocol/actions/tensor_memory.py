@@ -23,7 +23,7 @@ from tileproof.protocol.actions.base import (
     retire,
     type_of_result,
 )
-from tileproof.protocol.actions.elements import slot_read, used
+from tileproof.protocol.actions.elements import read_before, slot_read, used
 from tileproof.protocol.actions.origins import lane_source
 from tileproof.protocol.actions.written import freed, needs, wrote
 from tileproof.protocol.machine import Machine
@@ -67,6 +67,7 @@ def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     if slot is not None:
         access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, moment)
         place = (thread_set.cta, slot.memory.serial, slot.offset)
+        read_before(machine, thread_set, operation, place)
         machine.tensor.addresses[place] = Address(memory, taken, memory.column)
         machine.tensor.overwritten.pop(place, None)
         machine.tensor.writes[place] = (agents, machine.now, operation)
@@ -226,15 +227,18 @@ def _freed_too_early(machine: Machine, thread_set: ThreadSet, memory: Allocation
 def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
     """Report a warp that loads or stores lanes of tensor memory which belong to another warp of its warpgroup.
 
-    An address of lane 0 in all warps says nothing of lanes.
+    An address of lane 0 in all warps says nothing of lanes. FlashInfer's DeepGEMM kernels for pairs of CTAs give the
+    second CTA the lanes from 128 on: those of the tile, of which it has the second half.
     """
     if not isinstance(where.first_lane, Lanes):
         return
-    quarter = limit(machine, "tmem_lanes") // limit(machine, "group_warps")
+    lanes = limit(machine, "tmem_lanes")
+    quarter = lanes // limit(machine, "group_warps")
+    second = lanes if thread_set.cta != machine.leader(thread_set.cta) else 0
     for warp in thread_set.warps:
         first = where.first_lane.each[warp * thread_set.warp]
         rank = warp % limit(machine, "group_warps")
-        if first is not None and first // quarter != rank:
+        if first is not None and first // quarter != rank and (first - second) // quarter != rank:
             low = quarter * rank
             source = lane_source(machine, thread_set)
             high = low + quarter - 1

@@ -1,0 +1,186 @@
+"""What operations of PTX need beside an order: memory that holds something, whole warpgroups and pairs, CTAs that are there.
+
+The same findings as those of ``facts`` in the IR: each kernel is right as it is written, and wrong with one change.
+"""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from ptxas import find, needs_ptxas
+
+import tileproof
+from protocol.test_ptx_practices import HEAD, edited, verified
+
+FOLDER = Path(__file__).parent / "ptx"
+COLUMNS = (FOLDER / "column_halves.ptx").read_text(encoding="utf-8")
+MEMORY = (FOLDER / "tensor_memory.ptx").read_text(encoding="utf-8")
+
+# Of a pair of CTAs, or of two that have nothing to do with each other, the second one has lanes of its own.
+SECOND = edited(
+    MEMORY.replace("%r<30>", "%r<40>"),
+    (".reqntid 128, 1, 1\n", ".reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1\n"),
+    (
+        "  add.s32 %r7, %r5, %r6;\n",
+        "  mov.u32 %r30, %cluster_ctarank;\n  shl.b32 %r31, %r30, 23;\n  add.s32 %r6, %r6, %r31;\n  add.s32 %r7, %r5, %r6;\n",
+    ),
+)
+
+# One warpgroup gives registers back, the other one takes them.
+REGISTERS = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry registers(.param .u64 from)
+.reqntid 256, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;
+  mov.b32 %r4, smem;
+  shl.b32 %r5, %r1, 4;
+  add.s32 %r5, %r4, %r5;
+  ld.param.u64 %rd1, [from];
+  cp.async.cg.shared.global [%r5], [%rd1], 16;
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  setp.gt.s32 %p1, %r3, 3;
+  @%p1 bra SECOND;
+  setmaxnreg.dec.sync.aligned.u32 40;
+  bra END;
+SECOND:
+  setmaxnreg.inc.sync.aligned.u32 232;
+END:
+  ret;
+}
+"""
+)
+
+# Each CTA of a pair tells the other one that it is done, and waits for what that says.
+FAREWELL = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry farewell()
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+READY:
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  @%p1 bra WAIT;
+  mov.u32 %r3, %cluster_ctarank;
+  xor.b32 %r3, %r3, 1;
+  mapa.shared::cluster.u32 %r4, %r2, %r3;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra WAIT;
+  ret;
+}
+"""
+)
+
+# A pair of CTAs allocates tensor memory together.
+PAIR = edited(
+    MEMORY.replace("cta_group::1", "cta_group::2"),
+    (".reqntid 128, 1, 1\n", ".reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1\n"),
+)
+
+# Nobody writes to the accumulator before the first MMA.
+FRESH = (
+    COLUMNS[: COLUMNS.index("  tcgen05.st")]
+    + COLUMNS[COLUMNS.index("  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  bfe") :]
+)
+LANES_OF_D = FRESH.replace("%r16, %p3;", "%r16, {%r1, %r1, %r1, %r1}, %p3;")
+CLEARED = "  mov.pred %p3, 0;"
+FENCED = "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  bfe"
+UNFENCED = "  bar.sync 0;\n  bfe"
+LANES = "  shl.b32 %r7, %r2, 21;\n"
+READ = "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n  ld.shared.b32 %r6, [%r4];\n"
+EARLY = "  ld.shared.b32 %r6, [%r4];\n  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n"
+LAST = ("  setp.ne.u32 %p1, %r2, 0;\n", "  setp.ne.u32 %p1, %r2, 7;\n")
+ELECTED = ("  setp.eq.u32 %p2, %r1, 0;\n", "  setp.eq.u32 %p2, %r1, 224;\n")
+
+RIGHT = {
+    "columns": COLUMNS,
+    "fresh": FRESH,
+    "some lanes of D": LANES_OF_D,
+    "allocated by the last warp": edited(COLUMNS, LAST, ELECTED),
+    "lanes of the second CTA": SECOND,
+    "registers": REGISTERS,
+    "farewell": FAREWELL,
+    "pair": PAIR,
+}
+
+WRONG = {
+    "the first MMA accumulates": (edited(FRESH, (CLEARED, "  mov.pred %p3, 1;")), {"PR170"}),
+    "it does so for some lanes": (edited(LANES_OF_D, (CLEARED, "  mov.pred %p3, 1;")), {"PR170"}),
+    "no fence before the barrier": (edited(COLUMNS, (FENCED, UNFENCED)), {"PR115"}),
+    "lanes of the next warp": (
+        edited(COLUMNS, (LANES, "  add.s32 %r40, %r2, 1;\n  shl.b32 %r7, %r40, 21;\n")),
+        {"PR175"},
+    ),
+    "lanes of the other CTA": (
+        edited(SECOND, ("%cluster_ctarank;\n", "%cluster_ctarank;\n  xor.b32 %r30, %r30, 1;\n")),
+        {"PR175"},
+    ),
+    "the address is read before the barrier": (edited(COLUMNS, (READ, EARLY)), {"PR153"}),
+    "the address is read before it is written": (edited(COLUMNS, (READ, EARLY), LAST, ELECTED), {"PR153"}),
+    "registers that nobody gives back": (edited(REGISTERS, ("  setmaxnreg.dec.sync.aligned.u32 40;\n", "")), {"PR160"}),
+    "a warp gives back more than its warpgroup": (
+        edited(
+            REGISTERS,
+            (
+                "  setmaxnreg.dec.sync.aligned.u32 40;\n",
+                "  setp.eq.s32 %p2, %r3, 0;\n  @%p2 bra FIRST;\n  setmaxnreg.dec.sync.aligned.u32 40;\n  bra END;\nFIRST:\n  setmaxnreg.dec.sync.aligned.u32 24;\n",
+            ),
+        ),
+        {"PR174"},
+    ),
+    "registers increased to fewer": (
+        edited(REGISTERS, ("  bra END;\n", "  setmaxnreg.inc.sync.aligned.u32 32;\n  bra END;\n")),
+        {"PR173"},
+    ),
+    "nobody waits": (edited(FAREWELL, ("  @!%p2 bra WAIT;\n", "")), {"PR171"}),
+    "one of the pair allocates": (
+        edited(
+            PAIR.replace("%r<30>", "%r<40>"),
+            (
+                "  @%p1 bra ALLOCATED;\n",
+                "  @%p1 bra ALLOCATED;\n  mov.u32 %r30, %cluster_ctarank;\n  setp.ne.s32 %p2, %r30, 0;\n  @%p2 bra ALLOCATED;\n",
+            ),
+        ),
+        {"PR172"},
+    ),
+}
+
+
+@pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
+def test_what_kernels_do_is_right(text: str):
+    verified(text)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_one_change_of_it_is_found(name: str):
+    text, expected = WRONG[name]
+    assert {one.code for one in tileproof.check(text).diagnostics if one.severity.value != "note"} == expected
+
+
+@needs_ptxas
+def test_ptxas_assembles_right_and_wrong(tmp_path: Path):
+    for text in (*RIGHT.values(), *(text for text, _ in WRONG.values())):
+        source = tmp_path / "kernel.ptx"
+        source.write_text(text, encoding="ascii")
+        target = "sm_90a" if ".target sm_90a" in text else "sm_100a"
+        command = [str(find()), "-arch", target, str(source), "-o", str(tmp_path / "kernel.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
