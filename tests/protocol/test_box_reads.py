@@ -391,7 +391,7 @@ def test_a_read_counts_for_the_last_box_that_was_copied_there():
     reads.read(MEMORY, 1024, 0b1111, READER)
     reads.fill(second)
     reads.read(MEMORY, 1024, 0b11, READER)
-    assert [reads.of_phase(delivered(one)) for one in (first, second)] == [(64, READER), (32, READER)]
+    assert [reads.of_phase(delivered(one), {}) for one in (first, second)] == [(64, READER), (32, READER)]
 
 
 def test_a_read_across_two_boxes_counts_for_both():
@@ -400,8 +400,8 @@ def test_a_read_across_two_boxes_counts_for_both():
         reads.fill(one)
     reads.read(MEMORY, 16, 0b111, READER)
     reads.read(MEMORY, 0, 0b1, READER)
-    assert reads.of_phase(delivered(first)) == (32, READER)
-    assert reads.of_phase(delivered(first, second)) == (64, READER)
+    assert reads.of_phase(delivered(first), {}) == (32, READER)
+    assert reads.of_phase(delivered(first, second), {}) == (64, READER)
 
 
 def test_a_box_ends_where_another_one_or_a_barrier_begins():
@@ -409,9 +409,9 @@ def test_a_box_ends_where_another_one_or_a_barrier_begins():
     reads.fill(one)
     reads.read(MEMORY, 0, 0b11111111, READER)
     reads.bound([(0, SMEM.serial, 96), (1, SMEM.serial, 16)])
-    assert reads.of_phase(delivered(one)) == (96, READER)
+    assert reads.of_phase(delivered(one), {}) == (96, READER)
     reads.fill(box(64))
-    assert reads.of_phase(delivered(one)) == (64, READER)
+    assert reads.of_phase(delivered(one), {}) == (64, READER)
 
 
 def test_lines_that_anything_else_wrote_before_do_not_count():
@@ -419,9 +419,9 @@ def test_lines_that_anything_else_wrote_before_do_not_count():
     reads.fill(one)
     reads.write(MEMORY, 130, 132)
     reads.read(MEMORY, 0, (1 << 16) - 1, READER)
-    assert reads.of_phase(delivered(one)) == (128, READER)
+    assert reads.of_phase(delivered(one), {}) == (128, READER)
     reads.write(MEMORY, 0, 16)  # what is stored later takes nothing away
-    assert reads.of_phase(delivered(one)) == (128, READER)
+    assert reads.of_phase(delivered(one), {}) == (128, READER)
 
 
 def test_they_do_where_the_box_has_brought_what_is_behind_them():
@@ -430,9 +430,9 @@ def test_they_do_where_the_box_has_brought_what_is_behind_them():
     reads.write(MEMORY, 0, 4)
     reads.fill(one)
     reads.read(MEMORY, 0, 0b11111111, READER)
-    assert reads.of_phase(delivered(one)) is None
+    assert reads.of_phase(delivered(one), {}) is None
     reads.read(MEMORY, 0, 0b111111111, READER)
-    assert reads.of_phase(delivered(one)) == (144, READER)
+    assert reads.of_phase(delivered(one), {}) == (144, READER)
 
 
 def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
@@ -440,10 +440,10 @@ def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
     reads.fill(one)
     touched = 1 | 1 << 20 | 1 << 24  # from byte 40 on: in the third, the fourth and the fifth unit
     reads.read_by_threads(MEMORY, AccessSet(40, Touched({0: touched}, touched), None), READER)
-    assert reads.of_phase(delivered(one)) == (48, READER)
+    assert reads.of_phase(delivered(one), {}) == (48, READER)
 
 
 def test_a_copy_to_a_place_that_is_not_known_is_lost():
     reads, one = BoxReads(16, 8), Box("map", 0, Address(SMEM, None, 8))
     reads.fill(one)
-    assert reads.lost and reads.of_phase(delivered(one)) is None
+    assert reads.lost and reads.of_phase(delivered(one), {}) is None

@@ -59,6 +59,9 @@ END:
 """
 )
 
+COPY = REGISTERS[REGISTERS.index("  cp.async.cg") : REGISTERS.index("  setp.gt.s32 %p1")]
+REGISTERS_FIRST = edited(REGISTERS, (COPY, ""), ("END:\n", "END:\n" + COPY))
+
 # Each CTA of a pair tells the other one that it is done, and waits for what that says.
 FAREWELL = (
     HEAD.replace("sm_100a", "sm_90a")
@@ -117,6 +120,7 @@ RIGHT = {
     "allocated by the last warp": edited(COLUMNS, LAST, ELECTED),
     "lanes of the second CTA": SECOND,
     "registers": REGISTERS,
+    "registers before all else": REGISTERS_FIRST,
     "farewell": FAREWELL,
     "pair": PAIR,
 }
@@ -136,6 +140,10 @@ WRONG = {
     "the address is read before the barrier": (edited(COLUMNS, (READ, EARLY)), {"PR153"}),
     "the address is read before it is written": (edited(COLUMNS, (READ, EARLY), LAST, ELECTED), {"PR153"}),
     "registers that nobody gives back": (edited(REGISTERS, ("  setmaxnreg.dec.sync.aligned.u32 40;\n", "")), {"PR160"}),
+    "registers that nobody gives back before all else": (
+        edited(REGISTERS_FIRST, ("  setmaxnreg.dec.sync.aligned.u32 40;\n", "")),
+        {"PR160"},
+    ),
     "a warp gives back more than its warpgroup": (
         edited(
             REGISTERS,

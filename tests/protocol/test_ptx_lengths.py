@@ -55,6 +55,38 @@ def test_roles_that_go_by_different_integers_go_around_it_together():
     assert kernel.status == "partly"
 
 
+# Another integer decides which threads store to global memory, or how often roles go around.
+GUARDED = LARGE.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 rows)").replace(
+    "  ld.shared.b32 %r26, [%r25];\n",
+    "  ld.shared.b32 %r26, [%r25];\n  ld.param.u32 %r29, [rows];\n  setp.ge.s32 %p8, %r1, %r29;\n"
+    "  @%p8 bra NONE;\n  st.global.b32 [%rd2], %r26;\nNONE:\n",
+)
+AROUND = re.sub(
+    r"  @!%p3 bra END;\nPRODUCER:\n(.*?)  bra.uni END;\nCONSUMER:\n",
+    r"  @!%p3 bra END;\n  mov.b32 %r29, 0;\nNEXT:\n  mov.b32 %r5, 0;\nPRODUCER:\n\1  add.s32 %r29, %r29, 1;\n"
+    r"  ld.param.u32 %r19, [rows];\n  setp.lt.s32 %p8, %r29, %r19;\n  @%p8 bra NEXT;\n  bra.uni END;\nCONSUMER:\n",
+    LARGE.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 rows)"),
+    flags=re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "alike"),
+    [(LARGE, True, True), (GUARDED, True, True), (APART, False, False), (AROUND, False, False)],
+    ids=["one", "guarded", "apart", "around"],
+)
+def test_roles_may_disagree_only_where_their_loops_go_by_different_integers(
+    text: str, one: bool, alike: bool, monkeypatch: pytest.MonkeyPatch
+):
+    seen: list[Study] = []
+    around = Study.around
+    monkeypatch.setattr(Study, "around", lambda study: [seen.append(study), around(study)][1])
+    tileproof.check(
+        text.replace(".reqntid 64, 1, 1\n", ".reqntid 64, 1, 1\n.maxnreg 96\n")
+    )  # not what another test kept
+    assert {(study.one_number(), study.alike()) for study in seen} == {(one, alike)}
+
+
 # The number of the tile is computed from how many groups of 2048 elements there are (fast.cu): with none there is no tile.
 GROUPED = (
     RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 others)")

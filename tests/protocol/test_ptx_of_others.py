@@ -327,15 +327,17 @@ def test_neighbours_in_memory_differ_however_their_addresses_are_computed():
     assert "PR120" in codes(GROUP.format(init=""))
 
 
-@pytest.mark.parametrize(("passes", "calm", "left"), [(True, True, 0), (False, True, 1), (True, False, 1)])
-def test_surplus_arrivals_are_open_where_a_loop_was_passed_and_a_run_of_other_lengths_has_none(passes, calm, left):
+@pytest.mark.parametrize(
+    ("passes", "calm", "steps", "left"),
+    [(True, True, 99, 0), (False, True, 99, 1), (True, False, 99, 1), (True, True, 80, 1)],
+)
+def test_surplus_arrivals_are_open_where_a_loop_was_passed_and_a_longer_run_has_none(passes, calm, steps, left):
     said: list[str] = []
     kernel = SimpleNamespace(span=SimpleNamespace(start=7))
     fault = SimpleNamespace(code="PR122", operation=kernel)
     coverage = SimpleNamespace(executed=frozenset({1, 2}))
-    long = SimpleNamespace(passes_loops=lambda: passes, machine=SimpleNamespace(coverage=coverage, tiles=8))
-    recipe = SimpleNamespace(tiles=8)
-    others = [SimpleNamespace(calm=calm, executed=frozenset({1, 2, 3}), places=frozenset(), recipe=recipe)]
+    long = SimpleNamespace(passes_loops=lambda: passes, machine=SimpleNamespace(coverage=coverage, steps=90))
+    others = [SimpleNamespace(calm=calm, executed=frozenset({1, 2, 3}), places=frozenset(), steps=steps)]
     study = SimpleNamespace(ran=others, doubt=lambda case, operation: said.append(case))
     faults = [fault]
     of_passed_loops(study, long, faults)

@@ -10,7 +10,7 @@ counted in units of a bulk copy, of which a box has whole ones; sets of them are
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass, field
@@ -114,15 +114,19 @@ class BoxReads:
             if starts is not None and offset not in starts:
                 insort(starts, offset)
 
-    def of_phase(self, phase: Delivery) -> tuple[int, Operation] | None:
-        """How many bytes are read of what the copies of a phase deliver, and what reads them; None where unknown."""
+    def of_phase(self, phase: Delivery, room: Mapping[object, int]) -> tuple[int, Operation] | None:
+        """How many bytes are read of what the copies of a phase deliver, and what reads them; None where unknown.
+
+        Args:
+            room: the most bytes that a box of a tensor map has, by the map, where that is known.
+        """
         total, reader = 0, None
         for box in phase.boxes:
             filled = self.boxes.get(id(box))
             if filled is None:
                 return None
             size = self._contiguous(filled)
-            total += size
+            total += min(size, room.get(box.map, size))
             reader = filled.reader if size else reader
         return None if reader is None else (total, reader)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Set
 
+from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
@@ -143,14 +144,15 @@ def understated_bytes(machine: Machine) -> None:
     reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
     if reads is None or reads.lost or taint.reasons or taint.released:
         return
-    if any(fault.code != UNFINISHED for fault in machine.faults):
+    severity = machine.book.findings
+    if any(severity[one.code].severity is Severity.ERROR and one.code != UNFINISHED for one in machine.faults):
         return
     if any(known.step(one.name) in _WRITING for one in taint.unseen.values()):
         return
     reads.bound(machine.barriers)
     said: set[int] = set()
     for (key, _), phase in machine.deliveries.phases.items():
-        at, found = phase.operation, reads.of_phase(phase)
+        at, found = phase.operation, reads.of_phase(phase, machine.deliveries.room)
         if phase.late or phase.supposed or found is None or found[0] <= phase.bytes or id(at) in said:
             continue
         said.add(id(at))

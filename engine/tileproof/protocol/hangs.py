@@ -44,7 +44,7 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     unplaced = study.book.enums["unplaced_arrival"].members
     if any(f".{case}" in unplaced for case, _ in first.machine.taint.reasons):
         return False
-    alone = study.one_number() and first.certain
+    alone = (study.one_number() or study.alike()) and first.certain
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()
     turns = study.shape.extent  # fewer than a ring has stages may show nothing
@@ -61,7 +61,8 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
             continue
         one = study.run(extents, turns, tiles)
         coverage = one.machine.coverage
-        if study.loads and (not coverage.complete or (one.calm and waits.isdisjoint(coverage.executed))):
+        idle = one.calm and waits.isdisjoint(coverage.executed)
+        if (study.loads and not coverage.complete) or (idle and (study.loads or alone)):
             if extents == few:  # roles that go by what they load and by what they are given may have disagreed
                 return False
             continue
@@ -72,6 +73,8 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
         awaited &= one.awaited()
         if not awaited or wanted != one.stuck():
             return _hangs_in_turn(study, first) or _hangs_when_long(study, first)
+    if alone and shown < AGREEING:
+        return _hangs_when_long(study, first)
     return not passed and shown >= AGREEING
 
 
@@ -169,7 +172,7 @@ def _hangs_when_long(study: Study, first: Run) -> bool:
     tiles, turns = first.machine.tiles, study.shape.extent
     if not first.certain:
         return False
-    alone, whole = study.one_number(), first.machine.coverage.executed
+    alone, whole = study.one_number() or study.alike(), first.machine.coverage.executed
     few = [study.counted(length, tiles) for length in ((0, 1) if alone else (1, FEW))]
     calm = [one for one in few if one.certain and one.calm]
     agreed = len(calm) == len(few) and few[0].machine.steps < few[1].machine.steps
@@ -179,10 +182,12 @@ def _hangs_when_long(study: Study, first: Run) -> bool:
         few = [one for size in sizes if (one := study.run(size, turns, tiles)).certain and one.calm]
         for one in few:
             study.reached.add(one.machine)
-        if len({one.machine.steps for one in few}) < AGREEING or study.missing():
+        lengths = {one.machine.steps for one in few}
+        whole_too = alone and any(one.machine.coverage.executed >= whole for one in few)
+        if not whole_too and (len(lengths) < AGREEING or study.missing()):
             return False
     more = study.counted(2 * turns, tiles)
-    return more.certain and more.hangs and more.awaited() == first.awaited()
+    return more.certain and more.hangs and (alone or more.awaited() == first.awaited())
 
 
 def wrong_early(study: Study, first: Run) -> Run | None:

@@ -19,7 +19,7 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UND
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang
-from tileproof.protocol.runs import Ran, Run, even, key_of, rests_on
+from tileproof.protocol.runs import Run, even, key_of, rests_on
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
@@ -94,27 +94,19 @@ def without_turns(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
 def of_passed_loops(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """State surplus arrivals as doubts where another run does as much without them.
 
-    The loop that the long run passes, by the integers that it supposes, may wait between two of the arrivals. Where
-    others are in all these runs, those are the same mistake in another turn.
+    The loop that the long run passes, by the integers that it supposes, may wait between two of the arrivals; a run of
+    more steps has gone around it. Where other surplus arrivals are in all these runs, those are the same mistake.
     """
     if not long.passes_loops():
         return
-    executed = long.machine.coverage.executed
-    others = [one for one in study.ran if one.calm and one.executed >= executed]
+    executed, steps = long.machine.coverage.executed, long.machine.steps
+    others = [one for one in study.ran if one.calm and one.executed >= executed and one.steps >= steps]
     surplus = [one for one in faults if one.code == SURPLUS]
-    loose = [one for one in surplus if not all(_shows(study, long, ran, one) for ran in others)]
+    loose = [one for one in surplus if any(key_of(one) not in ran.places for ran in others)]
     for fault in loose:
         if len(loose) == len(surplus):
             study.doubt("loop_turns", fault.operation)
         faults.remove(fault)
-
-
-def _shows(study: Study, long: Run, ran: Ran, fault: ProtocolFault) -> bool:
-    """Whether a run has a finding of the long one, at least where it goes over as many tiles."""
-    if key_of(fault) in ran.places or ran.recipe.tiles >= long.machine.tiles:
-        return key_of(fault) in ran.places
-    recipe = replace(ran.recipe, tiles=long.machine.tiles, budget=study.share("trial", long.machine))
-    return key_of(fault) in study.again(recipe).places()
 
 
 def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
@@ -429,6 +421,7 @@ def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> No
 
     def stands(fault: ProtocolFault) -> bool:
         met = [one for one in ended if id(fault.operation) in one.machine.coverage.executed]
+        met = [one for one in met if not any(other.code in HAZARDS for other in one.faults)]  # where it is not sought
         return bool(met) and all(key_of(fault) in one.places() for one in met)
 
     open_ = [one for one in wrong if not stands(one)]

@@ -71,8 +71,12 @@ class Instruction:
 
 def loops_at(code: Sequence[Instruction], place: int) -> bool:
     """Whether a loop that takes part in the protocol begins at a place."""
-    inside = code[place : code[place].target] if code[place].kind in ("test", "check") else ()
-    return any(one.effect is not None and not one.effect.pure for one in inside)
+    return code[place].kind in ("test", "check") and acts_at(code, place)
+
+
+def acts_at(code: Sequence[Instruction], place: int) -> bool:
+    """Whether what a branch or a loop at a place decides on takes part in the protocol."""
+    return any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
 
 
 def goes_past(code: Sequence[Instruction], place: int, way: bool) -> bool:

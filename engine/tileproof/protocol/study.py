@@ -34,7 +34,7 @@ from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Unseen
-from tileproof.protocol.program import Program, loops_at, with_extents
+from tileproof.protocol.program import Program, acts_at, loops_at, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, steps_of
 from tileproof.protocol.state import Stores, Surroundings
@@ -345,15 +345,18 @@ class Study:
     def longer(self, first: Run, turns: int) -> Run | None:
         """A run of at least so many turns that comes to its end and does all that another one does.
 
-        Of some numbers there are no tiles, by the way that a kernel computes them: such a run shows nothing.
+        Of some numbers there are no tiles, by the way that a kernel computes them: such a run shows nothing. One in
+        which threads wait for ever is taken where no other does more, and roles cannot disagree.
         """
+        hung: Run | None = None
         for more in range(_LONGER):
             one = self.counted(turns + more, self.limit("long_tiles"))
             if not one.machine.coverage.complete:
                 return None
             if one.machine.coverage.executed >= first.machine.coverage.executed:
                 return one
-        return None
+            hung = one if one.hangs and one.certain else hung
+        return hung if hung is not None and self.ptx and (self.one_number() or self.alike()) else None
 
     def ended(self) -> Run:
         """The long run, or where it has no end and no hazard one of few tiles: one in which nothing waits for ever."""
@@ -440,8 +443,24 @@ class Study:
         return any(id(one) not in self.reached.executed for one in steps_of(self.compiled))
 
     def one_number(self) -> bool:
-        """Whether all that the text leaves open of a kernel in PTX is one integer that it gets."""
-        return sum(text[:1] == "i" for _, text in self.compiled.arguments) == 1 and not self.loads
+        """Whether all that decides on steps of a kernel in PTX, and is left open, is one integer that it gets."""
+        if self.loads:
+            return False
+        if sum(text[:1] == "i" for _, text in self.compiled.arguments) == 1:
+            return True
+        code = self.compiled.code
+        acting = (at for at, one in enumerate(code) if one.kind in ("test", "check", "branch") and acts_at(code, at))
+        terms, loaded = deciding(code, acting)
+        return len(terms - PLACES) == 1 and not loaded
+
+    def alike(self) -> bool:
+        """Whether all loops of a kernel in PTX that take part in its protocol go by the same integers that it gets.
+
+        Then no role goes around more often than another one.
+        """
+        code = self.compiled.code
+        found = [deciding(code, (at,)) for at in range(len(code)) if loops_at(code, at)]
+        return not self.loads and len({terms - PLACES for terms, _ in found} - {frozenset()}) == 1
 
     @property
     def loads(self) -> bool:

@@ -7,6 +7,8 @@ its size can have are supposed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import excused
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar
@@ -109,11 +111,7 @@ def starved(machine: Machine, thread_set: ThreadSet) -> None:
         return  # more than there are, which is reported as such
     operation = machine.program.code[thread_set.place].operation
     most = machine.requests[thread_set.cta, thread_set.warps[0]][-1][0]
-    decreases = [
-        one.operation
-        for one in machine.program.code
-        if one.effect is not None and one.effect.name == "registers" and _decreases(one.operation)
-    ]
+    decreases = [*_giving_back(machine)]
     late = next((one for one in decreases if id(one) not in machine.coverage.executed), None)
     if not decreases:
         machine.report("PR160", "never", operation, most=most)
@@ -141,9 +139,16 @@ def warpgroups(machine: Machine) -> None:
             _uneven(machine, mine, counts)
             return
     grown = [asked[-1] for asked in mine.values() if not _decreases(asked[-1][1])]
-    if grown and not any(_decreases(one) for asked in mine.values() for _, one in asked):
+    if grown and not any(True for _ in _giving_back(machine)):
         most, operation = max(grown, key=lambda one: one[0])
         machine.report("PR160", "never", operation, most=most)
+
+
+def _giving_back(machine: Machine) -> Iterator[Operation]:
+    """The operations of a kernel, executed or not, by which warps give registers back."""
+    for one in machine.program.code:
+        if one.effect is not None and one.effect.name == "registers" and _decreases(one.operation):
+            yield one.operation
 
 
 def _uneven(machine: Machine, mine: dict[int, list[tuple[int, Operation]]], counts: dict[int, tuple[int, ...]]) -> None:
