@@ -92,6 +92,75 @@ WAIT:
 """
 )
 
+# Threads of both CTAs of a pair write what the leader multiplies, once they have arrived at its mbarrier.
+HANDED = (
+    HEAD
+    + """.visible .entry handed()
+.reqntid 128, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<6>; .reg .b16 %rs<3>;
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  shfl.sync.idx.b32 %r2, %r2, 0, 31, -1;
+  mov.b32 %r3, smem;
+  mov.u32 %r4, %cluster_ctarank;
+  setp.ne.u32 %p1, %r2, 0;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p1 bra ALLOCATED;
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r3+16384], 32;
+  tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;
+  @%p2 bra ALLOCATED;
+  mbarrier.init.shared::cta.b64 [%r3+16392], 2;
+  mbarrier.init.shared::cta.b64 [%r3+16400], 1;
+  fence.mbarrier_init.release.cluster;
+ALLOCATED:
+  tcgen05.fence::before_thread_sync;
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  tcgen05.fence::after_thread_sync;
+  ld.shared.b32 %r6, [%r3+16384];
+  shl.b32 %r7, %r1, 4;
+  add.s32 %r7, %r3, %r7;
+  st.shared.v4.b32 [%r7], {%r1, %r1, %r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @%p2 bra HANDED;
+  add.s32 %r8, %r3, 16392;
+  mapa.shared::cluster.u32 %r9, %r8, 0;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9];
+HANDED:
+  setp.ne.u32 %p3, %r4, 0;
+  or.pred %p4, %p1, %p3;
+  @%p4 bra DONE;
+FULL:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p5, [%r3+16392], 0;
+  @!%p5 bra FULL;
+  tcgen05.fence::after_thread_sync;
+  bfe.u32 %r15, %r3, 4, 14;
+  cvt.u64.u32 %rd1, %r15;
+  or.b64 %rd2, %rd1, 4611756662116581376;
+  mov.b32 %r16, 134742032;
+  mov.pred %p6, 0;
+  mov.b16 %rs1, 3;
+  elect.sync _|%p7, -1;
+  @%p7 tcgen05.mma.cta_group::2.kind::f16 [%r6], %rd2, %rd2, %r16, %p6;
+  @%p7 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r3+16400], %rs1;
+DONE:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p5, [%r3+16400], 0;
+  @!%p5 bra DONE;
+  tcgen05.fence::after_thread_sync;
+  bar.sync 0;
+  @%p1 bra FREED;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r6, 32;
+FREED:
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  ret;
+}
+"""
+)
+
 # A pair of CTAs allocates tensor memory together.
 PAIR = edited(
     MEMORY.replace("cta_group::1", "cta_group::2"),
@@ -122,6 +191,8 @@ RIGHT = {
     "registers": REGISTERS,
     "registers before all else": REGISTERS_FIRST,
     "farewell": FAREWELL,
+    "handed": HANDED,
+    "handed without a word on the scope": HANDED.replace("mbarrier.arrive.release.cluster.", "mbarrier.arrive."),
     "pair": PAIR,
 }
 
@@ -157,6 +228,10 @@ WRONG = {
     "registers increased to fewer": (
         edited(REGISTERS, ("  bra END;\n", "  setmaxnreg.inc.sync.aligned.u32 32;\n  bra END;\n")),
         {"PR173"},
+    ),
+    "handed in the scope of a CTA": (
+        edited(HANDED, ("mbarrier.arrive.release.cluster.", "mbarrier.arrive.release.cta.")),
+        {"PR181"},
     ),
     "nobody waits": (edited(FAREWELL, ("  @!%p2 bra WAIT;\n", "")), {"PR171"}),
     "one of the pair allocates": (

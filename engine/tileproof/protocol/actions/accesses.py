@@ -435,7 +435,11 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
         return
     if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
         return
-    if all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
+    if not all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
+        return
+    if "scope" in machine.module.unfenced:
+        machine.report("PR181", "here", arrival, at=(("write", old.operation), ("read", operation)))
+    else:
         machine.report("PR127", "here", operation, at=(("write", old.operation), ("arrival", arrival)))
 
 
