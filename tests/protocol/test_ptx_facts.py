@@ -92,6 +92,18 @@ WAIT:
 """
 )
 
+# Each CTA writes to its own memory what the other one reads, or to the memory of that one what it reads itself.
+PEER = "  mov.u32 %r3, %cluster_ctarank;\n  xor.b32 %r3, %r3, 1;\n  mapa.shared::cluster.u32 %r5, %r2, %r3;\n"
+TOGETHER = "  barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;\n"
+SENT, WAITED = "  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];\n", "  @!%p2 bra WAIT;\n"
+FETCHED = edited(
+    FAREWELL,
+    (SENT, "  st.shared.b32 [%r2+64], %r3;\n" + SENT),
+    (WAITED, f"{WAITED}{PEER}  ld.shared::cluster.b32 %r6, [%r5+64];\n{TOGETHER}"),
+)
+STORE = "  st.shared::cluster.b32 [%r5+64], %r3;\n"
+PUSHED = edited(FAREWELL, (SENT, PEER + STORE + SENT), (WAITED, WAITED + "  ld.shared.b32 %r6, [%r2+64];\n"))
+
 # Threads of both CTAs of a pair write what the leader multiplies, once they have arrived at its mbarrier.
 HANDED = (
     HEAD
@@ -191,6 +203,8 @@ RIGHT = {
     "registers": REGISTERS,
     "registers before all else": REGISTERS_FIRST,
     "farewell": FAREWELL,
+    "fetched": FETCHED,
+    "pushed": PUSHED,
     "handed": HANDED,
     "handed without a word on the scope": HANDED.replace("mbarrier.arrive.release.cluster.", "mbarrier.arrive."),
     "pair": PAIR,
@@ -233,6 +247,11 @@ WRONG = {
         edited(HANDED, ("mbarrier.arrive.release.cluster.", "mbarrier.arrive.release.cta.")),
         {"PR181"},
     ),
+    "fetched before it is there": (edited(FETCHED, (WAITED, "")), {"PR116"}),
+    "fetched from a CTA that ends": (FETCHED[::-1].replace(TOGETHER[::-1], "", 1)[::-1], {"PR171"}),
+    "fetched in the scope of a CTA": (edited(FETCHED, ("arrive.release.cluster.s", "arrive.release.cta.s")), {"PR181"}),
+    "pushed, and read before it is there": (edited(PUSHED, (WAITED, "")), {"PR116"}),
+    "pushed behind the arrival": (edited(PUSHED, (STORE + SENT, SENT + STORE)), {"PR116"}),
     "nobody waits": (edited(FAREWELL, ("  @!%p2 bra WAIT;\n", "")), {"PR171"}),
     "one of the pair allocates": (
         edited(
