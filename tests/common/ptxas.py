@@ -32,6 +32,31 @@ def needs_ptxas(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.oracle(_installed(test))
 
 
+_TARGET = re.compile(r"^\.target (\w+)", re.MULTILINE)
+
+
+def assembled(text: str, folder: Path, *, whole: bool = False) -> subprocess.CompletedProcess[str]:
+    """What ptxas says of a module, for the target that it names.
+
+    Args:
+        folder: for its files.
+        whole: whether nothing is linked to it afterwards, so that all that it calls must be there.
+    """
+    source, target = folder / "module.ptx", _TARGET.search(text)
+    assert target is not None
+    source.write_text(text, encoding="utf-8")
+    command = [
+        str(find()),
+        *(() if whole else ("-c",)),
+        "-arch",
+        target[1],
+        str(source),
+        "-o",
+        str(folder / "out.cubin"),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
 BATCH = 1000
 CRASHED = "ptxas failed"  # an internal error, which says nothing of the instruction
 _HEADER = ".version {ptx}\n.target {target}\n.address_size 64\n.shared .align 1024 .b8 smem[4096];\n"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
-from ptxas import find, needs_ptxas
+from ptxas import assembled, needs_ptxas
 
 import tileproof
 
@@ -51,11 +50,7 @@ def test_what_is_found(case: dict):
 @needs_ptxas
 def test_ptxas_assembles_all_cases(tmp_path: Path):
     for case in CASES:
-        source = tmp_path / "case.ptx"
-        source.write_text(text_of(case), encoding="ascii")
-        whole = [] if case.get("linked") else ["-c"]
-        command = [str(find()), *whole, "-arch", case["target"], str(source), "-o", str(tmp_path / "out.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = assembled(text_of(case), tmp_path, whole=bool(case.get("linked")))
         assert done.returncode == 0, (case["name"], done.stderr)
         assert case.get("advisory", "") in done.stderr, (case["name"], done.stderr)
         assert case.get("silent", "?") not in done.stderr, (case["name"], done.stderr)
@@ -74,10 +69,7 @@ def test_room_beside_the_registers_in_flight_is_what_ptxas_needs(tmp_path: Path,
     text = text_of({**ROOM, "performance": f".maxnreg {registers}"})
     warnings = [one.message for one in tileproof.check(text).diagnostics if one.code == "PR142"]
     assert bool(warnings) == bool(said) and all(f"({said})" in one for one in warnings)
-    source = tmp_path / "case.ptx"
-    source.write_text(text, encoding="ascii")
-    command = [str(find()), "-c", "-arch", "sm_90a", str(source), "-o", str(tmp_path / "out.cubin")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = assembled(text, tmp_path)
     assert (done.returncode != 0) == (registers < 90), done.stderr
     assert not any(code in done.stderr for code in {"C7511", "C7512"} - {said}), done.stderr
     assert said in done.stderr

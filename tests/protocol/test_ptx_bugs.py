@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
-from ptxas import find, needs_ptxas
+from ptxas import assembled, needs_ptxas
 
 import tileproof
 
@@ -44,9 +43,5 @@ def test_the_mistake_is_found(bug: dict):
 @needs_ptxas
 def test_ptxas_assembles_right_and_wrong(tmp_path: Path):
     for text in [*map(text_of, BUGS), *(path.read_text(encoding="utf-8") for path in KERNELS)]:
-        source = tmp_path / "case.ptx"
-        source.write_text(text, encoding="ascii")
-        target = "sm_100a" if ".target sm_100a" in text else "sm_90a"
-        command = [str(find()), "-c", "-arch", target, str(source), "-o", str(tmp_path / "out.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = assembled(text, tmp_path)
         assert done.returncode == 0, (text, done.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import test_ptx_kernels as kernels
 import test_ptx_practices as practices
 import test_ptx_producers as producers
 from outlined import outlined
-from ptxas import find, needs_ptxas
+from ptxas import assembled, needs_ptxas
 
 import tileproof
 from tileproof.judge.outcome import FileReport
@@ -170,11 +169,7 @@ INITIALISE:
 @needs_ptxas
 def test_ptxas_assembles_them(tmp_path: Path):
     for name, text in {**{name: outlined(text) for name, text in RIGHT.items()}, "helped": HELPED}.items():
-        source = tmp_path / "kernel.ptx"
-        source.write_text(text, encoding="utf-8")
-        target = "sm_100a" if "sm_100a" in text else "sm_90a"
-        command = [str(find()), "-arch", target, str(source), "-o", str(tmp_path / "kernel.cubin")]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        ran = assembled(text, tmp_path, whole=True)
         assert ran.returncode == 0, (name, ran.stdout + ran.stderr)
 
 

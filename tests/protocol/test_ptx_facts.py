@@ -7,11 +7,10 @@ The same findings as those of ``facts`` in the IR: each kernel is right as it is
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from ptxas import find, needs_ptxas
+from ptxas import assembled, needs_ptxas
 
 import tileproof
 from protocol.test_ptx_practices import HEAD, edited, verified
@@ -280,9 +279,5 @@ def test_one_change_of_it_is_found(name: str):
 @needs_ptxas
 def test_ptxas_assembles_right_and_wrong(tmp_path: Path):
     for text in (*RIGHT.values(), *(text for text, _ in WRONG.values())):
-        source = tmp_path / "kernel.ptx"
-        source.write_text(text, encoding="ascii")
-        target = "sm_90a" if ".target sm_90a" in text else "sm_100a"
-        command = [str(find()), "-arch", target, str(source), "-o", str(tmp_path / "kernel.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = assembled(text, tmp_path, whole=True)
         assert done.returncode == 0, done.stderr

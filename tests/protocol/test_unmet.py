@@ -6,6 +6,8 @@ import pytest
 from test_ptx_kernels import RING
 
 import tileproof
+from tileproof.protocol.runs import Run
+from tileproof.protocol.study import Study
 
 # What the consumer stores is decided by data: another role might decide otherwise by the same.
 CHOSEN = """CONSUMER:
@@ -86,3 +88,28 @@ def test_what_threads_come_to_before_any_leaves_its_loop_is_wrong_however_long_t
     assert right in DISAGREEING
     found = tileproof.check(DISAGREEING.replace(right, wrong)).diagnostics
     assert {one.code for one in found if one.severity.value == "error"} == codes
+
+
+@pytest.mark.parametrize(("as_well", "codes"), [(True, {"PR122"}), (False, set())])
+def test_it_must_be_in_other_launches_as_well_where_they_may_be_meant(
+    as_well: bool, codes: set[str], monkeypatch: pytest.MonkeyPatch
+):
+    """In place of the same kernel in another cluster, where something else goes wrong, the kernel as it should be."""
+    studies: list[Study] = []
+    around = Study.around
+
+    def launched(study: Study) -> Run:
+        studies.append(study)
+        study.elsewhere = lambda: [study if as_well else studies[0]]
+        return around(study)
+
+    monkeypatch.setattr(Study, "around", launched)
+    kept = f".reqntid 64, 1, 1\n.maxnreg {120 + 8 * as_well}\n"  # not what another test kept
+    right = DISAGREEING.replace(".reqntid 64, 1, 1\n", kept)
+    wait = "[%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;"
+    wrong = right.replace(wait, "[%r11+16], %r12;\n  bra OVER;")
+    assert right != wrong
+    tileproof.check(right)
+    report = tileproof.check(wrong)
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
+    assert as_well or [one.case for one in report.files[0].kernels[0].reasons] == ["loop_turns"]

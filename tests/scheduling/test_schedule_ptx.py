@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from ptxas import find, needs_ptxas
+from ptxas import assembled, needs_ptxas
 
 import tileproof
 from conftest import EXAMPLES, corpus_files
@@ -99,12 +98,7 @@ def test_the_result_is_clean_by_check():
 @needs_ptxas
 def test_ptxas_assembles_the_results(tmp_path: Path):
     for text in KERNELS.values():
-        source = tmp_path / "kernel.ptx"
-        source.write_text(text, encoding="ascii")
-        target = re.search(r"\.target (\w+)", text)
-        assert target is not None
-        command = [str(find()), "-c", "-arch", target[1], str(source), "-o", str(tmp_path / "out.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = assembled(text, tmp_path)
         assert (done.returncode, "C75" in done.stderr) == (0, False), done.stderr
 
 

@@ -8,31 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileproof.dataflow.findings import Found, Reporter
+from tileproof.dataflow.findings import Found, Reporter, listed
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.names import names_in
 from tileproof.ptx.values import Values, written
 
-_MULTIPLIES = ("wgmma.mma", "mma.", "wmma.mma")
 _SCALE_D, _C = 3, 3  # operands: of wgmma whether it adds to D; of the others what is added
-_SHOWN = 3  # registers in a message
 
 _Register = tuple[str, int]  # its name and its scope
 
 
-def check_accumulators(report: Reporter, graph: Graph, values: Values) -> Iterator[Found]:
-    """The first MMA of a function on an accumulator that nothing fills, and how many there are."""
-    accumulators = _Accumulators(graph, values)
+def check_accumulators(report: Reporter, graph: Graph, values: Values, multiplies: tuple[str, ...]) -> Iterator[Found]:
+    """The first MMA of a function on an accumulator that nothing fills, and how many there are.
+
+    Args:
+        multiplies: how opcodes begin of instructions whose accumulators are in registers.
+    """
+    accumulators = _Accumulators(graph, values, multiplies)
+    filled = accumulators.filled() if accumulators.added else set[_Register]()
     unfilled = {
-        number: [name for one, name in added.items() if not accumulators.filled(one)]
+        number: [name for one, name in added.items() if one not in filled]
         for number, added in accumulators.added.items()
     }
     wrong = [number for number, names in unfilled.items() if names]
     if not wrong:
         return
-    names = unfilled[wrong[0]]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    registers, others = ", ".join(names[:_SHOWN]) + more, len(wrong) - 1
+    registers, others = listed(unfilled[wrong[0]]), len(wrong) - 1
     if others:
         yield report("PR180", "several", wrong[0], registers=registers, others=others)
     else:
@@ -42,14 +43,13 @@ def check_accumulators(report: Reporter, graph: Graph, values: Values) -> Iterat
 class _Accumulators:
     """What is in the registers that MMAs add to."""
 
-    def __init__(self, graph: Graph, values: Values) -> None:
+    def __init__(self, graph: Graph, values: Values, multiplies: tuple[str, ...]) -> None:
         self.graph = graph
         self.values = values
-        self.known: dict[_Register, bool] = {}
         self.sources: dict[tuple[int, str], _Register] = {}  # what an MMA adds for a register that it writes
         self.added: dict[int, dict[_Register, str]] = {}  # the registers that an MMA adds to, by its statement
         for number in range(graph.function.first, graph.function.last):
-            if graph.module.instructions[number].opcode.startswith(_MULTIPLIES):
+            if graph.module.instructions[number].opcode.startswith(multiplies):
                 self.read(number)
 
     def read(self, number: int) -> None:
@@ -74,20 +74,29 @@ class _Accumulators:
         declared = self.graph.module.instructions[number].scope.register(name)
         return None if declared is None else (name, id(declared[1]))
 
-    def filled(self, register: _Register) -> bool:
-        """Whether anything that comes to a register was written by another instruction."""
-        if register not in self.known:
-            seen, todo, found = {register}, [register], False
-            while todo and not found:
-                for number, name in self.values.definitions.get(todo.pop(), ()):
-                    sources = self.copied(number, name)
-                    if sources is None or any(self.known.get(one) for one in sources):
-                        found = True
-                        break
-                    todo += [one for one in sources if one not in seen]
-                    seen.update(sources)
-            self.known.update(dict.fromkeys(seen, False) if not found else {register: True})
-        return self.known[register]
+    def filled(self) -> set[_Register]:
+        """The registers, among these and what they are copies of, to which another instruction wrote something."""
+        found: set[_Register] = set()
+        targets: dict[_Register, list[_Register]] = {}  # what a register is copied to, or added for
+        todo = list(dict.fromkeys(one for added in self.added.values() for one in added))
+        seen = set(todo)
+        while todo:
+            one = todo.pop()
+            for writer in self.values.definitions.get(one, ()):
+                sources = self.copied(*writer)
+                if sources is None:
+                    found.add(one)
+                for source in sources or ():
+                    targets.setdefault(source, []).append(one)
+                    if source not in seen:
+                        seen.add(source)
+                        todo.append(source)
+        todo = list(found)
+        while todo:
+            new = [one for one in targets.get(todo.pop(), ()) if one not in found]
+            found.update(new)
+            todo += new
+        return found
 
     def copied(self, number: int, name: str) -> list[_Register] | None:
         """The registers that a statement copies into one, or adds to; None where it writes something else."""

@@ -12,6 +12,8 @@ from tileproof.dialects.configuration import Facts
 from tileproof.ptx.graph import Graphs
 from tileproof.rulebase.book import Ruleset
 
+_MULTIPLIES = ("wgmma.mma", "mma.", "wmma.mma")  # how opcodes begin of instructions with accumulators in registers
+
 
 def check_threads(
     ruleset: Ruleset,
@@ -35,7 +37,7 @@ def check_threads(
         def has(*beginnings: str, among: set[str] = opcodes) -> bool:
             return any(one.startswith(beginnings) for one in among)
 
-        if not has("wgmma.", "tcgen05.", "cp.async", "cp.reduce"):
+        if not has("wgmma.", "tcgen05.", "cp.async", "cp.reduce", *_MULTIPLIES):
             continue
         from tileproof.ptx.values import Values  # noqa: PLC0415
 
@@ -57,10 +59,10 @@ def check_threads(
 
             found.update(dict.fromkeys(check_tensor_cores(report, graph, values)))
             found.update(dict.fromkeys(check_allocations(report, graph, values)))
-        if has("wgmma.mma", "mma.", "wmma.mma"):
+        if has(*_MULTIPLIES):
             from tileproof.dataflow.accumulators import check_accumulators  # noqa: PLC0415
 
-            found.update(dict.fromkeys(check_accumulators(report, graph, values)))
+            found.update(dict.fromkeys(check_accumulators(report, graph, values, _MULTIPLIES)))
         if judge is not None and has("tcgen05.mma", "wgmma.mma"):
             from tileproof.dataflow.operands import operand_facts  # noqa: PLC0415
             from tileproof.dataflow.tiles import tile_facts  # noqa: PLC0415

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
@@ -11,6 +13,7 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import place, state
 
 Found = Diagnostic
+_SHOWN = 3  # registers in a message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,3 +43,10 @@ class Reporter:
         found = finding(self.book, self.source, self.span(number), replace(stated, hint=general or stated.hint))
         related = tuple(Related(self.span(one), place(self.book, code, case, name, facts)) for name, one in at)
         return replace(found, related=related) if related else found
+
+
+def listed(registers: Collection[str]) -> str:
+    """The first few of some registers, by their numbers, and how many more there are."""
+    found = sorted(registers, key=lambda name: (len(name), name))
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return ", ".join(found[:_SHOWN]) + more

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from tileproof.base.records import dataclass
-from tileproof.dataflow.findings import Found, Reporter
+from tileproof.dataflow.findings import Found, Reporter, listed
 from tileproof.dataflow.flow import Groups, meet, states
 from tileproof.evaluate.hardware import limit
 from tileproof.ptx.graph import Graph
@@ -23,7 +23,6 @@ from tileproof.ptx.values import written
 
 _MMA, _FENCE, _COMMIT, _WAIT = "wgmma.mma_async", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
 _MOST_GROUPS = 8  # that are kept apart; a wait leaves fewer
-_SHOWN = 3  # registers in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +293,7 @@ class Wgmma:
                 yield event.number, report("PR102", "first", event.number)
             elif wrong:
                 places = (("write", min(wrong.values())),)
-                found = report("PR102", "written", event.number, at=places, registers=_listed(wrong))
+                found = report("PR102", "written", event.number, at=places, registers=listed(wrong))
                 yield frozenset(wrong.values()), found
             yield from self.reused(event.number, state)
         elif event.kind == "wait":
@@ -307,14 +306,14 @@ class Wgmma:
                 both = touched.union(self.registers[number].intersection(event.names))
                 if both:
                     places = (("issue", number),)
-                    yield number, report("PR103", "here", event.number, at=places, registers=_listed(both))
+                    yield number, report("PR103", "here", event.number, at=places, registers=listed(both))
                     return
 
     def reused(self, number: int, state: _State) -> Iterator[tuple[object, Found]]:
         """A wgmma of another shape that uses registers of one in flight."""
         for other in self.clashing(number, state):
             both = self.registers[other] & self.registers[number]
-            yield other, self.report("PR103", "here", number, at=(("issue", other),), registers=_listed(both))
+            yield other, self.report("PR103", "here", number, at=(("issue", other),), registers=listed(both))
             return
 
     def clashing(self, number: int, state: _State) -> Iterator[int]:
@@ -331,13 +330,6 @@ class Wgmma:
             if group - state.groups.open:
                 last = max(group - state.groups.open)
                 yield last, self.report("PR104", "here", last)
-
-
-def _listed(names: object) -> str:
-    assert isinstance(names, dict | set | frozenset)
-    found = sorted(names, key=lambda name: (len(name), name))
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
 
 
 def check_wgmma(report: Reporter, graph: Graph) -> Iterator[Found]:

@@ -139,7 +139,7 @@ def understated_bytes(machine: Machine) -> None:
     """Report phases that expect fewer bytes than are read of the boxes that their copies deliver.
 
     Not where anything else may have written there: a copy or a write whose place is not known, or what was not
-    followed. Nor where anything is wrong already, but for a phase that nobody waits for any more.
+    followed. Nor where there is an error already, but for a phase that nobody waits for any more.
     """
     reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
     if reads is None or reads.lost or taint.reasons or taint.released:

@@ -32,19 +32,19 @@ _MORE = 2  # as large, where what it loads is smaller than usual
 def hangs_anyhow(study: Study, first: Run) -> bool:
     """Whether threads wait for ever for the same whatever the integers are that the kernel gets.
 
-    A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. With one number there is no
-    such run, and it is enough that they wait for ever for something. Where only data decide whether a role does
-    its part, or how often, another role may decide otherwise by the same data. Where all runs pass by the same loop
-    what is awaited may come of that, and where a loop was left although the text says that it goes on. A job that
-    a kernel loads may have nothing to do with some numbers: a run that comes to none of the waits says nothing,
-    nor one that has no end.
+    A kernel in PTX gets numbers of different kinds, which a run supposes to be equal. Where all loops go by the same
+    ones it is enough that threads wait for ever for something, and a run that comes to none of the waits says nothing.
+    Where only data decide whether a role does its part, or how often, another role may decide otherwise by the same
+    data. Where all runs pass by the same loop what is awaited may come of that, and where a loop was left although the
+    text says that it goes on. A job that a kernel loads may have nothing to do with some numbers: there as well a run
+    that comes to none of the waits says nothing, nor one that has no end.
     """
     if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
         return False
     unplaced = study.book.enums["unplaced_arrival"].members
     if any(f".{case}" in unplaced for case, _ in first.machine.taint.reasons):
         return False
-    alone = (study.one_number() or study.alike()) and first.certain
+    alone = study.alike() and first.certain
     passed = frozenset[int]() if alone else first.passed_loops()
     wanted, awaited = first.stuck(), first.awaited()
     turns = study.shape.extent  # fewer than a ring has stages may show nothing
@@ -172,7 +172,7 @@ def _hangs_when_long(study: Study, first: Run) -> bool:
     tiles, turns = first.machine.tiles, study.shape.extent
     if not first.certain:
         return False
-    alone, whole = study.one_number() or study.alike(), first.machine.coverage.executed
+    alone, whole = study.alike(), first.machine.coverage.executed
     few = [study.counted(length, tiles) for length in ((0, 1) if alone else (1, FEW))]
     calm = [one for one in few if one.certain and one.calm]
     agreed = len(calm) == len(few) and few[0].machine.steps < few[1].machine.steps
@@ -195,6 +195,7 @@ def wrong_early(study: Study, first: Run) -> Run | None:
 
     Threads wait for ever, perhaps because roles suppose different numbers of turns; these findings are not due to that.
     Loops are longer by all integers that the kernel gets, or by one of them, for others may leave a CTA nothing to do.
+    Where the cluster is not known they must be in all launches: a wrong one may be what is wrong.
     """
     tiles, found = first.machine.tiles, dict[tuple[str, int], ProtocolFault]()
     for sizes in _longer(study, first):
@@ -205,8 +206,17 @@ def wrong_early(study: Study, first: Run) -> Run | None:
             if not found:
                 break
         else:
-            return Run(one.machine, tuple(found.values()))
+            early = Run(one.machine, tuple(found.values()))
+            return early if all(_wrong_as_well(early, other) for other in study.elsewhere()) else None
     return None
+
+
+def _wrong_as_well(early: Run, other: Study) -> bool:
+    """Whether the same run of another launch comes to one of the findings as early, or has too few CTAs."""
+    mine = early.machine
+    budget = other.share("trial", mine)
+    one = other.run(mine.shape.extents, mine.shape.extent, mine.tiles, budget=budget, until_left=True)
+    return one.machine.beyond or not early.places().isdisjoint(map(key_of, one.early()))
 
 
 def _longer(study: Study, first: Run) -> Iterator[list[Extents]]:

@@ -721,13 +721,13 @@ class Machine:
             known = self.passing[place, way] = goes_past(self.program.code, place, way)
         return known
 
-    def leaves(self, place: int, instruction: Instruction, early: bool = False) -> None:
+    def leaves(self, place: int, instruction: Instruction, cut: bool = False) -> None:
         """Threads leave a loop, perhaps one that takes part in the protocol, and by a number that is supposed.
 
         Args:
-            early: whether they would go on.
+            cut: whether its condition holds, or nothing is known of it.
         """
-        doubtful = early or place in self.coverage.doubtful or place in self.coverage.turned
+        doubtful = cut or place in self.coverage.doubtful or place in self.coverage.turned
         if self.prior is None and doubtful and self.acts(place, instruction):
             self.depart()
 

@@ -6,7 +6,7 @@ run. What they say together is judged in ``judging.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -82,6 +82,7 @@ class Study:
     whole: int = 0  # how deep loops lie that go round as often as the text says; 0: all are cut
     judged: Run | None = None
     early: Run | None = None  # the run with the findings of which ``Outcome.early`` speaks
+    elsewhere: Callable[[], Iterable[Study]] = tuple  # of other launches that may be meant as well
     shown: Run | None = None  # which has the findings that the judged one has not
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)
@@ -240,14 +241,6 @@ class Study:
         """A run in which every loop of unknown length has as many turns, and each tensor as many tiles."""
         return self.run(Extents(turns, turns, units=self.units), turns, tiles, watch=watch, patient=patient)
 
-    def early_as_well(self, other: Study) -> bool:
-        """Whether a run of another launch comes to one of the findings of the early run, or has too few CTAs."""
-        assert self.early is not None
-        mine, budget = self.early.machine, self.share("trial", self.early.machine)
-        one = other.run(mine.shape.extents, mine.shape.extent, mine.tiles, budget=budget, until_left=True)
-        known = {key_of(fault) for fault in self.early.faults}
-        return one.machine.beyond or not known.isdisjoint(map(key_of, one.early()))
-
     def doubt(self, case: str, operation: Operation, /, fault: ProtocolFault | None = None, **facts: object) -> None:
         """Something is not verified, perhaps a finding."""
         said = state(self.book, "PR190", case, **facts)
@@ -356,7 +349,7 @@ class Study:
             if one.machine.coverage.executed >= first.machine.coverage.executed:
                 return one
             hung = one if one.hangs and one.certain else hung
-        return hung if hung is not None and self.ptx and (self.one_number() or self.alike()) else None
+        return hung if hung is not None and self.ptx and self.alike() else None
 
     def ended(self) -> Run:
         """The long run, or where it has no end and no hazard one of few tiles: one in which nothing waits for ever."""
@@ -458,9 +451,11 @@ class Study:
 
         Then no role goes around more often than another one.
         """
+        if self.one_number():
+            return True
         code = self.compiled.code
-        found = [deciding(code, (at,)) for at in range(len(code)) if loops_at(code, at)]
-        return not self.loads and len({terms - PLACES for terms, _ in found} - {frozenset()}) == 1
+        found = {deciding(code, (at,))[0] - PLACES for at in range(len(code)) if loops_at(code, at)}
+        return not self.loads and len(found - {frozenset()}) == 1
 
     @property
     def loads(self) -> bool:

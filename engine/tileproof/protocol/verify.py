@@ -234,14 +234,12 @@ def _function_launched(
 
     def judged(shape: Shape) -> Judged:
         one = begun.pop(shape, None) or study(shape)
+        if launched.wrong_anyhow:
+            others = [other for other in possible.shapes if other.block == shape.block and other != shape]
+            one.elsewhere = partial(map, study, others)
         if done is not None:
             done.append(one)
-        outcome = conclude(one)
-        if one.early is not None and launched.wrong_anyhow:
-            others = (study(other) for other in possible.shapes if other.block == shape.block and other != shape)
-            if not all(one.early_as_well(other) for other in others):
-                outcome = replace(outcome, early=False)
-        return outcome, one
+        return conclude(one), one
 
     copied = _has(book, compiled, "thread_copy_step")
 

@@ -281,7 +281,7 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
             machine.tensor.early.pop(mine, None)
             if not all(agent == mine or machine.knows(thread_set, agent, moment) for agent in agents):
                 machine.tensor.early[mine] = (operation, allocation)
-    elif machine.tensor.read is not None:
+    elif machine.tensor.read is not None and where.offset is not None:
         first = machine.tensor.read.setdefault(slot, {})
         for warp in thread_set.warps:
             first.setdefault((thread_set.cta, warp), (operation, machine.now))

@@ -227,8 +227,8 @@ def _freed_too_early(machine: Machine, thread_set: ThreadSet, memory: Allocation
 def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
     """Report a warp that loads or stores lanes of tensor memory which belong to another warp of its warpgroup.
 
-    An address of lane 0 in all warps says nothing of lanes. FlashInfer's DeepGEMM kernels for pairs of CTAs give the
-    second CTA the lanes from 128 on: those of the tile, of which it has the second half.
+    An address of lane 0 in all warps says nothing of lanes. The second CTA of a pair may count on from those of the
+    first one.
     """
     if not isinstance(where.first_lane, Lanes):
         return
