@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -55,8 +55,9 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
             ruleset = book.under(options.contract)
             found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
     kernels = []
-    for kernel, wrong in _protocols(book, source, graphs, options, bool(malformed), tuple(found)):
+    for kernel, wrong, refuted in _protocols(book, source, graphs, options, bool(malformed), tuple(found)):
         kernels.append(kernel)
+        found = [one for one in found if one not in refuted]
         places = {(one.code, one.span) for one in found}  # what the checks of single threads found as well
         found += (one for one in wrong if (one.code, one.span) not in places)
         found += filter(None, [note(book, source, kernel)])
@@ -144,8 +145,10 @@ def _protocols(
     options: Options,
     malformed: bool,
     known: Sequence[Diagnostic],
-) -> Iterator[tuple[KernelCoverage, list[Diagnostic]]]:
-    """The functions that use a protocol: what was verified of each, and what is wrong beside what is known."""
+) -> Iterator[tuple[KernelCoverage, list[Diagnostic], list[Diagnostic]]]:
+    """The functions that use a protocol: what was verified of each, what is wrong beside what is known, and what of it is
+    wrong only on paths that no thread takes.
+    """
     kept: Kernels | None = None
     module = graphs.module
     functions = [one for one in module.functions if one.body is not None]
@@ -171,14 +174,14 @@ def _protocols(
 
             kept = kept or Kernels(book, graphs, options)
             bodies = [one.body for one in parts[function.number] if one.body is not None]
-            codes = {one.code for one in known if any(low <= one.span.start < high for low, high in bodies)}
-            found = _followed(book, source, kept, function, codes)
+            inside = [one for one in known if any(low <= one.span.start < high for low, high in bodies)]
+            found = _followed(book, source, kept, function, inside)
             if not isinstance(found[0], str):
                 yield found
                 continue
             reasons = (found,)
         said = tuple(Reason(case, state(book, "PR190", case).message, span) for case, span in reasons)
-        yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), []
+        yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), [], []
 
 
 def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | None]]:
@@ -198,17 +201,17 @@ def _followed(
     source: Source,
     kept: Kernels,
     function: Function,
-    known: Set[str],
-) -> tuple[KernelCoverage, list[Diagnostic]] | tuple[str, Span | None]:
+    told: Sequence[Diagnostic],
+) -> tuple[KernelCoverage, list[Diagnostic], list[Diagnostic]] | tuple[str, Span | None]:
     """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where.
 
     Args:
-        known: the codes that the checks of single threads reported in it, which are not said again.
+        told: what the checks of single threads reported in it, which is not said again.
     """
     from tileproof.checking.coverage import covered  # noqa: PLC0415
     from tileproof.checking.kept_outcomes import with_lines  # noqa: PLC0415
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
-    from tileproof.protocol.confirmed import by_cause, confirmed, unsaid  # noqa: PLC0415
+    from tileproof.protocol.confirmed import by_cause, confirmed, refuted, unsaid  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
 
     try:
@@ -217,6 +220,8 @@ def _followed(
         return reason.case, reason.operation.name_span
     if outcome is None:
         return "ptx", None
+    gone = [one for one in told if refuted(book, outcome, one.code, one.span.start)]
+    known = {one.code for one in told if one not in gone}
     whole = with_lines(outcome, lambda at: str(source.position(at).line))
     outcome = unsaid(book, whole, known)
     sure = confirmed(book, outcome, known)
@@ -224,13 +229,15 @@ def _followed(
     if kernel is None:
         return "ptx", None
     open_ = [fault for fault in outcome.faults if fault not in sure and fault.code not in known]
-    if open_:
-        why = (state(book, "PR190", "unconfirmed", code=fault.code).message for fault in open_)
-        spans = (fault.operation.name_span for fault in open_)
+    never = [one for one in gone if any(step.span.start <= one.span.start < step.span.end for step in outcome.told)]
+    if open_ or never:
+        codes = [*(fault.code for fault in open_), *(one.code for one in never)]
+        why = (state(book, "PR190", "unconfirmed", code=code).message for code in codes)
+        spans = [*(fault.operation.name_span for fault in open_), *(one.span for one in never)]
         more = tuple(Reason("unconfirmed", text, span) for text, span in zip(why, spans, strict=True))
         kernel = replace(kernel, reasons=(*kernel.reasons, *more))
     said = [replace(fault, hint=in_ptx(book, fault.hint)) for fault in by_cause(book, whole, sure)]
-    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in said]
+    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in said], gone
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,23 @@ def unsaid(book: Rulebook, outcome: Outcome, known: Set[str]) -> Outcome:
     return replace(outcome, faults=tuple(one for one in outcome.faults if codes.get(one.code) != ".ending"))
 
 
+def refuted(book: Rulebook, outcome: Outcome, code: str, start: int) -> bool:
+    """Whether no run leaves unfinished what some path of a single thread does, by a finding and where it is.
+
+    A path may be one that no thread takes: the last turn of a loop issues nothing, the rest of an unrolled one has no
+    next turn. A run takes only those that there are. Where it has not come to its end it says nothing, unless nobody
+    comes to the operation but where a run is told to.
+    """
+    how = book.enums["unfinished_finding"].by_spelling.get(code)
+    if how is None:
+        return False
+    if any(one.span.start <= start < one.span.end for one in outcome.told):
+        return True
+    whole = all(id(step) in outcome.executed and id(step) not in outcome.guessed for step in outcome.steps)
+    open_ = any(doubt.case not in _HARMLESS and not doubt.assumed for doubt in outcome.doubts)
+    return how == ".ending" and whole and not open_ and all(fault.code != code for fault in outcome.faults)
+
+
 def by_cause(book: Rulebook, outcome: Outcome, sure: tuple[ProtocolFault, ...]) -> tuple[ProtocolFault, ...]:
     """Findings that stand, by their causes where these are known: of those that stand whatever else is reported."""
     return outcome.explained if outcome.explained and sure == confirmed(book, outcome) else sure

@@ -39,11 +39,17 @@ def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozen
     return found, bool(loaded)
 
 
-def deciders(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozenset[int], frozenset[int]]:
-    """The same with the terms of the integers that are loaded."""
+def deciders(
+    code: Sequence[Instruction], places: Iterable[int], through: bool = False
+) -> tuple[frozenset[int], frozenset[int]]:
+    """The same with the terms of the integers that are loaded.
+
+    Args:
+        through: whether also of those that threads leave in shared memory for others.
+    """
     found: set[int] = set()
     loaded: set[int] = set()
-    for one in _behind(code, places):
+    for one in _behind(code, places, through):
         axis = _PLACE.search(one.operation.name) if one.kind == "effect" else None
         if axis is not None:
             found.add(place_term("xyz".index(axis[1])))
@@ -61,7 +67,7 @@ def handed(code: Sequence[Instruction], place: int) -> bool:
     while todo:
         slot = todo.pop()
         for _, one in writers.get(slot, ()):
-            if one.effect is not None and one.effect.name in _READS:
+            if _is(one, _READS):
                 return True
             before = _before(one, slot)
             todo += [other for other in before if other not in seen]
@@ -177,13 +183,18 @@ def fixed(
         for at, one in writers.get(slot, ()):
             if at in open_ or one.make is not None:
                 return False
-            reads = one.effect is not None and one.effect.name in _READS
+            reads = _is(one, _READS)
             if one.effect is not None and not reads and not one.effect.pure:
                 return False
             before = (*one.inputs, *stored(at)) if reads else _before(one, slot)
             todo += [other for other in before if other not in seen]
             seen.update(before)
     return True
+
+
+def _is(one: Instruction, steps: Sequence[str]) -> bool:
+    """Whether an instruction is one of these steps."""
+    return one.effect is not None and one.effect.name in steps
 
 
 def _apart(one: Cell | None, other: Cell | None) -> bool:
@@ -268,19 +279,23 @@ def _writers(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instructi
     return found
 
 
-def _behind(code: Sequence[Instruction], places: Iterable[int]) -> Iterator[Instruction]:
+def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = False) -> Iterator[Instruction]:
     """The instructions that the conditions of branches and loops are computed by, at any distance.
 
     Not what an effect reads that one is computed from: whether a phase is over is no integer that the kernel gets.
+
+    Args:
+        through: whether also what is stored in shared memory, where one is computed from what is read there.
     """
     writers = _writers(code)
+    stored = [slot for one in code if through and _is(one, _STORES) for slot in one.inputs if slot in writers]
     todo = [slot for place in places for slot in _read(code[place])]
     seen = set(todo)
     while todo:
         slot = todo.pop()
         for _, one in writers.get(slot, ()):
             yield one
-            before = _before(one, slot) if one.kind != "effect" else ()
+            before = _before(one, slot) if one.kind != "effect" else stored if _is(one, _READS) else ()
             todo += [other for other in before if other not in seen]
             seen.update(before)
 

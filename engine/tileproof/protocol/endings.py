@@ -100,6 +100,8 @@ def incomplete_phases(machine: Machine, passed: Callable[[], bool]) -> None:
         passed: whether there is a loop that no thread went around.
     """
     for key, barrier in unfinished(machine):
+        if barrier.phase and barrier.pending:
+            _more_than_counted(machine, key, barrier)
         if barrier.pending and (barrier.phase or passed()):
             continue
         init = (("init", barrier.operation),)
@@ -109,6 +111,15 @@ def incomplete_phases(machine: Machine, passed: Callable[[], bool]) -> None:
             machine.report("PR128", "here", last, at=init, barrier=name, count=count, arrivals=count - barrier.pending)
         else:
             machine.report("PR128", "bytes", last, at=init, barrier=name, bytes=barrier.bytes)
+
+
+def _more_than_counted(machine: Machine, key: BarrierKey, barrier: Barrier) -> None:
+    """Report a count that is no share of the arrivals of each turn: phases end before some threads have arrived."""
+    in_turn, last = barrier.in_turn, barrier.arriving
+    if in_turn is not None and in_turn > barrier.count and in_turn % barrier.count and last is not None:
+        init = (("init", barrier.operation),)
+        name = barrier_name(machine, key)
+        machine.report("PR122", "turn", last, at=init, barrier=name, arrivals=in_turn, count=barrier.count)
 
 
 def wrong_bytes(machine: Machine) -> None:

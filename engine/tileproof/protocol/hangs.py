@@ -223,11 +223,21 @@ def _longer(study: Study, first: Run) -> Iterator[list[Extents]]:
     """Sizes in which loops that take part in the protocol are longer, each for several lengths."""
     code, coverage, turns = study.compiled.code, first.machine.coverage, study.shape.extent
     usual, tile, more = first.machine.shape.extents, study.limit("tile_elements"), [one * turns + 1 for one in _LONGER]
+    if usual.apart or usual.given != study.given:  # its loops are longer than usual
+        yield [_times(study, usual, one) for one in (1, *_LONGER)]
+        return
     yield [replace(usual, tensor=one, argument=one) for one in more]
     terms = deciding(code, [at for at in coverage.doubtful if loops_at(code, at)])[0] - PLACES
     for term in in_order(code, terms)[:_TERMS]:
         elements = usual.elements(term, tile)
         yield [replace(usual, given=(*usual.given, (term, one * elements))) for one in more]
+
+
+def _times(study: Study, usual: Extents, times: int) -> Extents:
+    """Extents with which loops go around so many times as often that are longer than usual."""
+    chosen = dict(study.given)
+    given = tuple((term, n if term in chosen else times * n) for term, n in usual.given)
+    return replace(usual, tensor=times * usual.tensor, apart=times * usual.apart, given=given)
 
 
 def hung_everywhere(study: Study) -> Run | None:

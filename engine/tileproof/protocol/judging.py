@@ -110,6 +110,8 @@ def conclude(study: Study) -> Outcome:
     if loose:
         study.doubt("guessed_steps", loose[0], count=len(loose))
     executed = frozenset(id(one) for one in steps if id(one) in study.reached.executed)
+    sure = [one.executed for one in study.ran if one.certain]
+    met = frozenset[int]().union(*sure) if sure else executed
     stated = {key_of(fault) for fault in faults}
     open_ = [one for one in study.doubts.values() if one.fault is None or key_of(one.fault) not in stated]
     doubts = sorted(open_, key=lambda one: (one.operation.span.start, one.case))
@@ -123,7 +125,8 @@ def conclude(study: Study) -> Outcome:
         bound,
         frozenset(guessed),
         exact=exact,
-        early=study.early is not None,
+        early=study.early is not None and {key_of(one) for one in faults} <= study.early.places(),
+        told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
 

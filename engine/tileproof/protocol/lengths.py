@@ -18,7 +18,7 @@ from tileproof.protocol.explore import around, counted_by, guards_of, wanted_way
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.hangs import named_hang
+from tileproof.protocol.hangs import named_hang, wrong_early
 from tileproof.protocol.runs import Run, even, key_of, rests_on
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
@@ -259,6 +259,7 @@ class Others:
         found: the runs that come to their end and have findings of their own.
         stuck: what threads waited for, for ever, in the first run that says nothing else.
         known: the findings so far, by code and place, before any became one of short loops.
+        repair: whether to look for one operation that is why threads wait for ever.
     """
 
     study: Study
@@ -267,11 +268,11 @@ class Others:
     found: list[Run] = field(default_factory=list)
     stuck: ProtocolFault | None = None
     known: set[tuple[str, int]] = field(default_factory=set)
+    repair: bool = True
 
     def doubt(self) -> None:
-        """Name what threads waited for, once all other runs left steps missing too that these runs were made for."""
-        code = self.study.compiled.code
-        if self.stuck is not None and wanted_ways(code, guards_of(code), self.study.reached):
+        """Name what threads waited for: other runs may have the steps that these were made for, none goes as far."""
+        if self.stuck is not None:
             self.study.doubt("loop_turns", self.stuck.operation, self.stuck)
 
     def take(self, one: Run, before: Set[int] = frozenset()) -> bool:
@@ -280,11 +281,19 @@ class Others:
         usual, stated = frozenset(long.machine.coverage.executed), {key_of(fault) for fault in self.faults}
         known = self.known | stated
         if not (one.calm or even(one)):
-            named = named_hang(study, one, repair=True) if one.hangs and self.stuck is None else None
+            asks = one.hangs and self.stuck is None and (self.repair or one.certain)
+            named = named_hang(study, one, self.repair) if asks else None
             if named is not None:
                 study.shown = named
                 study.reached.add(named.machine)
                 self.faults.extend(one for one in named.faults if one.code in DEADLOCKS and key_of(one) not in known)
+                return False
+            found = {key_of(fault) for fault in one.early() if one.goes_round(fault.operation)} - known
+            early = wrong_early(study, one) if found and one.hangs and self.stuck is None else None
+            if early is not None:
+                study.shown = early
+                study.early = None if self.faults else early
+                self.faults.extend(one for one in early.faults if key_of(one) in found)
                 return False
             self.stuck = self.stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
             return True

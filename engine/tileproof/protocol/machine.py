@@ -13,6 +13,7 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.budget import limit
+from tileproof.protocol.by_role import goes_anyhow, makers
 from tileproof.protocol.deciding import handed
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
@@ -122,6 +123,8 @@ class Machine:
             one, by a number that is supposed; None where none did.
         until_left: whether the run ends then.
         passing: which ways of branches go past such loops.
+        alignments: of each memory the first barrier that was initialised at each distance from where they are aligned.
+        made: the computation of each slot that has only one, once that was asked (``by_role``).
     """
 
     program: Program
@@ -191,6 +194,8 @@ class Machine:
     until_left: bool = False
     prior: int | None = None
     passing: dict[tuple[int, bool], bool] = field(default_factory=dict)
+    alignments: dict[tuple[int, int], dict[int, tuple[int, Operation]]] = field(default_factory=dict)
+    made: dict[int, Instruction] | None = None
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -482,9 +487,11 @@ class Machine:
                 yes, no, unknown = _ways(common.each, thread_set.threads, told)
                 if not no or unknown:
                     self.coverage.doubtful.add(thread_set.place)  # others go by their role, data decide of the rest
+                    if self.passes(thread_set.place, told):
+                        self.pass_by(thread_set, yes if told else no)
                 if yes and no:
-                    self.decide(thread_set.place, value, True)
-                    self.decide(thread_set.place, value, False)
+                    self.decide(thread_set, value, True, yes)
+                    self.decide(thread_set, value, False, no)
                     self.split(thread_set, yes, no, instruction)
                     return thread_set.place + 1
                 common = 1 if yes else 0
@@ -494,7 +501,7 @@ class Machine:
         taken = self.most_in(thread_set.place, instruction) if value is None else value != 0
         if value is None:
             self.coverage.undecided.add(thread_set.place)
-        self.decide(thread_set.place, thread_set.values[instruction.inputs[0]], taken)
+        self.decide(thread_set, thread_set.values[instruction.inputs[0]], taken)
         return thread_set.place + 1 if taken else instruction.other
 
     def most_in(self, place: int, instruction: Instruction) -> bool:
@@ -511,15 +518,19 @@ class Machine:
         found = self.forced.get(place)
         return said_of(self.agreed, term) if found is None and term is not None else found
 
-    def decide(self, place: int, value: Value, way: bool) -> None:
-        """Note which way a branch or a loop is taken, and whether something supposed or unknown decides it."""
-        coverage, term = self.coverage, term_of(value)
+    def decide(self, thread_set: ThreadSet, value: Value, way: bool, threads: Sequence[int] = ()) -> None:
+        """Note which way a branch or a loop is taken, and whether something supposed or unknown decides it.
+
+        Args:
+            threads: those that go this way, where others go the other one.
+        """
+        coverage, term, place = self.coverage, term_of(value), thread_set.place
         coverage.went.setdefault(place, set()).add(way)
         if place == self.until:
             self.most = 0
         if value is None or term is not None:
-            if self.prior is None and self.program.code[place].kind == "branch" and self.passes(place, way):
-                self.depart()
+            if place not in coverage.passed and self.passes(place, way):
+                self.pass_by(thread_set, threads or thread_set.threads)
             coverage.doubtful.add(place)
             if term is not None:
                 coverage.terms.setdefault(place, set()).add(term)
@@ -607,24 +618,29 @@ class Machine:
                 part.finished = True
         return thread_set.place + 1
 
-    def release_parked(self, whole: bool = False) -> bool:
+    def release_parked(self, whole: bool = False, among: Set[int] | None = None) -> bool:
         """Release a thread set that waits for reconvergence with a part that is blocked; whether there was one.
 
+        One of whole warps rather than some lanes of a warp: warps need not wait for each other.
+
         Args:
-            whole: only one of whole warps, which need not wait for others.
+            whole: only one of whole warps.
+            among: only one of these CTAs.
         """
-        for thread_set in self.thread_sets:
-            apart = len(thread_set.threads) < thread_set.warp * len(thread_set.warps)
-            if thread_set.parked and not (whole and apart):
-                point = thread_set.reconvergences.pop()
-                point.dissolved = True
-                if thread_set in point.parked:
-                    point.parked.remove(thread_set)
-                self.diverge(thread_set, point.missing - 1)
-                thread_set.parked = False
-                thread_set.place += 1
-                return True
-        return False
+        parked = [one for one in self.thread_sets if one.parked and (among is None or one.cta in among)]
+        warps = [one for one in parked if len(one.threads) == one.warp * len(one.warps)]
+        free = warps if warps or whole else parked
+        if not free:
+            return False
+        thread_set = free[0]
+        point = thread_set.reconvergences.pop()
+        point.dissolved = True
+        if thread_set in point.parked:
+            point.parked.remove(thread_set)
+        self.diverge(thread_set, point.missing - 1)
+        thread_set.parked = False
+        thread_set.place += 1
+        return True
 
     def halve(self) -> bool:
         """Let barriers of threads complete without the rest of a warp; whether any threads may wait for that."""
@@ -649,12 +665,14 @@ class Machine:
         high = self.count(thread_set, instruction.inputs[1])
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
         known = isinstance(index, int) and high is not None
+        if known:
+            self.rest(thread_set, instruction, turns)
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if turns == 1:
             decider = None if not known else index if isinstance(index, Supposed) else high
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
-            self.decide(thread_set.place, decider, inside)
+            self.decide(thread_set, decider, inside)
             step = self.count(thread_set, instruction.inputs[2]) if known else None
             if step is not None and step > 0:
                 length = len(range(index, high, step))  # type: ignore[arg-type]
@@ -668,9 +686,28 @@ class Machine:
             self.guess(thread_set.place, instruction)
         self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
         if not inside:
+            thread_set.idle.pop(thread_set.place, None)
             self.coverage.leave(thread_set.place, turns)
             self.leaves(thread_set.place, instruction)
         return thread_set.place + 1 if inside else instruction.target
+
+    def rest(self, thread_set: ThreadSet, instruction: Instruction, turns: int) -> None:
+        """Note which threads have left a counted loop that the first one is still in: it tells how long the loop is."""
+        low, high = (thread_set.values[slot] for slot in instruction.inputs[:2])
+        step = self.count(thread_set, instruction.inputs[2])
+        lanes = isinstance(low, Lanes) or isinstance(high, Lanes)
+        if not lanes or not step or not isinstance(low, int | Lanes) or not isinstance(high, int | Lanes):
+            return
+        count = thread_set.block
+        lows, highs = (one.each if isinstance(one, Lanes) else (one,) * count for one in (low, high))
+        idle = (
+            thread
+            for thread in thread_set.threads
+            if (first := lows[thread]) is not None
+            and (last := highs[thread]) is not None
+            and len(range(first, last, step)) < turns
+        )
+        thread_set.idle[thread_set.place] = frozenset(idle)
 
     def check(self, thread_set: ThreadSet, instruction: Instruction) -> int:
         held = thread_set.values[instruction.inputs[0]]
@@ -691,7 +728,7 @@ class Machine:
         if turns == 1:
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
-            self.decide(thread_set.place, decider, inside)
+            self.decide(thread_set, decider, inside)
         if self.watch is not None and all(one is thread_set or one.finished for one in self.thread_sets):
             self.look()  # it waits for no other, so that there are no rounds
         if value != 0 and not inside:
@@ -701,7 +738,11 @@ class Machine:
                 self.coverage.shortened = max(self.coverage.shortened, instruction.other)
             self.guess(thread_set.place, instruction)
         self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
+        if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
+            left = (thread for thread in thread_set.threads if held.each[thread] == 0)
+            thread_set.idle[thread_set.place] = thread_set.idle.get(thread_set.place, frozenset()).union(left)
         if not inside:
+            thread_set.idle.pop(thread_set.place, None)
             thread_set.turns[thread_set.place] = 0
             self.coverage.leave(thread_set.place, turns)
             self.leaves(thread_set.place, instruction, value != 0)
@@ -718,8 +759,20 @@ class Machine:
         """Whether a way of a branch goes past a loop that takes part in the protocol."""
         known = self.passing.get((place, way))
         if known is None:
-            known = self.passing[place, way] = goes_past(self.program.code, place, way)
+            branch = self.program.code[place].kind == "branch"
+            known = self.passing[place, way] = branch and goes_past(self.program.code, place, way)
         return known
+
+    def pass_by(self, thread_set: ThreadSet, threads: Sequence[int]) -> None:
+        """Threads go past such a loop: by what is supposed, unless their role alone says so."""
+        place = thread_set.place
+        if self.made is None:
+            self.made = makers(self.program.code)
+        if goes_anyhow(self.made, thread_set.values, self.program.code[place].inputs[0], threads):
+            return
+        self.coverage.passed.add(place)
+        if self.prior is None:
+            self.depart()
 
     def leaves(self, place: int, instruction: Instruction, cut: bool = False) -> None:
         """Threads leave a loop, perhaps one that takes part in the protocol, and by a number that is supposed.
@@ -798,8 +851,8 @@ class Machine:
     def deliver(self) -> bool:
         """Let copies of unknown length deliver what is announced; whether a barrier waited for that.
 
-        Others may still copy to the same barrier: threads of other CTAs that may, and that wait for the rest of their
-        warp, go on first, and barriers with as many copies as an earlier phase had are complete first. Where none has
+        Others may still copy to the same barrier: threads of other CTAs that may, and that wait to come together with
+        others, go on first, and barriers with as many copies as an earlier phase had are complete first. Where none has
         in a cluster, warps that wait for other warps go on: what they do may let another CTA copy.
         """
         waiting = [
@@ -808,8 +861,11 @@ class Machine:
             if one.unsized_copies and one.bytes > 0 and one.bytes % self.copied == 0
         ]
         parked = {part.cta for part in self.thread_sets if part.parked} if waiting else ()
-        if any(cta != key[0] and self.deliveries.late(cta, key[0], one) for cta in parked for key, one in waiting):
-            return self.release_parked()
+        late = {
+            cta for cta in parked for key, one in waiting if cta != key[0] and self.deliveries.late(cta, key[0], one)
+        }
+        if late:
+            return self.release_parked(among=late)
         full = [(key, one) for key, one in waiting if one.unsized_copies >= one.most_copies]
         if parked and not full and self.shape.ctas > 1 and self.release_parked(whole=True):
             return True

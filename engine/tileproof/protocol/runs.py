@@ -30,6 +30,8 @@ class Outcome:
             for ever: what comes behind cannot take them away.
         early: whether the findings are those that threads come to before any leaves a loop: how often loops run takes
             none away, nor does what comes behind.
+        told: the steps that only runs executed which were told which way to go, or guessed how often loops run, where
+            others were not: nobody may come to them.
         anyway: the hazards that runs with other loaded integers have as well.
         explained: of a kernel in PTX the findings that stand by themselves, by their causes.
     """
@@ -43,6 +45,7 @@ class Outcome:
     guessed: frozenset[int] = frozenset()
     exact: bool = False
     early: bool = False
+    told: tuple[Operation, ...] = ()
     anyway: tuple[ProtocolFault, ...] = ()
     explained: tuple[ProtocolFault, ...] = ()
 
@@ -89,6 +92,7 @@ class Ran:
         places: its findings by code and place.
         executed: the steps that it executed, by ``id`` of their operations.
         calm: whether it came to its end without a hazard, and nothing waits for ever.
+        certain: whether it came to its end, and nothing in it was guessed, left out or told.
     """
 
     recipe: Recipe
@@ -96,6 +100,7 @@ class Ran:
     places: frozenset[tuple[str, int]]
     executed: frozenset[int]
     calm: bool
+    certain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +172,7 @@ class Run:
 
     def passes_loops(self) -> bool:
         """Whether threads ever went past such a loop by what is supposed: then others may have gone around theirs."""
-        coverage, code = self.machine.coverage, self.machine.program.code
-        return any(code[place].kind == "branch" and self.goes_past(place) for place in coverage.doubtful)
+        return bool(self.machine.coverage.passed)
 
     def by_data(self) -> bool:
         """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
@@ -199,6 +203,20 @@ class Run:
             return ()
         found = machine.faults if machine.prior is None else machine.faults[: machine.prior]
         return tuple(one for one in found if one.code not in HANGS)
+
+    def goes_round(self, operation: Operation) -> bool:
+        """Whether the innermost loop around an operation comes back to an mbarrier: threads arrived there again.
+
+        Where it does not, the text has an mbarrier for each turn, and no launch has more turns than that.
+        """
+        code = self.machine.program.code
+        places = [at for at, one in enumerate(code) if one.operation is operation]
+        loops = [at for at, one in enumerate(code) if one.kind in ("test", "check") and loops_at(code, at)]
+        around = [at for at in loops if any(at < place < code[at].target for place in places)]
+        inside = code[around[-1] : code[around[-1]].target] if around else ()
+        mine = {id(one.operation) for one in inside}
+        barriers = self.machine.barriers.values()
+        return any(key[0] in mine and n > 1 for one in barriers for key, n in one.arrivals.items())
 
     def awaited(self) -> frozenset[object]:
         """What threads wait for, for ever: mbarriers, barriers of threads, or that of the cluster."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tileproof.base.records import dataclass, field, replace
-from tileproof.protocol.deciding import deciding, in_order
+from tileproof.protocol.deciding import deciders, in_order
 from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.lengths import Others
@@ -20,6 +20,8 @@ from tileproof.protocol.study import FEW, Study
 from tileproof.protocol.terms import PLACES
 
 _TERMS = 4  # integers of which one alone is larger
+_SMALLER = 8  # a tile that loaded integers count the elements of is that much smaller, if it is not as large as usual
+_LONGEST = 64  # times as many turns as the long run has, at which a run gives up
 _CHEAP = 4  # a run is made before others where so many of it could be
 
 
@@ -37,8 +39,9 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
     for size, tiles, needed in _larger(seldom, long):
         if budget <= 0 or needed > budget or any(ran.recipe.extents == size for ran in study.ran):
             continue
-        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        one = study.run(size, study.shape.extent, tiles, budget=budget, gives_up=seldom.too_long)
         budget -= one.machine.steps
+        others.repair = not study.loads  # integers that roles load for themselves may disagree: a hang says little
         if not others.take(one):
             break
         if even(one):
@@ -58,15 +61,18 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
 
 @dataclass(slots=True)
 class _Seldom:
-    """The loops that integers decide which a kernel gets, and that went around less often than the long run has turns.
+    """The loops that integers decide which a kernel gets or loads, and that went around less often than the long run
+    has turns.
 
     Attributes:
         deciders: those integers, by the place of the loop.
+        loaded: which of them are loaded.
         settled: loops that went around as often as they do where one of them is larger.
     """
 
     study: Study
     deciders: dict[int, frozenset[int]] = field(default_factory=dict)
+    loaded: set[int] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
 
     def loops(self) -> dict[int, int]:
@@ -74,8 +80,14 @@ class _Seldom:
         code, turns = self.study.compiled.code, self.study.shape.extent
         found = {at: n for at, n in self.study.reached.lengths.items() if 0 < n < turns and loops_at(code, at)}
         for at in found.keys() - self.deciders.keys():
-            self.deciders[at] = deciding(code, (at,))[0] - PLACES
+            given, loaded = deciders(code, (at,), through=True)
+            self.deciders[at] = given - PLACES | loaded
+            self.loaded |= loaded
         return {at: n for at, n in found.items() if self.deciders[at]}
+
+    def too_long(self, at: int, turns: int) -> bool:
+        """Whether a loop goes around so often that the run would not end, as where its length is less than none."""
+        return turns > _LONGEST * self.study.shape.extent
 
     def settle(self, one: Run, usual: Extents) -> None:
         """Note which loops a run went around in which integers are larger than usual: those given, or all."""
@@ -94,23 +106,35 @@ def _larger(seldom: _Seldom, long: Run) -> Iterator[tuple[Extents, int, int]]:
     All integers are larger, or one is and the others are small: roles may go by different ones, and other loops may
     become too long.
     """
-    study, extents, tried = seldom.study, long.machine.shape.extents, set[int]()
+    study, extents, tried = seldom.study, long.machine.shape.extents, list[int]()
     turns, tile = study.shape.extent, study.limit("tile_elements")
     few = Extents(FEW, FEW, extents.counted, units=extents.units)
 
     def times(left: Iterable[int]) -> int:
         return -(-turns // max(left, default=turns))
 
+    def open_() -> list[int]:
+        """The integers to try next, those of one loop; each that is loaded twice: it may count elements or tiles."""
+        for at in sorted(seldom.loops()):
+            mine = [term for term in seldom.deciders[at] if tried.count(term) <= (term in seldom.loaded)]
+            if mine:
+                return in_order(study.compiled.code, set(mine))
+        return []
+
     for share in (_CHEAP, 1):
         now = times(seldom.loops().values())
         if now > 1:
             size = replace(extents, argument=now * extents.argument)
             yield size, long.machine.tiles, share * now * long.machine.steps
-        left = seldom.loops()
-        while len(tried) < _TERMS and (open_ := [new for at in sorted(left) if (new := seldom.deciders[at] - tried)]):
-            term = in_order(study.compiled.code, open_[0])[0]
-            tried.add(term)
-            more = times(n for at, n in left.items() if term in seldom.deciders[at])
+        if share == _CHEAP:
+            small, large = (replace(few, apart=turns * one) for one in (tile // _SMALLER, tile))
+            for size in (small, large, replace(large, near=FEW)):  # a length is the difference of two neighbours
+                if any(not seldom.loaded.isdisjoint(seldom.deciders[at]) for at in seldom.loops()):
+                    yield size, FEW, 0
+        while len(set(tried)) < _TERMS and (terms := open_()):
+            term, left = terms[0], seldom.loops()
+            first = term in seldom.loaded and term not in tried
+            tried.append(term)
+            more = 1 if first else times(n for at, n in left.items() if term in seldom.deciders[at])
             given = {**dict(extents.given), term: more * extents.usual(term, tile)}
             yield replace(few, given=tuple(given.items())), FEW, 0
-            left = seldom.loops()

@@ -205,6 +205,7 @@ class Barrier:
         unsized: the last phase that a copy of unknown size completed.
         unannounced: a copy of unknown size that surely is of the current phase, for which no bytes are expected yet.
         sources: what ever arrived at it, by ``id`` of the operations.
+        arrivals: how often threads did: by the operation, the CTA, the first of them, and how many arrivals it made.
         seen: how many phases were complete when a thread last waited for one.
         overrun: whether it completed two phases or more between two waits, so that a parity came again.
     """
@@ -233,6 +234,7 @@ class Barrier:
     most_copies: int = 0
     unannounced: Operation | None = None
     sources: set[int] = field(default_factory=set)
+    arrivals: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
     seen: int = 0
     overrun: bool = False
 
@@ -240,6 +242,17 @@ class Barrier:
     def even(self) -> bool:
         """Whether it is not in the middle of a phase."""
         return self.pending == self.count and not self.bytes
+
+    @property
+    def in_turn(self) -> int | None:
+        """How many arrivals there are each time that all threads arrive which ever do; None where that is not known.
+
+        It is where nothing else arrives, they execute one operation, and all of them did so equally often.
+        """
+        operations, times = {key[0] for key in self.arrivals}, set(self.arrivals.values())
+        made = sum(key[-1] * times for key, times in self.arrivals.items())
+        alike = len(operations) == len(times) == 1 and made == (self.phase + 1) * self.count - self.pending
+        return sum(key[-1] for key in self.arrivals) if alike else None
 
     def settle(self) -> None:
         """Complete the phase if the pending count and the tx-count are zero."""
@@ -495,6 +508,8 @@ class Coverage:
         left: the loops that threads left; circled: those of them that went around, more than once through.
         lengths: how often loops go around at most, by place: as far as they did, or as their bounds say.
         terms: the terms of what decided there.
+        passed: branches at which threads went past a loop that takes part in the protocol, by what is supposed or
+            unknown.
         cells: where integers in shared memory were loaded or stored, by place: the allocation, the first byte and that
             behind the last one.
         starts: how often they were there, by place, then by CTA and first byte.
@@ -517,6 +532,7 @@ class Coverage:
     circled: set[int] = field(default_factory=set)
     lengths: dict[int, int] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
+    passed: set[int] = field(default_factory=set)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     starts: dict[int, dict[tuple[int, int], int]] = field(default_factory=dict)
 

@@ -197,7 +197,8 @@ class Study:
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
             recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed
-            self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed), done.calm))
+            certain = done.certain and not forced
+            self.ran.append(Ran(recipe, machine.steps, done.places(), frozenset(executed), done.calm, certain))
         return done
 
     def more(self, patient: bool, machine: Machine) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from typing import TypeAlias
@@ -169,6 +169,7 @@ class ThreadSet:
         arrived: its arrival at the cluster barrier that it has not waited for yet.
         passed: the barrier at which it waited and that has completed since.
         excused: whether it leaves the wait where it is blocked although nothing is known to complete it.
+        idle: threads that have left a loop which others of their warp still go around, by the place of the loop.
     """
 
     cta: int
@@ -191,6 +192,7 @@ class ThreadSet:
     blocked: Wait | None = None
     passed: BarrierName | None = None
     excused: bool = False
+    idle: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
     def warps(self) -> tuple[int, ...]:
@@ -203,6 +205,12 @@ class ThreadSet:
         if isinstance(wait, OnBarrier):
             return OnBarrier(wait.name, 0)
         return wait if isinstance(wait, OnMbarrier) else None
+
+    @property
+    def active(self) -> Iterable[int]:
+        """Its threads, but for those that have left a loop."""
+        idle = frozenset[int]().union(*self.idle.values())
+        return [one for one in self.threads if one not in idle] if idle else self.threads
 
     def queue(self, kind: str) -> Queue:
         return self.queues.setdefault(kind, Queue())
@@ -226,6 +234,7 @@ class ThreadSet:
             self.version,
             self.arrived,
         )
+        other.idle = dict(self.idle)
         other.keep(threads)
         return other
 

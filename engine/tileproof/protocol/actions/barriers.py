@@ -39,7 +39,7 @@ def barrier_keys(
 def _each(machine: Machine, thread_set: ThreadSet, instruction: Instruction, where: Address) -> dict[int, BarrierKey]:
     """The barrier that each thread names: its own, or one that all share."""
     found: dict[int, BarrierKey] = {}
-    for thread in thread_set.threads:
+    for thread in thread_set.active:
         offset = where.parts[thread] if where.parts else where.offset
         cta = where.cta.each[thread] if isinstance(where.cta, Lanes) else where.cta
         home = thread_set.cta if where.cta is None else cta
@@ -150,11 +150,14 @@ _BESIDE = ("barrier_init", "allocate")
 def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     """Report a barrier that is apart from another one of its memory by no multiple of what both are aligned to."""
     size = limit(machine, "barrier_bytes")
-    for other, barrier in machine.barriers.items():
-        if other[:2] == key[:2] and (other[2] - key[2]) % size:
-            at = (("other", barrier.operation),)
-            name, distance = barrier_name(machine, key), abs(other[2] - key[2])
-            machine.report("PR141", "here", operation, at=at, barrier=name, other=barrier.name, distance=distance)
+    mine = machine.alignments.setdefault(key[:2], {})
+    mine.setdefault(key[2] % size, (key[2], operation))
+    for other, before in mine.values():
+        if (other - key[2]) % size:
+            at, whose = (("other", before),), (*key[:2], other)
+            name, distance = barrier_name(machine, key), abs(other - key[2])
+            known = barrier_name(machine, whose)
+            machine.report("PR141", "here", operation, at=at, barrier=name, other=known, distance=distance)
             return
 
 
@@ -219,6 +222,8 @@ def arrive(
     arrived(machine, thread_set, operation, key, barrier.phase + 1, agents)
     barrier.arriving = operation
     barrier.sources.add(id(operation))
+    mine = (id(operation), thread_set.cta, thread_set.threads[0], count)
+    barrier.arrivals[mine] = barrier.arrivals.get(mine, 0) + 1
     machine.came("arrive", key, count, operation, thread_set)
     if count > barrier.pending:
         if not machine.taint.covers(key):
