@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,44 @@ def test_bytes_of_copies_of_known_size_are_counted():
     both = RING.replace(tensor, copy + tensor).replace("_, [%r11], 4096;", "_, [%r11], 5136;")
     said = [one.message for one in tileproof.check(both).diagnostics if one.code == "PR138"]
     assert said and all("expects 5136 bytes: its copies deliver at most 5120" in one for one in said)
+
+
+# One thread copies a box three times; the mbarrier is invalidated and initialised in between (Triton, two loops).
+_AGAIN = """  @%p1 bra WAIT{n};
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], BYTES{n};
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2, {{%r5, %r5}}], [%r3];
+WAIT{n}:
+  bar.sync 0;
+LOOP{n}:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0;
+  @!%p2 bra LOOP{n};
+  bar.sync 0;
+  @!%p1 mbarrier.inval.shared::cta.b64 [%r3];
+"""
+AGAIN = (
+    RING[: RING.index("  ld.param.u32")]
+    + "  mov.b32 %r5, 0;\n  mov.b64 %rd1, map;\n  cvta.param.u64 %rd2, %rd1;\n  setp.ne.s32 %p1, %r1, 0;\n"
+    + "".join(_AGAIN.format(n=n) for n in range(3))
+    + "  ret;\n}\n"
+)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_bytes_of_a_barrier_that_is_initialised_again(wrong: int):
+    """It is the phase that expects something else than the two others do."""
+
+    def text(bytes_: int) -> str:
+        return re.sub(r"BYTES(\d)", lambda n: str(bytes_ if int(n[1]) == wrong else 4096), AGAIN)
+
+    assert found(text(4096)) == set()
+    (one,) = [one for one in tileproof.check(text(2048)).diagnostics if one.severity.value == "error"]
+    assert (one.code, "expects 2048 bytes: elsewhere" in one.message, "deliver 4096" in one.message) == (
+        "PR138",
+        True,
+        True,
+    )
 
 
 def test_a_ring_that_is_not_released_hangs_in_long_loops():

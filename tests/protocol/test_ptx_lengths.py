@@ -412,6 +412,15 @@ def test_threads_copy_over_what_their_own_wgmma_reads_only_after_they_have_waite
     assert "PR112 may be here" in apart.diagnostics[0].message
 
 
+def test_a_wgmma_reads_copies_only_after_those_who_made_them_have_waited():
+    """It is an error where not even they wait; a warpgroup may meet at its wgmma, which is named."""
+    waits = "LOOP:\n  cp.async.wait_group 0;\n  bar.sync 0;\n"
+    mistaken(IN_FLIGHT, waits, "LOOP:\n  bar.sync 0;\n", {"PR111"})
+    apart = tileproof.check(edited(IN_FLIGHT, (waits, "LOOP:\n  cp.async.wait_group 0;\n")))
+    assert [one.code for one in apart.diagnostics] == ["PR190"]
+    assert "PR111 may be here" in apart.diagnostics[0].message
+
+
 # Data decide whether a role stores a tile: that completes no phase, and nobody waits for it (CuTe DSL, grouped GEMM).
 STORED = RING.replace(
     RELEASE,

@@ -221,3 +221,40 @@ def test_whole_warps_go_on_before_those_that_wait_for_the_rest_of_theirs(
         found += [(one.cta, len(one.threads)) for one in sets if not one.parked]
         sets[:] = [one for one in sets if one.parked]
     assert found == order
+
+
+# A part that is for one CTA alone, in a kernel that does not say its cluster (DeepGEMM).
+ALONE = (
+    SM_90
+    + """.visible .entry alone(.param .u64 to)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<20>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_nctarank;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  setp.ne.s32 %p1, %r3, 1;
+  @%p1 bra END;
+  shl.b32 %r4, %r1, 2;
+  add.s32 %r5, %r2, %r4;
+  st.shared.b32 [%r5], %r1;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  setp.ne.s32 %p2, %r1, 0;
+  @%p2 bra END;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 128;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+  ret;
+}
+"""
+)
+
+
+def test_a_proxy_fence_that_is_missing_does_not_tell_which_cluster_a_kernel_is_made_for():
+    verified(ALONE)
+    mistaken(ALONE, "  fence.proxy.async.shared::cta;\n", "", {"PR110"})

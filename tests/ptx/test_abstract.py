@@ -142,6 +142,38 @@ def test_what_is_known_of_registers():
     assert halves.value == 7
 
 
+RING = "mov.b32 r1, 0; T: mov.b32 r3, r1; {turn} setp.lt.s32 p2, r4, r5; @p2 bra T;"
+TURNS = {
+    "the next one is compared": "add.s32 r2, r1, 1; setp.eq.b32 p1, r2, {n}; selp.b32 r1, 0, r2, p1;",
+    "or this one": "add.s32 r2, r1, 1; setp.eq.s32 p1, r1, {last}; selp.b32 r1, 0, r2, p1;",
+    "where they differ": "add.s32 r2, r1, 1; setp.ne.s32 p1, r2, {n}; selp.b32 r1, r2, 0, p1;",
+    "a number that is set before": "add.s32 r2, r1, 1; setp.ne.s32 p1, r1, {last}; selp.b32 r1, r2, 0, p1;",
+}
+
+
+@pytest.mark.parametrize("stages", [2, 3, 5, 9, 40])
+@pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
+def test_an_index_of_a_ring_is_less_than_its_stages(turn: str, stages: int):
+    found = value(RING.format(turn=turn.format(n=stages, last=stages - 1)), "r3")
+    assert (found.low, found.high) == (0, stages - 1)
+
+
+@pytest.mark.parametrize(
+    ("turn", "reached"),
+    [
+        ("add.s32 r2, r1, 1; setp.eq.b32 p1, r2, 5; selp.b32 r1, r2, 4, p1;", 5),  # chosen where it is equal
+        ("add.s32 r2, r1, 2; setp.eq.b32 p1, r2, 5; selp.b32 r1, 0, r2, p1;", 1000),  # goes past it
+        ("setp.eq.b32 p1, r2, 5; add.s32 r2, r1, 1; selp.b32 r1, 0, r2, p1;", 5),  # that of another turn is compared
+        ("setp.eq.b32 p1, r1, 4; selp.b32 r1, 0, r2, p1; add.s32 r2, r1, 1;", 5),  # that of another turn is chosen
+        ("add.s32 r2, r1, 1; mov.b32 r1, r6; setp.eq.b32 p1, r1, 4; selp.b32 r1, 0, r2, p1;", 1000),  # another one
+        ("add.s32 r2, r1, 1; setp.eq.b32 p1, r6, 5; selp.b32 r1, 0, r2, p1;", 1000),
+        ("add.s32 r2, r1, 1; setp.eq.b32 p1, r2, 5; @p2 bra U; mov.b32 r2, r6; U: selp.b32 r1, 0, r2, p1;", 1000),
+    ],
+)
+def test_what_is_no_such_index_may_be_larger(turn: str, reached: int):
+    assert value(RING.format(turn=turn), "r3").high >= reached
+
+
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,

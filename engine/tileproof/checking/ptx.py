@@ -146,8 +146,9 @@ def _protocols(
     malformed: bool,
     known: Sequence[Diagnostic],
 ) -> Iterator[tuple[KernelCoverage, list[Diagnostic], list[Diagnostic]]]:
-    """The functions that use a protocol: what was verified of each, what is wrong beside what is known, and what of it is
-    wrong only on paths that no thread takes.
+    """The functions that use a protocol: what was verified of each, and what is wrong beside what is known.
+
+    Also what of that is wrong only on paths that no thread takes.
     """
     kept: Kernels | None = None
     module = graphs.module

@@ -8,15 +8,18 @@ from itertools import chain
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
 from tileproof.dialects.configuration import Facts
-from tileproof.evaluate import bitfields
+from tileproof.evaluate import bitfields, hardware
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import INSTRUCTION, MatrixDescriptor, instruction_operand, kind_of, matrix_descriptors
 from tileproof.ptx.text import cut
 from tileproof.ptx.values import Values
+from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
+
+_BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def operand_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Fa
         if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
             continue
         found = _tcgen05(ruleset, graph, values, number) if opcode.startswith("tcgen05") else iter(())
-        matrices = (_matrix(ruleset, one) for one in matrix_descriptors(ruleset, graph, values, number))
+        matrices = (_matrix(ruleset, values, one) for one in matrix_descriptors(ruleset, graph, values, number))
         for one in chain(found, *matrices):
             key = (one.schema, one.operand, *one.values.items(), *one.spelled.items())
             if key not in seen:
@@ -59,20 +62,27 @@ def place(graph: Graph, number: int, operand: int) -> Span:
 def _tcgen05(ruleset: Ruleset, graph: Graph, values: Values, number: int) -> Iterator[_Judged]:
     opcode = graph.module.instructions[number].opcode
     operands = values.operands(number)
-    kind, at = kind_of(opcode), instruction_operand(operands)
-    if at is None or kind is None:
+    at = instruction_operand(operands)
+    try:
+        instruction = _instruction(ruleset, values, number)
+    except bitfields.PackError as error:
+        assert at is not None
+        yield _Judged(number, at, "assembled_instruction", {"meaningful": ".no"}, {"meaningful": str(error)})
         return
-    in_memory = not operands[1].address
-    word = values.operand(number, at, 32)
-    known = {"kind": kind}
-    instruction: dict[str, Scalar] | None = None
-    if word.value is not None:
-        try:
-            instruction = bitfields.unpack(ruleset, INSTRUCTION, word.value, known)
-        except bitfields.PackError as error:
-            yield _Judged(number, at, "assembled_instruction", {"meaningful": ".no"}, {"meaningful": str(error)})
-    if instruction is not None:
-        yield from _shape(ruleset, opcode, number, at, instruction, in_memory)
+    if instruction is not None and at is not None:
+        yield from _shape(ruleset, opcode, number, at, instruction, not operands[1].address)
+
+
+def _instruction(ruleset: Ruleset, values: Values, number: int) -> dict[str, Scalar] | None:
+    """What the instruction descriptor of a tcgen05.mma says; None where it is not known.
+
+    Raises:
+        PackError: it says nothing.
+    """
+    operands = values.operands(number)
+    kind, at = kind_of(values.module.instructions[number].opcode), instruction_operand(operands)
+    word = values.operand(number, at, 32).value if at is not None and kind is not None else None
+    return None if word is None or kind is None else bitfields.unpack(ruleset, INSTRUCTION, word, {"kind": kind})
 
 
 def _shape(
@@ -104,19 +114,43 @@ def _scale_vector(ruleset: Ruleset, opcode: str) -> int | None:
     return None
 
 
-def _matrix(ruleset: Ruleset, one: MatrixDescriptor) -> Iterator[_Judged]:
+def _across(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> int | None:
+    """The bytes of one column of K that an instruction reads of A or B; None where that is not known."""
+    opcode, second = values.module.instructions[one.number].opcode, one.role == "b"
+    if opcode.startswith("wgmma"):
+        found = read_wgmma(ruleset.book, opcode, values.operands(one.number))
+        if found is None or found.shape is None:
+            return None
+        rows, kind = found.shape[second], found.b_type if second else found.a_type
+        bits = ruleset.book.shared_table("element").rows.get((kind,), (None,))[0]
+    else:
+        try:
+            instruction = _instruction(ruleset, values, one.number)
+        except bitfields.PackError:
+            return None
+        if instruction is None or f"{one.role}.type" not in instruction:
+            return None
+        size = instruction.get("N" if second else "M")
+        rows = size // (2 if ".cta_group::2" in opcode else 1) if isinstance(size, int) else 0
+        bits = hardware.smem_bits(ruleset.book, instruction, one.role)
+    return rows * bits // _BYTE or None if isinstance(bits, int) else None
+
+
+def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> Iterator[_Judged]:
     """A matrix descriptor: that its fields have a meaning, and that they agree."""
     operand = f".{one.role}"
     try:
         fields, unset = judged_fields(ruleset, one.word, one.value.ones, one.value.unknown)
     except bitfields.PackError as error:
-        values: dict[str, Scalar] = {"operand": operand, "meaningful": ".no"}
-        yield _Judged(one.number, one.operand, "assembled_descriptor", values, {"meaningful": str(error)})
+        wrong: dict[str, Scalar] = {"operand": operand, "meaningful": ".no"}
+        yield _Judged(one.number, one.operand, "assembled_descriptor", wrong, {"meaningful": str(error)})
         return
     if unset:
-        values = {"operand": operand, "versioned": ".no"}
-        yield _Judged(one.number, one.operand, "assembled_descriptor", values, {"versioned": unset})
+        wrong = {"operand": operand, "versioned": ".no"}
+        yield _Judged(one.number, one.operand, "assembled_descriptor", wrong, {"versioned": unset})
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}
     if one.major is not None:
         held["major"] = one.major
+    if (across := _across(ruleset, values, one)) is not None:
+        held["across"] = across
     yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

@@ -113,7 +113,8 @@ def by_cause(book: Rulebook, outcome: Outcome, sure: tuple[ProtocolFault, ...]) 
 def within_warpgroup(book: Rulebook, fault: ProtocolFault) -> bool:
     """Whether a hazard is one between copies that threads wait for and a wgmma, at which its warpgroup meets.
 
-    It is not where threads copy over what a wgmma reads that they have not waited for.
+    It is not where threads copy over what a wgmma reads that they have not waited for, nor where a wgmma reads copies
+    that the threads who made them have not waited for.
     """
     if fault.unwaited:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
@@ -123,27 +123,42 @@ def _more_than_counted(machine: Machine, key: BarrierKey, barrier: Barrier) -> N
 
 
 def wrong_bytes(machine: Machine) -> None:
-    """Report phases that expect other bytes than copies through tensor maps can deliver whose boxes nothing says."""
-    room = machine.deliveries.room
-    alike: dict[tuple[tuple[object, int], ...], Delivery] = {}
-    said: set[int] = set()
-    for (key, _), phase in machine.deliveries.phases.items():
-        at = phase.operation
-        if phase.late or machine.taint.covers(key) or id(at) in said or any(box.map is None for box in phase.boxes):
-            continue
-        most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
-        maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
-        other = alike.setdefault(maps, phase)
-        name, expected = barrier_name(machine, key), phase.bytes + phase.known
-        if phase.bytes > most:
-            machine.report("PR138", "room", at, most=most + phase.known, barrier=name, expected=expected)
-        elif phase.bytes != other.bytes and not (phase.supposed or other.supposed):
-            places = (("other", other.operation),)
-            right = other.bytes + phase.known
-            machine.report("PR138", "uneven", at, at=places, other=right, barrier=name, expected=expected)
-        else:
-            continue
-        said.add(id(at))
+    """Report phases that expect other bytes than copies through tensor maps can deliver whose boxes nothing says.
+
+    Of phases of the same copies it is those that are wrong which expect what fewer of them do.
+    """
+    room, said = machine.deliveries.room, set[int]()
+    alike: dict[tuple[tuple[object, int], ...], list[tuple[BarrierKey, Delivery]]] = {}
+    for (key, *_), phase in machine.deliveries.phases.items():
+        if not (phase.late or machine.taint.covers(key) or any(box.map is None for box in phase.boxes)):
+            maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
+            alike.setdefault(maps, []).append((key, phase))
+    for found in alike.values():
+        meant = _usual([phase for _, phase in found])
+        for key, phase in found:
+            at = phase.operation
+            if id(at) in said:
+                continue
+            most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
+            name, expected = barrier_name(machine, key), phase.bytes + phase.known
+            if phase.bytes > most:
+                machine.report("PR138", "room", at, most=most + phase.known, barrier=name, expected=expected)
+            elif phase.bytes != meant.bytes and not (phase.supposed or meant.supposed):
+                other = (("other", meant.operation),)
+                right = meant.bytes + phase.known
+                machine.report("PR138", "uneven", at, at=other, other=right, barrier=name, expected=expected)
+            else:
+                continue
+            said.add(id(at))
+
+
+def _usual(phases: Sequence[Delivery]) -> Delivery:
+    """The first of those phases that expect as many bytes as most do: by the operations that announce them."""
+    operations: dict[int, set[int]] = {}
+    for one in phases:
+        operations.setdefault(one.bytes, set()).add(id(one.operation))
+    times = Counter(one.bytes for one in phases)
+    return max(phases, key=lambda one: (not one.supposed, len(operations[one.bytes]), times[one.bytes]))
 
 
 def understated_bytes(machine: Machine) -> None:
@@ -162,7 +177,7 @@ def understated_bytes(machine: Machine) -> None:
         return
     reads.bound(machine.barriers)
     said: set[int] = set()
-    for (key, _), phase in machine.deliveries.phases.items():
+    for (key, *_), phase in machine.deliveries.phases.items():
         at, found = phase.operation, reads.of_phase(phase, machine.deliveries.room)
         if phase.late or phase.supposed or found is None or found[0] <= phase.bytes or id(at) in said:
             continue

@@ -37,7 +37,7 @@ class ProtocolFault:
     """A finding in words: its code, where, the message, and the operations that explain it, each with what it is.
 
     Attributes:
-        unwaited: whether it is of an MMA that the threads themselves have not waited for, wherever others are.
+        unwaited: whether it is of an MMA, or of copies, that the threads themselves have not waited for.
     """
 
     code: str

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tileproof.protocol.terms import lift
 from tileproof.protocol.values import Lanes, Local, Supposed, Value, term_of
 
 LOCAL = "local memory"  # its key among those of registers, none of which has a blank
 APART = 1 << 40  # of two variables, in bytes: an address in local memory is a number
 _MOST = 64  # integers that are kept at a time
+_WORD = 4
 
 
 def stored(size: int) -> Callable[..., Sequence[Value]]:
     """The function of a store: what is kept after it of what was before, the address, and the values.
 
     Args:
-        size: bytes of each value.
+        size: bytes of each value, of which no more is kept.
     """
+    low = lift(lambda value: value & (1 << 8 * size) - 1, f"low {size}")
+    keep = low if size < _WORD else _same
 
     def function(held: Value, address: Value, *values: Value) -> Sequence[Value]:
         if not isinstance(address, int):
@@ -29,37 +33,49 @@ def stored(size: int) -> Callable[..., Sequence[Value]]:
         first, end = int(address), int(address) + size * len(values)
         before = held.cells if isinstance(held, Local) else ()
         kept = [one for one in before if one[0] + one[1] <= first or end <= one[0]]
-        kept += [(first + i * size, size, value) for i, value in enumerate(values) if value is not None]
+        kept += [(first + i * size, size, keep(value)) for i, value in enumerate(values) if value is not None]
         return (Local(tuple(sorted(kept, key=_place))) if len(kept) <= _MOST else None,)
 
     return function
 
 
-def loaded(size: int, behind: int) -> Callable[[Value, Value], Sequence[Value]]:
+def loaded(size: int, behind: int, signed: bool = False) -> Callable[[Value, Value], Sequence[Value]]:
     """The function of a load: what is kept so many bytes behind an address.
 
     Where the address is supposed, so is the integer that it picks.
+
+    Args:
+        signed: whether a byte or a half of a word is a signed integer.
     """
+    top = 1 << 8 * size - 1
+    extend = lift(lambda value: (value ^ top) - top, f"signed {size}") if signed and size < _WORD else _same
 
     def function(held: Value, address: Value) -> Sequence[Value]:
+        return (extend(pick(held, address)),)
+
+    def pick(held: Value, address: Value) -> Value:
         if not isinstance(held, Local):
-            return (None,)
+            return None
         cells = {(place, length): value for place, length, value in held.cells}
         if isinstance(address, Lanes):
             each = [None if one is None else cells.get((one + behind, size)) for one in address.each]
             whole = all(isinstance(one, int) for one, at in zip(each, address.each, strict=True) if at is not None)
             found = tuple(one if isinstance(one, int) else None for one in each)
             terms = tuple(term for one in (address, *each) if (term := term_of(one)) is not None)
-            return (Lanes(found, hash(terms) if terms else None) if whole else None,)
+            return Lanes(found, hash(terms) if terms else None) if whole else None
         if not isinstance(address, int):
-            return (None,)
+            return None
         one = cells.get((int(address) + behind, size))
         if isinstance(address, Supposed) and isinstance(one, int):
             integers = tuple((*at, int(value)) for at, value in cells.items() if isinstance(value, int))
-            return (Supposed(one, hash((address.term, term_of(one), behind, integers))),)
-        return (one,)
+            return Supposed(one, hash((address.term, term_of(one), behind, integers)))
+        return one
 
     return function
+
+
+def _same(value: Value) -> Value:
+    return value
 
 
 def _place(cell: tuple[int, int, Value]) -> int:

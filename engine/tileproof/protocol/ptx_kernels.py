@@ -627,17 +627,18 @@ class _Writer(Writer):
         size, address = int(kind[1]) // 8, self.operand(operands[1])[0]
         for i, register in enumerate(to):
             slot = self.new()
-            self.give((slot,), (self.slots.get(LOCAL, self.unknown), address), loaded(size, i * size))
+            pick = loaded(size, i * size, kind[0].startswith(".s"))
+            self.give((slot,), (self.slots.get(LOCAL, self.unknown), address), pick)
             self.assign(register, slot, guard)
 
     def store_local(self, one: Statement, guard: int) -> None:
-        """What the thread keeps in its local memory; of bytes and halves of words nothing is known."""
+        """What the thread keeps in its local memory."""
         address, *values = (slot for operand in one.operands or () for slot in self.operand(operand))
         kind = INTEGER.search(one.opcode)
         bits = kind or _BITS.search(one.opcode)
         size = int(bits[1]) // 8 if bits is not None else 0
         slot = self.new()
-        if kind is None or size < _WORD:  # a load extends them by its own type
+        if kind is None:
             values = [self.unknown] * len(values)
         function = stored(size) if size else None
         self.give((slot,), (self.slots.get(LOCAL, self.unknown), address, *values), function)

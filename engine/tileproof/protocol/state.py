@@ -119,13 +119,13 @@ class Deliveries:
     """What copies of unknown size deliver (``copies``, ``endings``): all boxes of a tensor map are of one size.
 
     Attributes:
-        phases: by barrier and phase.
+        phases: by barrier, the moment of its initialisation, for it may come again, and phase.
         room: the bytes behind the place that a box is copied to up to what else is in use then, by tensor map; the
             least of all copies.
         reach: which CTAs completed which one's barriers with each operation, by ``id``.
     """
 
-    phases: dict[tuple[BarrierKey, int], Delivery] = field(default_factory=dict)
+    phases: dict[tuple[BarrierKey, int, int], Delivery] = field(default_factory=dict)
     room: dict[object, int] = field(default_factory=dict)
     reach: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
 
@@ -146,10 +146,10 @@ class Deliveries:
 
     def add(self, key: BarrierKey, barrier: Barrier, operation: Operation) -> None:
         """The copies in flight deliver what a phase still expects; some of it may have been announced before."""
-        before, boxes = self.phases.get((key, barrier.phase)), tuple(barrier.boxes)
-        again = before is not None and before.boxes[:1] and before.boxes[0] is boxes[0]  # or the barrier is a new one
-        number = barrier.bytes + (before.bytes if before is not None and again else 0)
-        self.phases[key, barrier.phase] = Delivery(number, barrier.copied, operation, boxes, supposed=barrier.supposed)
+        mine = (key, barrier.initialised.moment, barrier.phase)
+        before, boxes = self.phases.get(mine), tuple(barrier.boxes)
+        number = barrier.bytes + (before.bytes if before is not None else 0)
+        self.phases[mine] = Delivery(number, barrier.copied, operation, boxes, supposed=barrier.supposed)
 
     def look(self, barriers: Mapping[BarrierKey, Barrier]) -> None:
         """Take in the room of copies in flight: they write to different places, and to no mbarrier."""

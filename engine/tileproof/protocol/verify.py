@@ -256,7 +256,8 @@ def _function_launched(
         errors = sum(not within_warpgroup(book, fault) for fault in wrong)
         executed, beyond = len(run.machine.coverage.executed), run.machine.beyond
         brief = not short and run is not one.begun
-        return Trial(run.machine.steps, executed, errors, run.calm and not wrong, beyond, run.hangs, brief)
+        right = run.machine.coverage.complete and not (wrong or run.hangs or run.machine.taint.released)
+        return Trial(run.machine.steps, executed, errors, right, beyond, run.hangs, brief)
 
     budget = limit(book, "cluster_steps", thorough, True)
     whole = _in_whole_warps(book, compiled)

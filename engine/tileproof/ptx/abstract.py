@@ -81,6 +81,15 @@ def widen(old: Integer, new: Integer) -> Integer:
     return _tight(replace(new, low=min(low, new.low), high=max(high, new.high)))
 
 
+def without(a: Integer, value: int) -> Integer | None:
+    """Those that are not one integer, which is known where it is the least or the greatest; None where none is left."""
+    if a.low == a.high == value:
+        return None
+    if value == a.high:
+        return _tight(replace(a, high=value - 1))
+    return _tight(replace(a, low=value + 1)) if value == a.low else a
+
+
 def _tight(a: Integer) -> Integer:
     """Bits that follow from the range, and a range that follows from the bits."""
     low, high = max(a.low, a.ones), min(a.high, a.ones | a.unknown)

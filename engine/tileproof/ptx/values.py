@@ -30,8 +30,10 @@ _WRITTEN = regex(r"\s*+(?:\{([^{}]*+)\}|([%$_a-zA-Z][\w$]*+))(?:\s*+\|\s*+([%$_a
 _RETURNED = regex(r"\s*+\(([^()]*+)\)")
 _WIDTHS = {".b16": 16, ".b32": 32, ".f32": 32, ".b64": 64, ".f64": 64, ".b128": 128, ".b8": 8, ".pred": 1}
 _TYPE = regex(r"[usbf](8|16|32|64|128)\Z")
+_EQUALITY = ("setp.eq.", "setp.ne.")
 _ALIKE = ("eq", "ne")  # comparisons that are the same with and without a sign
 _ROUNDS = 4  # after which ranges are widened
+_STAGES = 64  # of a ring, at most, whose index is compared with their number
 _MOST = 20_000  # evaluations of one question; beyond it the answer is anything
 
 
@@ -194,6 +196,7 @@ class Values:
         rounds: dict[Definition, int] = {}
         values: dict[Definition, Integer] = {}
         self._pending = values
+        stages = max((1 + self._compared(number) for number, _ in order), default=0)
         steps = 0
         while waiting:
             one = next(iter(waiting))
@@ -206,7 +209,7 @@ class Values:
             if old is not None:
                 new = abstract.join(old, new)
                 rounds[one] = rounds.get(one, 0) + 1
-                if rounds[one] > _ROUNDS:
+                if rounds[one] > _ROUNDS and new.high > stages:
                     new = abstract.widen(old, new)
                 if new == old:
                     continue
@@ -215,6 +218,58 @@ class Values:
         for one in order:
             self.known[one] = values.get(one) or anything(self._width(one))
         self._pending = {}
+
+    def differs(self, number: int, predicate: Part, register: Part) -> tuple[int, bool] | None:
+        """The number that a register has where a predicate finds two integers equal, and whether it holds where they
+        differ.
+
+        The register, which an instruction of a number reads, is compared, or is what is compared and a number more: in
+        one block, for in another one it may be what was compared in another turn of a loop.
+        """
+        if len(predicate.names) != 1 or predicate.negated or len(register.names) != 1 or register.offset:
+            return None
+        at = self._before(number, predicate.names[0])
+        opcode = self.module.instructions[at].opcode if at is not None else ""
+        if at is None or not opcode.startswith(_EQUALITY):
+            return None
+        (read, against), other, more, used = self._with_number(at), register.names[0], 0, number
+        if read != other:
+            summed = self._before(number, other)
+            if summed is None or not self.module.instructions[summed].opcode.startswith("add."):
+                return None
+            (summand, more), used = self._with_number(summed), summed
+            if summand != read:
+                return None
+        if read is None or self._written_between(read, number, min(at, used), max(at, used)):
+            return None
+        return against + more, opcode.startswith("setp.ne")
+
+    def _before(self, number: int, name: str) -> int | None:
+        """The one instruction before another one in its block that gives a register the value which that one reads."""
+        found = self.reaching(number, name, self.module.instructions[number].scope)
+        at = next(iter(found))[0] if len(found) == 1 else number
+        return at if at < number and self.block_of[at] == self.block_of[number] else None
+
+    def _written_between(self, name: str, number: int, first: int, last: int) -> bool:
+        """Whether a register, as an instruction of a number names it, is written from one instruction up to another."""
+        declared = self.module.instructions[number].scope.register(name)
+        written = self.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
+        return any(first <= at < last for at, _ in written)
+
+    def _compared(self, number: int) -> int:
+        """The number of stages that an instruction compares an index of a ring with, perhaps; 0 for none."""
+        if not self.module.instructions[number].opcode.startswith(_EQUALITY):
+            return 0
+        read, value = self._with_number(number)
+        return value if read is not None and 0 < value < _STAGES else 0
+
+    def _with_number(self, number: int) -> tuple[str | None, int]:
+        """The register and the number that an instruction reads; None where it reads something else."""
+        operands = self.operands(number)
+        read, value = (one.parts[0] for one in operands[1:3]) if len(operands) == 3 else (None, None)
+        if read is None or value is None or value.value is None or len(read.names) != 1 or read.offset or read.negated:
+            return None, 0
+        return read.names[0], value.value
 
     def _width(self, one: Definition) -> int:
         declared = self.module.instructions[one[0]].scope.register(one[1])
@@ -423,9 +478,23 @@ def _select(one: _Reading) -> Integer | None:
     a, b, chosen = one.get(1), one.get(2), one.get(3, 1)
     if a is None or b is None or chosen is None:
         return a or b
-    if chosen.value is not None:
-        return a if chosen.value else b
-    return abstract.join(a, b)
+    yes = _unequal(one, 1, a, True) if chosen.value != 0 else None
+    no = _unequal(one, 2, b, False) if chosen.value != 1 else None
+    return yes or no if yes is None or no is None else abstract.join(yes, no)
+
+
+def _unequal(one: _Reading, index: int, value: Integer, holds: bool) -> Integer | None:
+    """An operand of ``selp`` without the number that it differs from where it is chosen; None where it never is.
+
+    Args:
+        holds: whether it is chosen where the predicate holds.
+    """
+    predicate, operand = (one.operands[at].parts for at in (3, index))
+    found = one.values.differs(one.number, predicate[0], operand[0]) if len(predicate) == len(operand) == 1 else None
+    if found is None:
+        return value
+    number, where = found
+    return abstract.without(value, number & (1 << one.width) - 1) if where is holds else value
 
 
 def _extract(one: _Reading) -> Integer | None:

@@ -362,10 +362,12 @@ def _unordered(
             "PR111", "peer", operation, at=at, buffer=buffer, access=named, earlier=earlier, home=home, cta=cta
         )
     elif hazard == "RAW":
-        machine.report("PR111", "here", operation, at=at, buffer=buffer, access=named, earlier=earlier)
+        unwaited = _unwaited(machine, thread_set, old, ".async")
+        machine.report(
+            "PR111", "here", operation, at=at, unwaited=unwaited, buffer=buffer, access=named, earlier=earlier
+        )
     else:
-        own = old.kind == ".wgmma" and hazard == "WAR"
-        unwaited = own and not any(machine.ordered(thread_set, old, agent, True) for agent in old.agents)
+        unwaited = hazard == "WAR" and _unwaited(machine, thread_set, old, ".wgmma")
         machine.report(
             "PR112",
             "here",
@@ -377,6 +379,13 @@ def _unordered(
             access=named,
             earlier=earlier,
         )
+
+
+def _unwaited(machine: Machine, thread_set: ThreadSet, old: Access, kind: str) -> bool:
+    """Whether an access is one of a kind that those threads who made it have not waited for themselves."""
+    if old.kind != kind or any(machine.ordered(thread_set, old, agent, True) for agent in old.agents):
+        return False
+    return kind == ".wgmma" or {agent[-1] for agent in old.agents} <= set(thread_set.warps)
 
 
 def _known(machine: Machine, thread_set: ThreadSet, old: Access, shared: Mapping[int, set[int]]) -> bool:

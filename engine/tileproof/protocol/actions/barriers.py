@@ -154,9 +154,9 @@ def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
     mine.setdefault(key[2] % size, (key[2], operation))
     for other, before in mine.values():
         if (other - key[2]) % size:
-            at, whose = (("other", before),), (*key[:2], other)
-            name, distance = barrier_name(machine, key), abs(other - key[2])
-            known = barrier_name(machine, whose)
+            at = (("other", before),)
+            name, known = barrier_name(machine, key), barrier_name(machine, (*key[:2], other))
+            distance = abs(other - key[2])
             machine.report("PR141", "here", operation, at=at, barrier=name, other=known, distance=distance)
             return
 

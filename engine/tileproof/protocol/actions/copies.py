@@ -322,8 +322,9 @@ def complete_on(
         barrier.boxes.append(box)
         if machine.reads is not None:
             machine.reads.fill(box)
-        if phase < barrier.phase and (key, phase) in machine.deliveries.phases:
-            machine.deliveries.phases[key, phase].late = True
+        mine = (key, barrier.initialised.moment, phase)
+        if phase < barrier.phase and mine in machine.deliveries.phases:
+            machine.deliveries.phases[mine].late = True
     elif barrier.unsized == barrier.announced < phase:
         phase, size_ = barrier.announced, 0  # the other copies of a phase whose bytes one delivered for all
     if sized and machine.reads is not None and target is not None and target.offset is not None:
