@@ -387,6 +387,17 @@ AGAIN:
 
 
 WRONG_BLOCK = ANY_BLOCK.replace("416", "200")
+RANKED = WRONG_BLOCK.replace("%r<3>", "%r<9>").replace(
+    "  mov.u32 %r1, %tid.x;\n",
+    """  mov.u32 %r3, %tid.z;
+  mov.u32 %r4, %tid.y;
+  mov.u32 %r5, %ntid.y;
+  mad.lo.s32 %r6, %r5, %r3, %r4;
+  mov.u32 %r7, %ntid.x;
+  mov.u32 %r8, %tid.x;
+  mad.lo.s32 %r1, %r6, %r7, %r8;
+""",
+)
 
 
 @pytest.mark.parametrize(
@@ -394,9 +405,14 @@ WRONG_BLOCK = ANY_BLOCK.replace("416", "200")
     [
         (ANY_BLOCK, "assumed_block"),  # right with a number of threads that nothing else asks for
         (WRONG_BLOCK, "any_block"),
-        # Without whole warps, or in more dimensions, there are more blocks than those that are tried.
+        # Without whole warps there are as many threads as a barrier counts.
         (WRONG_BLOCK.replace("wgmma", "//"), "assumed_block"),
+        (WRONG_BLOCK.replace("wgmma", "//").replace("b64 [%r2], 200", "b64 [%r2], 2000"), "any_block"),
+        # Nobody has to meet, and in more dimensions there are more blocks than those that are tried.
+        (WRONG_BLOCK.replace("wgmma", "//").replace("bar.sync", "// "), "assumed_block"),
         (WRONG_BLOCK.replace("%tid.x", "%tid.y"), "assumed_block"),
+        (RANKED, "any_block"),  # not where only the rank of a thread among all of them matters
+        (RANKED.replace("  setp.ne", "  setp.lt.u32 %p2, %r4, 2;\n  @%p2 bar.sync 1, 64;\n  setp.ne"), "assumed_block"),
     ],
 )
 def test_what_is_wrong_with_every_block_is_wrong(text: str, reason: str):
@@ -410,7 +426,7 @@ def test_where_blocks_take_too_long_the_first_is_assumed(monkeypatch: pytest.Mon
     """No other is tried then, and nothing is wrong in any."""
 
     def shorter(book: Rulebook, name: str, thorough: bool = False, ptx: bool = False) -> int:
-        return 0 if name == "block_steps" else limit(book, name, thorough, ptx)
+        return 0 if name in ("block_steps", "cluster_steps") else limit(book, name, thorough, ptx)
 
     monkeypatch.setattr("tileproof.protocol.verify.limit", shorter)
     for threads in ("201", "417"):  # texts of its own: what is known of a kernel is kept

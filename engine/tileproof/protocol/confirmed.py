@@ -11,27 +11,30 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
 from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
+_BLOCK = "assumed_block"
 _HARMLESS = ("any_cluster", "any_block", "accessed_steps", "late_ctas")  # doubts that take no finding away
 
 
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:
     """The findings about a kernel in PTX that do not rest on what its text leaves open.
 
-    None does where the launch is assumed, unless something goes wrong with every one that may be. Else each is
-    judged by itself: it stands unless a step may take it away that was not executed, or a thread went past a wait
-    that is not followed, for then nothing is in step any more. A hang may be the consequence of a hazard, if steps
-    that were not executed could take that away. Hazards and what is wrong at the end stand only where nothing is in
-    doubt and no other error is open; what threads come to before any leaves a loop stands however long loops are.
+    None does where the launch is assumed, unless something goes wrong with every one that may be, but for fences that
+    are missing whatever the number of threads is. Else each is judged by itself: it stands unless a step may take it
+    away that was not executed, or a thread went past a wait that is not followed, for then nothing is in step any more.
+    A hang may be the consequence of a hazard, if steps that were not executed could take that away. Hazards and what is
+    wrong at the end stand only where nothing is in doubt and no other error is open; what threads come to before any
+    leaves a loop stands however long loops are.
     Where roles go by integers that each loads for itself, two accesses without an order may be those of roles that
     never differ so, unless runs with other integers have them too; the threads of a warpgroup meet at its wgmma.
 
     Args:
         known: the codes that the checks of single threads reported: such a finding is not open.
     """
-    if any(doubt.assumed for doubt in outcome.doubts):
+    assumed = {doubt.case for doubt in outcome.doubts if doubt.assumed}
+    if not assumed <= {_BLOCK}:
         return ()
     operations = Operations.of(book)
-    doubts = [one for one in outcome.doubts if one.case not in _HARMLESS]
+    doubts = [one for one in outcome.doubts if one.case not in _HARMLESS and not one.assumed]
     ahead = _steps(book, "waiting_step")
     out_of_step = any(operations.step(doubt.operation.name) in ahead for doubt in doubts if not _of_loops(doubt))
     exact = outcome.early or (outcome.exact and any(one.code in DEADLOCKS for one in outcome.faults))
@@ -55,6 +58,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     hazards = any(codes.get(code) == ".whole" for code in serious)
 
     def stands(fault: ProtocolFault) -> bool:
+        if assumed and codes.get(fault.code) != ".unfenced":
+            return False
         match codes.get(fault.code):
             case ".alone":
                 return True

@@ -27,6 +27,7 @@ _SUMS = ("arith.addi", "arith.subi", "arith.not", "arith.neg", "arith.extui")
 _LEAST_TILE, _MOST_TILE = 16, 1024  # elements
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
+_COUNTED = ("barrier_init", "cta_barrier", "cta_arrive")  # steps that state how many arrivals there are
 
 
 def deciding(code: Sequence[Instruction], places: Iterable[int]) -> tuple[frozenset[int], bool]:
@@ -85,6 +86,13 @@ def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
             slots = {one.inputs[1], *(slot for _, bound in bounds for slot in bound.inputs)}
             found |= {value for slot in slots if (value := _written_out(writers, slot)) is not None}
     return frozenset(found)
+
+
+def counts_written(code: Sequence[Instruction]) -> frozenset[int]:
+    """The numbers of arrivals that the text itself states for barriers, of threads and in shared memory."""
+    writers = _writers(code)
+    read = {slot for one in code if _is(one, _COUNTED) for slot in one.inputs}
+    return frozenset(number for slot in read if (number := _written_out(writers, slot)) is not None)
 
 
 def turns_written(code: Sequence[Instruction], extents: Extents | None = None) -> dict[int, int]:
@@ -328,6 +336,7 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
 
 
 __all__ = [
+    "counts_written",
     "deciders",
     "deciding",
     "ends",

@@ -7,7 +7,7 @@ that of the launch that speaks best for the kernel, so that no error rests on an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import prod
 from typing import TypeAlias
 
@@ -195,18 +195,26 @@ def _unusual(shape: Shape) -> bool:
 
 
 def least_threads(book: Rulebook, inside: Sequence[Operation]) -> int:
-    """The fewest threads that a CTA with these steps has: a warp, or a warpgroup that executes one of them together."""
+    """The fewest threads that a CTA with these steps has: a warp, or a warpgroup that executes one of them together.
+
+    A barrier of all threads does not ask for more: a warp may have one as well (TileFusion).
+    """
     operations, together = Operations.of(book), {one[1:] for one in book.enums["warpgroup_step"].members}
     warps = hardware.limit(book, "group_warps") if any(operations.step(one.name) in together for one in inside) else 1
     return warps * hardware.limit(book, "warp_threads")
 
 
-def rare_blocks(book: Rulebook, launched: Launch, least: int) -> Iterator[Shape]:
-    """The launches in all other numbers of whole warps from so many threads on, small ones first."""
-    usual = launched.shapes[0]
+def rare_blocks(book: Rulebook, launched: Launch, least: int, counts: Set[int] = frozenset()) -> Iterator[Shape]:
+    """The launches in all other numbers of whole warps from so many threads on, small ones first.
+
+    Args:
+        counts: other numbers of threads, of which the last warp is none.
+    """
+    usual, most = launched.shapes[0], hardware.limit(book, "cta_threads")
     known = {one.threads for one in launched.shapes}
     row = usual.block[0] if usual.block[1] > 1 else 0
-    for threads in range(least, hardware.limit(book, "cta_threads") + 1, usual.warp):
+    parts = () if row else sorted(one for one in counts if one % usual.warp and least <= one <= most)
+    for threads in (*range(least, most + 1, usual.warp), *parts):
         if threads not in known:
             yield replace(usual, block=(row, threads // row, 1) if row else (threads, 1, 1))
 

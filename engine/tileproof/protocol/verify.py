@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import chain
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
@@ -21,6 +22,7 @@ from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.budget import limit
 from tileproof.protocol.confirmed import confirmed, within_warpgroup
 from tileproof.protocol.counterparts import is_step
+from tileproof.protocol.deciding import counts_written
 from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
@@ -29,7 +31,7 @@ from tileproof.protocol.launch import Launch, Trial, launch, least_threads, narr
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
-from tileproof.protocol.runs import Doubt, Outcome, each_once
+from tileproof.protocol.runs import Doubt, Outcome, each_once, key_of
 from tileproof.protocol.state import EarlyRead, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
@@ -40,7 +42,7 @@ from tileproof.rulebase.findings import state
 
 Judged: TypeAlias = "tuple[Outcome, Study]"
 Studied: TypeAlias = "Callable[[], Outcome | None]"
-_OTHER_DIMENSIONS = regex(r"sreg\.n?tid\.[yz]$")
+_DIMENSION = regex(r"sreg\.(n?)tid\.([xyz])$")
 KERNELS = {"cuda.kernel", "gpu.func", "llvm.func", "func.func", "nvvm.kernel", "lir.func"}
 
 
@@ -241,7 +243,7 @@ def _function_launched(
             done.append(one)
         return conclude(one), one
 
-    copied = _has(book, compiled, "thread_copy_step")
+    copied = _has(book, compiled, "thread_copy_step") and _has(book, compiled, "warpgroup_step")
 
     def ends(code: str, place: int) -> bool:
         """Whether a finding shows that a kernel is not made for a launch: a hazard may be one within a warpgroup."""
@@ -260,24 +262,30 @@ def _function_launched(
         return Trial(run.machine.steps, executed, errors, right, beyond, run.hangs, brief)
 
     budget = limit(book, "cluster_steps", thorough, True)
-    whole = _in_whole_warps(book, compiled)
+    together, counts = _has(book, compiled, "together_step"), counts_written(compiled.program.code)
+    blocks = (together or _has(book, compiled, "block_step")) and _of_one_dimension(compiled)
     pairs = any("cta_group::2" in one for one in opcodes)
     possible = launch(book, compiled.kernel, compiled.steps, (), {})
     launched = narrowed(book, possible, tried, budget, pairs)
 
-    def wrong_in(results: Sequence[Judged]) -> bool:
-        """Whether a finding stands in each usual block, and a run in each rare one finds something."""
+    def wrong_in(results: Sequence[Judged], rest: Sequence[Shape]) -> bool:
+        """Whether a finding stands in each of some usual blocks, and a run in each other one finds something."""
         left = budget
-        if not (launched.cluster_known or launched.wrong_anyhow) or not whole:
+        if not (launched.cluster_known or launched.wrong_anyhow) or not blocks:
             return False
         if not all(confirmed(book, outcome) for outcome, _ in results):
             return False
-        for shape in rare_blocks(book, launched, least_threads(book, compiled.steps)):
-            trial = tried(shape, True)
-            left -= trial.work
-            if left < 0 or not trial.errors:
+        least = least_threads(book, compiled.steps)
+        rare = rare_blocks(book, launched, least, frozenset() if together else counts)
+        for shape in chain(rest, rare):
+            run = study(shape).cut_short(lambda code, place: serious(code) and not (copied and code in HAZARDS))
+            left -= run.machine.steps
+            if left < 0 or not any(serious(one.code) and not within_warpgroup(book, one) for one in run.faults):
                 return False
         return True
+
+    def serious(code: str) -> bool:
+        return book.findings[code].severity is Severity.ERROR
 
     return launched, _launched(book, launched, judged, wrong_in, thorough)
 
@@ -296,11 +304,24 @@ def _of_launch(book: Rulebook, code: str) -> bool:
     return book.findings[code].severity is Severity.ERROR and code not in book.enums["fence_finding"].by_spelling
 
 
-def _in_whole_warps(book: Rulebook, compiled: Compiled) -> bool:
-    """Whether a kernel needs whole warps, and its protocol depends on one dimension of the block."""
-    return _has(book, compiled, "together_step") and not any(
-        _OTHER_DIMENSIONS.search(one.operation.name) for one in compiled.program.code
-    )
+def _of_one_dimension(compiled: Compiled) -> bool:
+    """Whether the protocol of a kernel depends on how many threads there are, not on how many along each dimension.
+
+    It does where a thread's place along the second and third one is used only together with that along the first, as
+    in the rank of a thread in its block.
+    """
+    places: dict[int, frozenset[str]] = {}  # along which dimensions, of values that are computed of these alone
+    every = frozenset("xyz")
+    for one in compiled.program.code:
+        read = _DIMENSION.search(one.operation.name) if one.kind == "effect" else None
+        if read is not None:
+            places.update((slot, frozenset(read[2] if not read[1] else "")) for slot in one.outputs)
+        elif one.kind == "compute" and one.inputs and all(slot in places for slot in one.inputs):
+            both = frozenset[str]().union(*(places[slot] for slot in one.inputs))
+            places.update((slot, both) for slot in one.outputs)
+        elif any(found & {"y", "z"} and found != every for slot in one.inputs if (found := places.get(slot))):
+            return False
+    return True
 
 
 def _has(book: Rulebook, compiled: Compiled, enum: str) -> bool:
@@ -397,7 +418,7 @@ def _launched(
     book: Rulebook,
     launched: Launch,
     judged: Callable[[Shape], Judged],
-    wrong_in_any_block: Callable[[Sequence[Judged]], bool] = lambda results: False,
+    wrong_in_any_block: Callable[[Sequence[Judged], Sequence[Shape]], bool] = lambda results, rest: False,
     thorough: bool = False,
 ) -> Judged:
     """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be.
@@ -440,9 +461,12 @@ def _launched(
             break
     assert best is not None
     outcome, study = best
-    every = len(results) == len(launched.shapes)
-    if rank[0] and every and not launched.block_known and wrong_in_any_block(results):
+    rest = launched.shapes[len(results) :]
+    if rank[0] and not launched.block_known and wrong_in_any_block(results, rest):
         launched = replace(launched, wrong_in_any_block=True)
+        every = frozenset.intersection(*(frozenset(map(key_of, one.faults)) for one, _ in results))
+        common = tuple(fault for fault in outcome.faults if key_of(fault) in every)
+        outcome = replace(outcome, faults=common or outcome.faults)
     said = launched.assumptions(book, assumed)
     doubts = (Doubt(case, outcome.kernel, one.message, one.hint) for case, one in said)
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study
