@@ -105,6 +105,32 @@ def test_a_copy_that_nobody_comes_to_is_named_not_wrong():
     mistaken(REST, "setp.ge.s32 %p3", "setp.gt.s32 %p3", {"PR108"})
 
 
+def test_it_is_wrong_where_another_kernel_comes_to_it():
+    """The copy is in a function that two kernels call."""
+    copy = "  cp.async.cg.shared.global [%r5+2048], [%rd1], 16;\n"
+    function = """.func copies(.param .b32 to, .param .b64 from)
+{
+  .reg .b32 %r<9>; .reg .b64 %rd<9>;
+  ld.param.b32 %r5, [to];
+  ld.param.b64 %rd1, [from];
+  cp.async.cg.shared.global [%r5+2048], [%rd1], 16;
+  ret;
+}
+"""
+    call = """  { .param .b32 to; st.param.b32 [to], %r5; .param .b64 from; st.param.b64 [from], %rd1;
+  call.uni copies, (to, from); }
+"""
+    never = edited(REST, (copy, call), (".visible", function + ".visible"))
+    comes = (
+        never[never.index(".visible") :]
+        .replace("entry rest", "entry comes")
+        .replace("setp.ge.s32 %p3", "setp.gt.s32 %p3")
+    )
+    for text, codes in ((never, set()), (never + comes, {"PR108"})):
+        report = tileproof.check(text)
+        assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
+
+
 # Threads initialise the barriers of two rings that lie one behind the other; lanes of one warp leave the loop before
 # others (CUB, DeviceScan).
 RINGS = (

@@ -55,12 +55,14 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
             ruleset = book.under(options.contract)
             found += check_threads(ruleset, source, graphs, lambda facts: violations(ruleset, source, facts))
     kernels = []
-    for kernel, wrong, refuted in _protocols(book, source, graphs, options, bool(malformed), tuple(found)):
+    refuted: dict[Diagnostic, bool] = {}  # by each kernel that they are in
+    for kernel, wrong, verdicts in _protocols(book, source, graphs, options, bool(malformed), tuple(found)):
         kernels.append(kernel)
-        found = [one for one in found if one not in refuted]
+        refuted.update((one, gone and refuted.get(one, True)) for one, gone in verdicts.items())
         places = {(one.code, one.span) for one in found}  # what the checks of single threads found as well
         found += (one for one in wrong if (one.code, one.span) not in places)
         found += filter(None, [note(book, source, kernel)])
+    found = [one for one in found if not refuted.get(one)]
     unknown = _unknown(book, module)
     found += _unjudged(book, source, unknown)
     found = [_placed(module, one) for one in found] if module.frames else found
@@ -145,10 +147,10 @@ def _protocols(
     options: Options,
     malformed: bool,
     known: Sequence[Diagnostic],
-) -> Iterator[tuple[KernelCoverage, list[Diagnostic], list[Diagnostic]]]:
+) -> Iterator[tuple[KernelCoverage, list[Diagnostic], dict[Diagnostic, bool]]]:
     """The functions that use a protocol: what was verified of each, and what is wrong beside what is known.
 
-    Also what of that is wrong only on paths that no thread takes.
+    Also what is known of each, and whether that is wrong only on paths that no thread takes.
     """
     kept: Kernels | None = None
     module = graphs.module
@@ -168,21 +170,22 @@ def _protocols(
         if not asynchronous:
             continue
 
+        bodies = [one.body for one in parts.get(function.number, ()) if one.body is not None]
+        inside = [one for one in known if any(low <= one.span.start < high for low, high in bodies)]
         reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
         if not reasons:
             # The machine is imported only where a kernel uses a protocol: most of the time of a small file is imports.
             from tileproof.checking.kept_kernels import Kernels  # noqa: PLC0415
 
             kept = kept or Kernels(book, graphs, options)
-            bodies = [one.body for one in parts[function.number] if one.body is not None]
-            inside = [one for one in known if any(low <= one.span.start < high for low, high in bodies)]
             found = _followed(book, source, kept, function, inside)
             if not isinstance(found[0], str):
                 yield found
                 continue
             reasons = (found,)
         said = tuple(Reason(case, state(book, "PR190", case).message, span) for case, span in reasons)
-        yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), [], []
+        upheld = dict.fromkeys(inside, False)
+        yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), [], upheld
 
 
 def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | None]]:
@@ -203,7 +206,7 @@ def _followed(
     kept: Kernels,
     function: Function,
     told: Sequence[Diagnostic],
-) -> tuple[KernelCoverage, list[Diagnostic], list[Diagnostic]] | tuple[str, Span | None]:
+) -> tuple[KernelCoverage, list[Diagnostic], dict[Diagnostic, bool]] | tuple[str, Span | None]:
     """A kernel on the abstract machine; where it is not followed the case of finding PR190, and where.
 
     Args:
@@ -238,7 +241,11 @@ def _followed(
         more = tuple(Reason("unconfirmed", text, span) for text, span in zip(why, spans, strict=True))
         kernel = replace(kernel, reasons=(*kernel.reasons, *more))
     said = [replace(fault, hint=in_ptx(book, fault.hint)) for fault in by_cause(book, whole, sure)]
-    return kernel, [diagnostic(book, source, fault, as_written=True) for fault in said], gone
+    return (
+        kernel,
+        [diagnostic(book, source, fault, as_written=True) for fault in said],
+        {one: one in gone for one in told},
+    )
 
 
 @dataclass(frozen=True, slots=True)
