@@ -17,7 +17,8 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet, Touched
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.matrix_reads import MatrixReads
-from tileproof.protocol.state import Box, Delivery
+from tileproof.protocol.memory import Access
+from tileproof.protocol.state import Barrier, Box, Deliveries, Delivery
 from tileproof.protocol.values import Address, Allocation
 from tileproof.ptx.graph import Graphs
 from tileproof.ptx.module import read_module
@@ -376,6 +377,20 @@ def test_elements_that_a_copy_unpacks_say_nothing():
 
 def box(offset: int, cta: int = 0) -> Box:
     return Box("map", cta, Address(SMEM, offset, 8))
+
+
+def test_boxes_of_one_operation_have_one_size_where_their_tensor_map_is_not_known():
+    """That of the last stage, behind which nothing lies that is known, is as large as those of the others."""
+    stages = [Box(None, 0, Address(SMEM, 4096 * n, 8), issued=1) for n in range(3)]
+    full = {
+        (0, SMEM.serial, 65536 + 8 * n): Barrier("full", 1, READER, 1, Access(0, 8, (), 0, "", True, READER), bytes=1)
+        for n in range(3)
+    }
+    for barrier, stage in zip(full.values(), stages, strict=True):
+        barrier.boxes = [stage]
+    deliveries = Deliveries()
+    deliveries.look(full)
+    assert deliveries.room == {1: 4096}
 
 
 def delivered(*boxes: Box) -> Delivery:

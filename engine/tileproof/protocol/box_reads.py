@@ -118,7 +118,7 @@ class BoxReads:
         """How many bytes are read of what the copies of a phase deliver, and what reads them; None where unknown.
 
         Args:
-            room: the most bytes that a box of a tensor map has, by the map, where that is known.
+            room: the most bytes that a box has, by what those of one size have in common, where that is known.
         """
         total, reader = 0, None
         for box in phase.boxes:
@@ -126,7 +126,7 @@ class BoxReads:
             if filled is None:
                 return None
             size = self._contiguous(filled)
-            total += min(size, room.get(box.map, size))
+            total += min(size, room.get(box.alike, size))
             reader = filled.reader if size else reader
         return None if reader is None else (total, reader)
 

@@ -139,7 +139,7 @@ def wrong_bytes(machine: Machine) -> None:
             at = phase.operation
             if id(at) in said:
                 continue
-            most = sum(room.get(box.map, phase.bytes) for box in phase.boxes)
+            most = sum(room.get(box.alike, phase.bytes) for box in phase.boxes)
             name, expected = barrier_name(machine, key), phase.bytes + phase.known
             if phase.bytes > most:
                 machine.report("PR138", "room", at, most=most + phase.known, barrier=name, expected=expected)

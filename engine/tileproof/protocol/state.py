@@ -87,11 +87,18 @@ class Box:
     Attributes:
         map: what stands for its tensor map, whose boxes are all of one size; None where that is not known.
         cta, where: what it writes.
+        issued: the operation that copies it, by ``id``.
     """
 
     map: object
     cta: int
     where: Address | None
+    issued: int = 0
+
+    @property
+    def alike(self) -> object:
+        """What boxes of one size have in common: their tensor map, or else the operation that copies them."""
+        return self.issued if self.map is None else self.map
 
 
 @dataclass(slots=True)
@@ -120,8 +127,8 @@ class Deliveries:
 
     Attributes:
         phases: by barrier, the moment of its initialisation, for it may come again, and phase.
-        room: the bytes behind the place that a box is copied to up to what else is in use then, by tensor map; the
-            least of all copies.
+        room: the bytes behind the place that a box is copied to up to what else is in use then, by what those of one
+            size have in common; the least of all copies.
         reach: which CTAs completed which one's barriers with each operation, by ``id``.
     """
 
@@ -163,13 +170,13 @@ class Deliveries:
         places = {memory: sorted(offsets) for memory, offsets in used.items()}
         for box in boxes:
             where = box.where
-            if box.map is None or where is None or where.offset is None:
+            if where is None or where.offset is None:
                 continue
             behind = places[box.cta, where.memory.serial]
             at = bisect_right(behind, where.offset)
             if at < len(behind):
                 room = behind[at] - where.offset
-                self.room[box.map] = min(room, self.room.get(box.map, room))
+                self.room[box.alike] = min(room, self.room.get(box.alike, room))
 
 
 @dataclass(slots=True)

@@ -318,7 +318,7 @@ def complete_on(
             phase = barrier.phase
         barrier.unsized_copies += 1
         machine.deliveries.issue(thread_set.cta, operation, key[0], barrier)
-        box = Box(tensor_map, cta, target)
+        box = Box(tensor_map, cta, target, id(operation))
         barrier.boxes.append(box)
         if machine.reads is not None:
             machine.reads.fill(box)
