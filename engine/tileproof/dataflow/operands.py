@@ -151,6 +151,9 @@ def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> Iterator
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}
     if one.major is not None:
         held["major"] = one.major
-    if (across := _across(ruleset, values, one)) is not None:
-        held["across"] = across
+    across, swizzle = _across(ruleset, values, one), held.get("swizzle")
+    if one.major == ".mn" and (
+        across is None or swizzle is None or across <= hardware.swizzle_row(ruleset.book, str(swizzle))
+    ):
+        held.pop("lbo", None)  # there is no second block along M or N, or it is not known whether there is
     yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

@@ -73,6 +73,14 @@ def swizzle_period(book: Rulebook) -> int:
     return _largest_of_swizzles(book, "pattern")
 
 
+def swizzle_row(book: Rulebook, swizzle: str) -> int:
+    """The bytes of a row of a swizzle of shared memory."""
+    table = book.shared_table("smem_swizzle")
+    row = table.rows[swizzle,][table.columns.index("row")]
+    assert isinstance(row, int), "rules/descriptor/smem.rule"
+    return row
+
+
 def widest_row(book: Rulebook) -> int:
     """The bytes of the rows of the widest swizzle of shared memory: a wider box of a tensor map has none."""
     return _largest_of_swizzles(book, "row")
