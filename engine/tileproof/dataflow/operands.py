@@ -151,9 +151,8 @@ def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> Iterator
     held: dict[str, Scalar] = {name: fields[name] for name in ("swizzle", "lbo", "sbo") if name in fields}
     if one.major is not None:
         held["major"] = one.major
-    across, swizzle = _across(ruleset, values, one), held.get("swizzle")
-    if one.major == ".mn" and (
-        across is None or swizzle is None or across <= hardware.swizzle_row(ruleset.book, str(swizzle))
-    ):
-        held.pop("lbo", None)  # there is no second block along M or N, or it is not known whether there is
+    if one.major == ".mn" and "swizzle" in held:
+        across, row = _across(ruleset, values, one), hardware.swizzle_row(ruleset.book, str(held["swizzle"]))
+        if across is not None and across <= row:
+            held.pop("lbo", None)  # there is no second block along M or N, and nothing reads it
     yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

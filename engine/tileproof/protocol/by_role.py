@@ -7,47 +7,40 @@ is enough; where it is one that tells roles apart, the integer that a run suppos
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.values import Lanes, Value, term_of
 
+Writers: TypeAlias = "Mapping[int, Sequence[tuple[int, Instruction]]]"
+
 _DEEPEST = 8  # computations between a branch and what tells roles apart
 
 
-def makers(code: Sequence[Instruction]) -> dict[int, Instruction]:
-    """The computation of each slot that has only one."""
-    found: dict[int, Instruction] = {}
-    several: set[int] = set()
-    for one in code:
-        for slot in one.outputs:
-            if slot in found or one.kind != "compute":
-                several.add(slot)
-            else:
-                found[slot] = one
-    return {slot: one for slot, one in found.items() if slot not in several}
-
-
-def goes_anyhow(made: Mapping[int, Instruction], values: Sequence[Value], slot: int, threads: Sequence[int]) -> bool:
+def goes_anyhow(writers: Writers, values: Sequence[Value], slot: int, threads: Sequence[int]) -> bool:
     """Whether all these threads have a value in a slot that does not depend on what a run supposes.
 
     Args:
-        made: ``makers``.
+        writers: the instructions that give each slot a value (``deciding``).
     """
-    found = _known(made, values, slot, _DEEPEST)
+    found = _known(writers, values, slot, _DEEPEST)
     if isinstance(found, Lanes):
         return all(found.each[thread] is not None for thread in threads)
     return isinstance(found, int)
 
 
-def _known(made: Mapping[int, Instruction], values: Sequence[Value], slot: int, depth: int) -> Value:
+def _known(writers: Writers, values: Sequence[Value], slot: int, depth: int) -> Value:
     """The value of a slot with nothing in place of what is supposed: what a function makes of the rest is known."""
     value = values[slot]
     if value is None or term_of(value) is None:
         return value
-    one = made.get(slot)
-    if one is None or one.function is None or one.make is not None or not depth:
+    written = writers.get(slot, ())
+    if len(written) != 1 or not depth:
         return None
-    given = [_known(made, values, other, depth - 1) for other in one.inputs]
+    _, one = written[0]
+    if one.kind != "compute" or one.function is None or one.make is not None:
+        return None
+    given = [_known(writers, values, other, depth - 1) for other in one.inputs]
     if all(other is None for other in given):
         return None
     computed: Sequence[Value] = one.function(*given)  # type: ignore[assignment]
@@ -55,4 +48,4 @@ def _known(made: Mapping[int, Instruction], values: Sequence[Value], slot: int, 
     return found if term_of(found) is None else None
 
 
-__all__ = ["goes_anyhow", "makers"]
+__all__ = ["Writers", "goes_anyhow"]

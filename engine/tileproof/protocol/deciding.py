@@ -62,7 +62,7 @@ def deciders(
 
 def handed(code: Sequence[Instruction], place: int) -> bool:
     """Whether a loop goes on by what threads leave in shared memory for each other: a job, or that there is none."""
-    writers = _writers(code)
+    writers = writers_of(code)
     todo = list(code[place].inputs)
     seen = set(todo)
     while todo:
@@ -78,7 +78,7 @@ def handed(code: Sequence[Instruction], place: int) -> bool:
 
 def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
     """The numbers in the text up to which loops count that begin at what an integer of a term decides."""
-    writers = _writers(code)
+    writers = writers_of(code)
     found: set[int] = set()
     for at, one in enumerate(code):
         if one.kind == "enter" and len(one.inputs) > 1 and term in deciding(code, (at,))[0]:
@@ -90,7 +90,7 @@ def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
 
 def counts_written(code: Sequence[Instruction]) -> frozenset[int]:
     """The numbers of arrivals that the text itself states for barriers, of threads and in shared memory."""
-    writers = _writers(code)
+    writers = writers_of(code)
     read = {slot for one in code if _is(one, _COUNTED) for slot in one.inputs}
     return frozenset(number for slot in read if (number := _written_out(writers, slot)) is not None)
 
@@ -101,7 +101,7 @@ def turns_written(code: Sequence[Instruction], extents: Extents | None = None) -
     Args:
         extents: of integers that the text leaves open; None: only loops without such.
     """
-    writers = _writers(code)
+    writers = writers_of(code)
     found: dict[int, int] = {}
     known: dict[int, int | None] = {}
     for at, one in enumerate(code):
@@ -165,7 +165,7 @@ def fixed(
         cells: where integers in shared memory were loaded or stored, by place.
         cycling: the places where that goes round.
     """
-    writers = _writers(code)
+    writers = writers_of(code)
     carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
     stores = [
         (at, one, known)
@@ -212,7 +212,7 @@ def _apart(one: Cell | None, other: Cell | None) -> bool:
 
 def literal(code: Sequence[Instruction], operation: Operation) -> bool:
     """Whether all integers that an operation is given are written in the text, not computed."""
-    writers = _writers(code)
+    writers = writers_of(code)
     read = {slot for one in code if one.operation is operation for slot in one.inputs}
     return all(
         slot in writers
@@ -233,7 +233,7 @@ def scaled(code: Sequence[Instruction], place: int) -> frozenset[int]:
 
     The text multiplies them, or a sum of which they are a part, by the elements of a tile.
     """
-    writers, found = _writers(code), set[int]()
+    writers, found = writers_of(code), set[int]()
     for one in _behind(code, (place,)):
         factor = _factor(writers, one)
         if factor is None or not _LEAST_TILE <= factor <= _MOST_TILE:
@@ -278,7 +278,7 @@ def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     return {*code[at].outputs, *moved}
 
 
-def _writers(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instruction]]]:
+def writers_of(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instruction]]]:
     """The instructions that give each slot a value, with their places."""
     found: dict[int, list[tuple[int, Instruction]]] = {}
     for at, one in enumerate(code):
@@ -295,7 +295,7 @@ def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = 
     Args:
         through: whether also what is stored in shared memory, where one is computed from what is read there.
     """
-    writers = _writers(code)
+    writers = writers_of(code)
     stored = [slot for one in code if through and _is(one, _STORES) for slot in one.inputs if slot in writers]
     todo = [slot for place in places for slot in _read(code[place])]
     seen = set(todo)
@@ -347,4 +347,5 @@ __all__ = [
     "literals",
     "scaled",
     "turns_written",
+    "writers_of",
 ]

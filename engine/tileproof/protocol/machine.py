@@ -13,8 +13,8 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.budget import limit
-from tileproof.protocol.by_role import goes_anyhow, makers
-from tileproof.protocol.deciding import handed
+from tileproof.protocol.by_role import Writers, goes_anyhow
+from tileproof.protocol.deciding import handed, writers_of
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
@@ -124,7 +124,7 @@ class Machine:
         until_left: whether the run ends then.
         passing: which ways of branches go past such loops.
         alignments: of each memory the first barrier that was initialised at each distance from where they are aligned.
-        made: the computation of each slot that has only one, once that was asked (``by_role``).
+        writers: the instructions that give each slot a value, once that was asked (``by_role``).
     """
 
     program: Program
@@ -195,7 +195,7 @@ class Machine:
     prior: int | None = None
     passing: dict[tuple[int, bool], bool] = field(default_factory=dict)
     alignments: dict[tuple[int, int], dict[int, tuple[int, Operation]]] = field(default_factory=dict)
-    made: dict[int, Instruction] | None = None
+    writers: Writers | None = None
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -766,9 +766,9 @@ class Machine:
     def pass_by(self, thread_set: ThreadSet, threads: Sequence[int]) -> None:
         """Threads go past such a loop: by what is supposed, unless their role alone says so."""
         place = thread_set.place
-        if self.made is None:
-            self.made = makers(self.program.code)
-        if goes_anyhow(self.made, thread_set.values, self.program.code[place].inputs[0], threads):
+        if self.writers is None:
+            self.writers = writers_of(self.program.code)
+        if goes_anyhow(self.writers, thread_set.values, self.program.code[place].inputs[0], threads):
             return
         self.coverage.passed.add(place)
         if self.prior is None:

@@ -41,7 +41,7 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             continue
         one = study.run(size, study.shape.extent, tiles, budget=budget, gives_up=seldom.too_long)
         budget -= one.machine.steps
-        others.repair = not study.loads  # integers that roles load for themselves may disagree: a hang says little
+        others.repair = not seldom.loads(size)  # roles that load integers for themselves may disagree: it says little
         if not others.take(one):
             break
         if even(one):
@@ -84,6 +84,10 @@ class _Seldom:
             self.deciders[at] = given - PLACES | loaded
             self.loaded |= loaded
         return {at: n for at, n in found.items() if self.deciders[at]}
+
+    def loads(self, size: Extents) -> bool:
+        """Whether integers that are loaded are larger in a size."""
+        return bool(size.apart) or any(term in self.loaded for term, _ in size.given)
 
     def too_long(self, at: int, turns: int) -> bool:
         """Whether a loop goes around so often that the run would not end, as where its length is less than none."""

@@ -256,9 +256,9 @@ class Barrier:
 
         It is where nothing else arrives, they execute one operation, and all of them did so equally often.
         """
-        operations, times = {key[0] for key in self.arrivals}, set(self.arrivals.values())
+        operations, rounds = {key[0] for key in self.arrivals}, set(self.arrivals.values())
         made = sum(key[-1] * times for key, times in self.arrivals.items())
-        alike = len(operations) == len(times) == 1 and made == (self.phase + 1) * self.count - self.pending
+        alike = len(operations) == len(rounds) == 1 and made == (self.phase + 1) * self.count - self.pending
         return sum(key[-1] for key in self.arrivals) if alike else None
 
     def settle(self) -> None:
