@@ -17,8 +17,12 @@ T = TypeVar("T")
 MOST = 4096  # results of one function: then all are forgotten, and the objects with them
 
 
-def by_identity(function: Callable[P, T]) -> Callable[P, T]:
-    """A function whose results are kept for the very objects that it was given, by position."""
+def by_identity(function: Callable[P, T], most: int = MOST) -> Callable[P, T]:
+    """A function whose results are kept for the very objects that it was given, by position.
+
+    Args:
+        most: results that are kept: few of what is large.
+    """
     kept: dict[tuple[int, ...], tuple[tuple[object, ...], T]] = {}
 
     @wraps(function)
@@ -28,7 +32,7 @@ def by_identity(function: Callable[P, T]) -> Callable[P, T]:
         if known is not None:
             return known[1]
         value = function(*given, **named)
-        if len(kept) >= MOST:
+        if len(kept) >= most:
             kept.clear()
         kept[key] = given, value  # while they are held no other object has their place
         return value

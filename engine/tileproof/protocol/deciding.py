@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 from typing import TypeAlias
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.folding import Extents
@@ -27,6 +28,7 @@ _SUMS = ("arith.addi", "arith.subi", "arith.not", "arith.neg", "arith.extui")
 _LEAST_TILE, _MOST_TILE = 16, 1024  # elements
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
+_PROGRAMS = 8  # of which it is kept who gives slots their values
 _COUNTED = ("barrier_init", "cta_barrier", "cta_arrive")  # steps that state how many arrivals there are
 
 
@@ -278,13 +280,16 @@ def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     return {*code[at].outputs, *moved}
 
 
-def writers_of(code: Sequence[Instruction]) -> dict[int, list[tuple[int, Instruction]]]:
+def _writers(code: Sequence[Instruction]) -> Mapping[int, Sequence[tuple[int, Instruction]]]:
     """The instructions that give each slot a value, with their places."""
     found: dict[int, list[tuple[int, Instruction]]] = {}
     for at, one in enumerate(code):
         for slot in one.outputs:
             found.setdefault(slot, []).append((at, one))
     return found
+
+
+writers_of = by_identity(_writers, _PROGRAMS)
 
 
 def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = False) -> Iterator[Instruction]:

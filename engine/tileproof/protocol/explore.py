@@ -12,9 +12,10 @@ Where a condition is computed alike in two places, both go the same way: its ter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import combinations
 from typing import TypeAlias
 
-from tileproof.base.records import dataclass, field
+from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.deciding import fixed
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
@@ -23,6 +24,9 @@ from tileproof.protocol.terms import said_of
 
 Decisions: TypeAlias = "Mapping[int, bool]"  # which way to go, by the place of a branch or loop or by a term
 Sizes: TypeAlias = "tuple[Extents, int, int]"  # of a run: the extents, iterations and tiles it supposes
+
+
+_TWICE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Exploration:
         cycling: those of them that go round some stages in a run.
         rounds: how many phases of each mbarrier that threads waited for were complete then, the most of all runs.
         lengths: how often loops went around at most, by place, in runs that came to their end and were told nothing.
+        by_size: those that ended by themselves, of runs that differ in how large all integers are, by that.
     """
 
     executed: set[int] = field(default_factory=set)
@@ -67,6 +72,7 @@ class Exploration:
     leading: dict[int, Decisions] = field(default_factory=dict)
     rounds: dict[tuple[int, int], int] = field(default_factory=dict)
     lengths: dict[int, int] = field(default_factory=dict)
+    by_size: dict[Extents, dict[int, dict[int, int]]] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
@@ -80,8 +86,8 @@ class Exploration:
         for (_, *where), barrier in machine.barriers.items():
             key = (where[0], where[1])
             self.rounds[key] = max(self.rounds.get(key, 0), barrier.seen)
-        for place, turns in coverage.lengths.items() if not (forced or machine.thread_sets) else ():
-            self.lengths[place] = max(self.lengths.get(place, 0), turns)
+        if not (forced or machine.thread_sets):
+            self._note_lengths(machine)
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))
             self.cells[place] = (memory, min(first, low), max(last, high))
@@ -92,6 +98,30 @@ class Exploration:
             self.sizes[place] = (machine.shape.extents, machine.shape.extent, machine.tiles)
         for place, terms in coverage.terms.items():
             self.terms.setdefault(place, set()).update(terms)
+
+    def _note_lengths(self, machine: Machine) -> None:
+        """Take in how often loops went around in a run that came to its end and was told nothing."""
+        coverage, extents = machine.coverage, machine.shape.extents
+        for place, turns in coverage.lengths.items():
+            self.lengths[place] = max(self.lengths.get(place, 0), turns)
+        ended = {at: turns for at, turns in coverage.lengths.items() if at not in coverage.abandoned}
+        self.by_size.setdefault(replace(extents, tensor=0, argument=0), {})[extents.argument] = ended
+
+    def bounded(self, terms: Callable[[int], Set[int]]) -> Iterator[int]:
+        """The loops that go around no more often where the integers that decide it are larger.
+
+        Twice or more, and as often where all integers were twice as large: a quotient would have grown, so something
+        else bounds them, as the stages of a ring do a loop that fills it.
+
+        Args:
+            terms: those of the integers that a kernel gets which decide how often a loop goes around.
+        """
+        for size, ran in self.by_size.items():
+            chosen = dict(size.given).keys()
+            for small, large in combinations(sorted(ran), 2):
+                for at, turns in ran[small].items() if large >= _TWICE * small else ():
+                    if turns >= _TWICE and ran[large].get(at) == turns and chosen.isdisjoint(terms(at)):
+                        yield at
 
     def agreed(self, forced: Decisions) -> dict[int, bool]:
         """The decisions by the terms of their conditions."""

@@ -380,7 +380,7 @@ def of_round_lengths(study: Study, runs: Sequence[Run], faults: list[ProtocolFau
         machine, usual = run.machine, run.machine.shape.extents
         given = tuple((term, rounded(one, usual.elements(term, tile))) for term, one in usual.given)
         size = replace(usual, argument=rounded(usual.argument, 1), given=given)
-        if not found or size == usual:
+        if not found or size == usual or study.written_out(run):
             continue
         one = study.run(size, machine.shape.extent, machine.tiles, budget=study.share("wide", machine))
         done = one.machine.coverage

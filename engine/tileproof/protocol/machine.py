@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
 from typing import TypeAlias
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
@@ -50,8 +50,9 @@ _IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # s
 _POINTER = "ptr<"
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
-# What a place computed last: the threads, what they gave, what was read of that, and the results.
-_Computed: TypeAlias = "tuple[tuple[int, ...] | None, list[Value], list[Value], Sequence[Value]]"
+_Computed: TypeAlias = "tuple[list[Value], Sequence[Value]]"  # of which values, and what
+# What instructions computed last, by ``id``, and of what: all runs of a kernel compute much alike.
+Results: TypeAlias = "dict[int, tuple[Instruction, list[Value], Sequence[Value]]]"
 Unseen: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int], None]"
 
 
@@ -89,7 +90,8 @@ class Machine:
         more: how many instructions the run may take in all, once it has taken the most; 0: no more.
         roles: how many parts of a CTA one index may tell apart.
         copied: the bytes of a bulk copy are a multiple of it.
-        computed: what each place last computed of what, and the results: most turns of a loop compute the same.
+        computed: what threads last computed of what, by place: most turns of a loop compute the same.
+        results: the same of whichever threads, in this run or another one.
         makers: the computation of each slot, once that was asked (``origins``).
         said: the findings in short, so that one of each turn of a loop is put in words once.
         history: what was done, in order, where the path to a finding is wanted.
@@ -180,7 +182,8 @@ class Machine:
     more: Callable[[Machine], int] | None = None
     roles: int = 0
     copied: int = 1
-    computed: dict[int, _Computed] = field(default_factory=dict)
+    computed: dict[int, tuple[tuple[int, ...], dict[int, _Computed]]] = field(default_factory=dict)
+    results: Results = field(default_factory=dict)
     together: Set[str] = frozenset()
     addressed: Mapping[str, str] = field(default_factory=dict)
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
@@ -272,63 +275,97 @@ class Machine:
 
     def advance(self, thread_set: ThreadSet) -> bool:
         """Run a thread set until it waits, ends or is split; whether it progressed."""
-        code = self.program.code
+        code, values, went = self.program.code, thread_set.values, self.coverage.went
         self.running = thread_set
         started = thread_set.place
         first = True
+        threads: tuple[int, ...] = ()
         while True:
-            instruction = code[thread_set.place]
+            if thread_set.threads is not threads:
+                threads = thread_set.threads
+                computed = self.computed_by(threads)
+            place = thread_set.place
+            instruction = code[place]
+            kind = instruction.kind
             self.steps += 1
-            if instruction.kind == "compute":  # most are, and none of them waits or ends
-                self.compute(thread_set, instruction)
-                thread_set.blocked = None
-                thread_set.place += 1
-                first = False
-                if self.steps > self.most:
-                    return True
-                continue
-            target = self.execute(thread_set, instruction)
-            if target < 0:
-                return not first or thread_set.place != started
+            # Most compute what they did before, or go on without a word: none of those waits or ends.
+            if kind == "compute":
+                last = computed.get(place)
+                if last is None:
+                    self.compute(thread_set, instruction, computed)
+                else:
+                    for slot, value in zip(instruction.inputs, last[0], strict=True):
+                        if values[slot] is not value:
+                            self.compute(thread_set, instruction, computed)
+                            break
+                    else:
+                        for slot, value in zip(instruction.outputs, last[1], strict=False):
+                            values[slot] = value
+                target = place + 1
+            elif kind == "move":
+                read = [values[slot] for slot in instruction.inputs]
+                for slot, value in zip(instruction.outputs, read, strict=True):
+                    values[slot] = value
+                target = place + 1
+            elif kind == "jump" and not instruction.other:
+                target = instruction.target
+            else:
+                target = -1
+                if kind == "branch":
+                    value = values[instruction.inputs[0]]
+                    if value.__class__ is int and place != self.until:
+                        taken = value != 0
+                        if taken in went.get(place, ()):
+                            target = place + 1 if taken else instruction.other
+                elif kind == "meet":
+                    points = thread_set.reconvergences
+                    if not points or points[-1].place != place:
+                        target = place + 1
+                if target < 0:
+                    target = self.execute(thread_set, instruction)
+                    if target < 0:
+                        return not first or thread_set.place != started
             first = False
             thread_set.blocked = None
             thread_set.place = target
-            if thread_set.finished or thread_set.parked or self.steps > self.most:
+            if self.steps > self.most or thread_set.finished or thread_set.parked:
                 return True
 
-    def compute(self, thread_set: ThreadSet, instruction: Instruction) -> None:
-        """Execute a function of values; it is computed anew only where it is one of other values than last."""
+    def computed_by(self, threads: tuple[int, ...]) -> dict[int, _Computed]:
+        """What threads computed last, by place."""
+        found = self.computed.get(id(threads))
+        if found is None:
+            found = self.computed[id(threads)] = (threads, {})  # while it is held no other object has its place
+        return found[1]
+
+    def compute(self, thread_set: ThreadSet, instruction: Instruction, computed: dict[int, _Computed]) -> None:
+        """Execute a function of values; it is computed anew only where it is one of other values than last.
+
+        Args:
+            computed: of its threads.
+        """
         values, function, outputs = thread_set.values, instruction.function, instruction.outputs
         if function is None:
             for slot in outputs:
                 values[slot] = None
             return
+        place, threads = thread_set.place, thread_set.threads
         given = [values[slot] for slot in instruction.inputs]
-        last = self.computed.get(thread_set.place)
-        found: Sequence[Value] | None = None
-        if last is not None and last[0] is thread_set.threads:
-            found = last[3]
-            for one, other in zip(given, last[1], strict=True):
-                if one is not other:
-                    found = None
-                    break
-        if found is None:
-            threads = thread_set.threads
-            read = self.read(thread_set, given, instruction)
-            if last is not None and all(map(same, read, last[2])):
-                found = last[3]
-            else:
-                found = function(*read)  # type: ignore[assignment]
-                assert found is not None
-            alone = threads if thread_set.threads is threads else None  # a thread set that was split reads otherwise
-            self.computed[thread_set.place] = alone, given, read, found
+        read = self.read(thread_set, given, instruction)
+        last = self.results.get(id(instruction))
+        if last is not None and all(map(same, read, last[1])):
+            found = last[2]
+        else:
+            found = function(*read)  # type: ignore[assignment]
+            if len(found) < len(outputs):
+                found = (*found, *[None] * (len(outputs) - len(found)))
+            self.results[id(instruction)] = instruction, read, found
         if self.agreed:
             found = [told(value, self.agreed) for value in found]  # type: ignore[misc]
-        if len(outputs) == 1:
-            values[outputs[0]] = found[0] if found else None
-            return
-        for i, slot in enumerate(outputs):
-            values[slot] = found[i] if i < len(found) else None
+        if thread_set.threads is threads:  # a thread set that was split reads otherwise
+            computed[place] = given, found
+        for slot, value in zip(outputs, found, strict=False):
+            values[slot] = value
 
     def read(self, thread_set: ThreadSet, given: list[Value], instruction: Instruction) -> list[Value]:
         """The operands of a function, those that its threads have in common as one value."""
@@ -384,16 +421,10 @@ class Machine:
             if self.history is not None and target >= 0:
                 self.history.append(TraceStep(*where, instruction.effect.name, instruction.operation))
             return target
-        if kind == "move":
-            read = [values[slot] for slot in instruction.inputs]
-            for slot, value in zip(instruction.outputs, read, strict=True):
-                values[slot] = value
-            return after
-        if kind == "jump":
-            if instruction.other:
-                index = values[instruction.outputs[0]]
-                step = self.count(thread_set, instruction.inputs[2])
-                values[instruction.outputs[0]] = index + step if isinstance(index, int) and step else None
+        if kind == "jump":  # to the next turn of a counted loop
+            index = values[instruction.outputs[0]]
+            step = self.count(thread_set, instruction.inputs[2])
+            values[instruction.outputs[0]] = index + step if isinstance(index, int) and step else None
             return instruction.target
         if kind == "branch":
             return self.branch(thread_set, instruction)
@@ -752,7 +783,7 @@ class Machine:
         """Whether a loop, by the place of its check, goes on by what other threads say in shared memory."""
         found = self.jobs.get(place)
         if found is None:
-            found = self.jobs[place] = handed(self.program.code, place)
+            found = self.jobs[place] = handed(self.program.before or self.program.code, place)
         return found
 
     def passes(self, place: int, way: bool) -> bool:
@@ -767,7 +798,7 @@ class Machine:
         """Threads go past such a loop: by what is supposed, unless their role alone says so."""
         place = thread_set.place
         if self.writers is None:
-            self.writers = writers_of(self.program.code)
+            self.writers = writers_of(self.program.before or self.program.code)
         if goes_anyhow(self.writers, thread_set.values, self.program.code[place].inputs[0], threads):
             return
         self.coverage.passed.add(place)
@@ -792,6 +823,7 @@ class Machine:
 
     def guess(self, place: int, instruction: Instruction) -> None:
         """A loop is left by guess: the steps of further iterations are missing."""
+        self.coverage.abandoned.add(place)
         self.coverage.guessed.update(id(one.operation) for one in self.steps_of(place, instruction))
 
     def acts(self, place: int, instruction: Instruction) -> bool:
@@ -1002,7 +1034,10 @@ class Machine:
         return any(self.marks.get((event, cta, warp), -1) > moment for warp in warps)
 
     def log(self, cta: int, memory: Allocation) -> AccessLog:
-        return self.accesses.setdefault((cta, memory.serial), AccessLog())
+        found = self.accesses.get((cta, memory.serial))
+        if found is None:
+            found = self.accesses[cta, memory.serial] = AccessLog()
+        return found
 
     def knows(
         self, thread_set: ThreadSet, agent: Agent, moment: int, fenced: bool = False, alone: bool = False
@@ -1137,7 +1172,7 @@ class Machine:
         return {self.home(cta, address): len(thread_set.threads)}
 
 
-@lru_cache(maxsize=512)
+@by_identity
 def _ways(
     each: tuple[int | None, ...], threads: tuple[int, ...], told: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], bool]:

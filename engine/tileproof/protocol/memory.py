@@ -59,12 +59,6 @@ class _Piece:
     near: list[_Piece] = field(default_factory=list)
     covered: list[_Piece] = field(default_factory=list)
 
-    def meet(self, other: _Piece) -> None:
-        """Note that the other has a unit in common with it."""
-        self.near.append(other)
-        if self.low <= other.low and other.high <= self.high and not other.lanes & ~self.lanes:
-            self.covered.append(other)
-
 
 @dataclass(slots=True)
 class AccessLog:
@@ -133,14 +127,20 @@ class AccessLog:
         found = self.pieces.get(key)
         if found is None:
             found = self.pieces[key] = _Piece(low, high, lanes)
+            near, covered = found.near, found.covered
             self.longest = max(self.longest, high - low)
             first = bisect_left(self.by_start, low - self.longest, key=_start)
             last = bisect_left(self.by_start, high, first, key=_start)
             for one in self.by_start[first:last]:
                 if low < one.high and one.lanes & lanes:
-                    found.meet(one)
-                    one.meet(found)
-            found.meet(found)
+                    near.append(one)
+                    one.near.append(found)
+                    if low <= one.low and one.high <= high and not one.lanes & ~lanes:
+                        covered.append(one)
+                    if one.low <= low and high <= one.high and not lanes & ~one.lanes:
+                        one.covered.append(found)
+            near.append(found)
+            covered.append(found)
             self.by_start.insert(bisect_left(self.by_start, low, first, last, key=_start), found)
         return found
 

@@ -26,12 +26,14 @@ class Program:
     Attributes:
         slots: how many values there are.
         arguments: the slots of the kernel's arguments with their types.
+        before: the code as it was before the extents were known, of which all runs ask the same; None: this is it.
     """
 
     code: list[Instruction]
     slots: int
     arguments: tuple[tuple[int, str], ...]
     kernel: Operation
+    before: list[Instruction] | None = None
 
     @property
     def counts(self) -> bool:
@@ -131,7 +133,7 @@ def laid_out(nodes: list[Node], slots: int, arguments: tuple[tuple[int, str], ..
 def with_extents(program: Program, extents: Extents) -> Program:
     """A program where the extents that are known only at run time are these."""
     code = [one if one.make is None else replace(one, function=one.make(extents)) for one in program.code]
-    return replace(program, code=code)
+    return replace(program, code=code, before=program.code)
 
 
 # -------------------------------------------------------------------------------------------------------- liveness

@@ -173,9 +173,21 @@ def _integers(one: _Opcode, name: str, count: int, function: Callable[..., int |
 _BYTE = 8
 
 
+def _sum(bits: int) -> Lifted:
+    """Addition modulo so many bits."""
+    half, mask = 1 << bits - 1, (1 << bits) - 1
+
+    def columns(a: int | tuple[int, ...], b: int | tuple[int, ...]) -> tuple[int, ...]:
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return tuple([(one + other + half & mask) - half for one, other in zip(a, b, strict=True)])
+        each, more = (a, b) if isinstance(a, tuple) else (b, a)
+        return tuple([(one + more + half & mask) - half for one in each])  # type: ignore[operator,union-attr]
+
+    return lift(lambda a, b: (a + b + half & mask) - half, "addi", columns)
+
+
 def _add(one: _Opcode) -> Computation:
-    bits = one.bits
-    lifted = lift(lambda a, b: signed(a + b, bits), "addi")
+    lifted = _sum(one.bits)
     return Computation("arith.addi", 2, lambda a, b: (displaced(one.book, lifted, a, b),))
 
 
@@ -220,7 +232,7 @@ def _multiply(one: _Opcode) -> Computation | None:
     lifted = lift(times, "muli" if how != "hi" else one.text)
     if not added:
         return Computation("arith.muli", 2, lambda a, b: (_product(a, b, lifted),))
-    total = lift(lambda a, b: signed(a + b, result), "addi")
+    total = _sum(result)
     return Computation("mad", 3, lambda a, b, c: (displaced(one.book, total, _product(a, b, lifted), c),))
 
 

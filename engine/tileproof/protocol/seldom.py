@@ -76,14 +76,19 @@ class _Seldom:
     settled: set[int] = field(default_factory=set)
 
     def loops(self) -> dict[int, int]:
-        """How often they went around, by place."""
+        """How often they went around, by place, but for those that larger integers do not lengthen."""
         code, turns = self.study.compiled.code, self.study.shape.extent
         found = {at: n for at, n in self.study.reached.lengths.items() if 0 < n < turns and loops_at(code, at)}
         for at in found.keys() - self.deciders.keys():
             given, loaded = deciders(code, (at,), through=True)
             self.deciders[at] = given - PLACES | loaded
             self.loaded |= loaded
-        return {at: n for at, n in found.items() if self.deciders[at]}
+        bounded = set(self.study.reached.bounded(lambda at: self.deciders.get(at, frozenset())))
+        return {
+            at: n
+            for at, n in found.items()
+            if self.deciders[at] and not (at in bounded and self.loaded.isdisjoint(self.deciders[at]))
+        }
 
     def loads(self, size: Extents) -> bool:
         """Whether integers that are loaded are larger in a size."""

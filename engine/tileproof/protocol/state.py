@@ -514,6 +514,7 @@ class Coverage:
         turned: loops with a condition that something supposed or unknown decided in some turn.
         left: the loops that threads left; circled: those of them that went around, more than once through.
         lengths: how often loops go around at most, by place: as far as they did, or as their bounds say.
+        abandoned: the loops that were left although they go on, or nothing says that they do not.
         terms: the terms of what decided there.
         passed: branches at which threads went past a loop that takes part in the protocol, by what is supposed or
             unknown.
@@ -538,6 +539,7 @@ class Coverage:
     left: set[int] = field(default_factory=set)
     circled: set[int] = field(default_factory=set)
     lengths: dict[int, int] = field(default_factory=dict)
+    abandoned: set[int] = field(default_factory=set)
     terms: dict[int, set[int]] = field(default_factory=dict)
     passed: set[int] = field(default_factory=set)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)

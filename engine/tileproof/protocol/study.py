@@ -33,7 +33,7 @@ from tileproof.protocol.faults import HAZARDS, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
-from tileproof.protocol.machine import Machine, Missed, Unseen
+from tileproof.protocol.machine import Machine, Missed, Results, Unseen
 from tileproof.protocol.program import Program, acts_at, loops_at, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, steps_of
@@ -95,6 +95,7 @@ class Study:
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
     jobs: dict[int, bool] = field(default_factory=dict)  # whether loops take jobs, by the place of their check
+    results: Results = field(default_factory=dict)  # of functions, for the next run
 
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
@@ -175,6 +176,7 @@ class Study:
             until_left=until_left,
             more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
             jobs=self.jobs if program is None else {},
+            results=self.results,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:
@@ -414,6 +416,8 @@ class Study:
         turns, extents = machine.shape.extent, machine.shape.extents
         whole = small = (extents, turns, machine.tiles)
         least = machine
+        if self.written_out(judged):
+            return whole, small, least
         for fewer in _SMALLER:
             if fewer * 2 > turns:
                 break

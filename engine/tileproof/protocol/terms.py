@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import repeat
+from typing import TypeAlias
 from zlib import crc32
 
 from tileproof.base.records import replace
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
+
+Columns: TypeAlias = "Callable[..., tuple[int, ...]]"  # of integers for each thread, or one for all
 
 _GRID = 1  # the places in the grid, apart from other terms
 _KEPT = 64  # results that a function keeps for all threads of a CTA: unrolled code has as many of one opcode
@@ -61,16 +64,22 @@ def absorbing(a: Value, b: Value) -> int | None:
     return None
 
 
-def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., Value]:
+def lift(function: Callable[..., int | None], name: str = "", columns: Columns | None = None) -> Callable[..., Value]:
     """A function of integers on values, thread by thread where they differ; of something unknown it is unknown.
 
     Args:
         name: of the function, for terms: two functions of one name compute the same.
+        columns: the same of two operands for all threads at once, where loops compute it for each thread anew.
     """
     code = crc32(name.encode())
     truth = _TRUTHS.get(name)
 
     def lifted(*operands: Value) -> Value:
+        for operand in operands:
+            if operand.__class__ is not int:
+                break
+        else:  # most are
+            return function(*operands)
         wide = supposed = False
         for operand in operands:
             if isinstance(operand, Lanes):
@@ -88,6 +97,8 @@ def lift(function: Callable[..., int | None], name: str = "") -> Callable[..., V
 
     @lru_cache(maxsize=_KEPT)  # each run of a kernel computes the same places again
     def each(*operands: int | tuple[int | None, ...]) -> tuple[int | None, ...]:
+        if columns is not None and not any(isinstance(one, tuple) and None in one for one in operands):
+            return columns(*operands)
         wide = [place for place, one in enumerate(operands) if isinstance(one, tuple)]
         at = wide[0]
         column = operands[at]

@@ -60,6 +60,8 @@ def _join(mine: dict[Agent, int], theirs: dict[Agent, int]) -> None:
     if not mine:
         mine.update(theirs)
         return
+    if mine == theirs:  # of parts that did nothing since they were one
+        return
     known = mine.get
     for agent, moment in theirs.items():
         if known(agent, -1) < moment:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TypeAlias
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.values import Address, Lanes, Local, Value, by_thread, term_of
@@ -157,7 +158,7 @@ class Reconvergence:
     dissolved: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ThreadSet:
     """Threads of one CTA at one place of the program.
 
@@ -170,6 +171,7 @@ class ThreadSet:
         passed: the barrier at which it waited and that has completed since.
         excused: whether it leaves the wait where it is blocked although nothing is known to complete it.
         idle: threads that have left a loop which others of their warp still go around, by the place of the loop.
+        warps: those that its threads belong to.
     """
 
     cta: int
@@ -193,10 +195,14 @@ class ThreadSet:
     passed: BarrierName | None = None
     excused: bool = False
     idle: dict[int, frozenset[int]] = field(default_factory=dict)
+    warps: tuple[int, ...] = ()
 
-    @cached_property
-    def warps(self) -> tuple[int, ...]:
-        return tuple(sorted({thread // self.warp for thread in self.threads}))
+    def __post_init__(self) -> None:
+        self._are(_one(self.threads))
+
+    def _are(self, threads: tuple[int, ...]) -> None:
+        self.threads = threads
+        self.warps = _warps(threads, self.warp)
 
     @property
     def awaited(self) -> Awaited | None:
@@ -219,7 +225,7 @@ class ThreadSet:
         """A copy with some of its threads."""
         other = ThreadSet(
             self.cta,
-            threads,
+            self.threads,
             list(self.values),
             self.clock.copy(),
             self.warp,
@@ -243,13 +249,15 @@ class ThreadSet:
 
         Completion of a wgmma is known to each warp of its warpgroup, that of all else to the warps that issued it.
         """
-        self.threads = _one(threads)
-        self.__dict__.pop("warps", None)
+        before = self.warps
+        self._are(_one(threads))
         warps = self.warps
-        self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
-        mine = set(threads)
-        for queue in self.queues.values():
-            queue.keep(mine)
+        if warps != before:
+            self.own = {agent: moment for agent, moment in self.own.items() if agent[0] == "wgmma" or agent[2] in warps}
+        if self.queues:
+            mine = set(threads)
+            for queue in self.queues.values():
+                queue.keep(mine)
 
     def absorb(self, other: ThreadSet, outputs: tuple[int, ...]) -> None:
         """Reconverge with another part, which is at the same place."""
@@ -267,8 +275,7 @@ class ThreadSet:
                 self.values[slot] = a.met(b)
             else:
                 self.values[slot] = None
-        self.threads = _one(tuple(sorted((*self.threads, *other.threads))))
-        self.__dict__.pop("warps", None)
+        self._are(_joined(self.threads, other.threads))
         self.clock.join(other.clock)
         for agent, moment in other.own.items():
             if self.own.get(agent, -1) < moment:
@@ -290,6 +297,16 @@ class ThreadSet:
 def _one(threads: tuple[int, ...]) -> tuple[int, ...]:
     """These threads as one object, however often they part and meet: by that results are kept (``by_identity``)."""
     return threads
+
+
+@by_identity
+def _joined(threads: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    return _one(tuple(sorted((*threads, *others))))
+
+
+@by_identity
+def _warps(threads: tuple[int, ...], warp: int) -> tuple[int, ...]:
+    return tuple(sorted({thread // warp for thread in threads}))
 
 
 def _supposed(a: Value, b: Value) -> int | None:

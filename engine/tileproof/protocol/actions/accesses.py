@@ -537,8 +537,14 @@ def generic(
         registers(machine, thread_set, operation, where, writes)
         return
     if where.memory.space == "smem":
-        agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+        agents = _agents(thread_set.cta, thread_set.warps)
         access(machine, thread_set, operation, where, ".generic", writes, agents, machine.tick(), shape)
+
+
+@by_identity
+def _agents(cta: int, warps: tuple[int, ...]) -> tuple[Agent, ...]:
+    """These warps as they access memory themselves."""
+    return tuple([(cta, warp) for warp in warps])
 
 
 def span(where: Address) -> tuple[int, int, int]:

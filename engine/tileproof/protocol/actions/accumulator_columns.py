@@ -22,11 +22,17 @@ def reach_of(book: Rulebook, operation: Operation, word: int) -> tuple[int, int]
     Args:
         word: the instruction descriptor.
     """
-    text = words(operation)
+    said = _said(words(operation))
+    return None if said is None else _reach(book, word, *said)
+
+
+@lru_cache(maxsize=1024)
+def _said(text: str) -> tuple[str, int] | None:
+    """The kind of an MMA and the CTAs that execute it; None where weights are stationary."""
     kind, group = _KIND.search(text), _GROUP.search(text)
     if kind is None or _WEIGHTS.search(text) is not None:
         return None
-    return _reach(book, word, f".{kind[1] or kind[2]}", int(group[1] or group[2]) if group is not None else 1)
+    return f".{kind[1] or kind[2]}", int(group[1] or group[2]) if group is not None else 1
 
 
 @lru_cache(maxsize=64)

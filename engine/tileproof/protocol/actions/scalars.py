@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
 from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
@@ -80,7 +81,7 @@ def _elect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     return thread_set.place + 1
 
 
-@lru_cache(maxsize=256)
+@by_identity
 def _elected(threads: tuple[int, ...], count: int, warp: int) -> Lanes:
     """1 for the first thread of each warp."""
     chosen: dict[int, int] = {}

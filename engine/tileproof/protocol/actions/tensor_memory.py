@@ -176,6 +176,7 @@ def halves_missing(machine: Machine) -> None:
                 return  # what follows from it is no other mistake
 
 
+@lru_cache(maxsize=1024)
 def by_pair(text: str) -> bool:
     """Whether the words of an operation, or of its atom, say that a pair of CTAs executes it."""
     return _PAIR.search(text) is not None
