@@ -14,6 +14,8 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
+from tileproof.protocol.explore import Exploration
+from tileproof.protocol.folding import Extents
 from tileproof.protocol.runs import Run
 from tileproof.protocol.study import Study
 
@@ -477,3 +479,20 @@ READ:
 def test_a_numbered_barrier_waits_for_both_halves_of_a_warp():
     verified(HALVES)
     assert errors(HALVES.replace("  barrier.sync 1, 96;\nREAD", "READ")) != set()
+
+
+# How often loops go around where all integers are 3, and where they are 7: one that fills a ring of two stages, one that
+# goes by the integers, one that takes many elements in a turn, one that does so only where it has any.
+LENGTHS = {3: {1: 2, 2: 3, 3: 1}, 7: {1: 2, 2: 7, 3: 1, 4: 2}}
+
+
+def test_a_loop_that_larger_integers_do_not_lengthen_is_bounded():
+    reached = Exploration(by_size={Extents(0, 0): LENGTHS})
+    assert set(reached.bounded(lambda at: frozenset({at}))) == {1}
+    nearer = {one: {1: 2} for one in (4, 7)}  # a quotient may be 2 of both
+    assert not set(Exploration(by_size={Extents(0, 0): nearer}).bounded(lambda at: frozenset({at})))
+
+
+def test_what_is_chosen_for_a_run_does_not_grow_and_bounds_nothing():
+    reached = Exploration(by_size={Extents(0, 0, given=((1, 5),)): LENGTHS})
+    assert not set(reached.bounded(lambda at: frozenset({at})))

@@ -8,7 +8,10 @@ import itertools
 import operator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tileproof.protocol.ptx_arithmetic import sum_of
 from tileproof.protocol.terms import absorbing, lift, said_of, told
 from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
 
@@ -130,3 +133,21 @@ def test_an_open_integer_decides_and_is_no_number():
 def test_only_a_zero_of_the_text_is_zero_whatever_is_supposed(a, b, found):
     assert (got := absorbing(a, b)) == found
     assert type(got) is type(found)
+
+
+# Integers of 16 bits, the ends of what they hold among them; None of a thread of which it is not known.
+SHORT = st.integers(-(1 << 15), (1 << 15) - 1)
+COLUMNS = st.lists(SHORT | st.none(), min_size=4, max_size=4).map(tuple)
+
+
+@given(a=COLUMNS | SHORT, b=COLUMNS | SHORT)
+def test_a_sum_of_all_threads_at_once_is_that_of_each(a, b):
+    found = sum_of(16)(*(Lanes(one) if isinstance(one, tuple) else one for one in (a, b)))
+    each = [one if isinstance(one, tuple) else (one,) * 4 for one in (a, b)]
+    expected = tuple(
+        None if None in pair else (sum(pair) + (1 << 15)) % (1 << 16) - (1 << 15) for pair in zip(*each, strict=True)
+    )
+    if isinstance(found, Lanes):
+        assert found.each == expected
+    else:
+        assert {found} == set(expected)

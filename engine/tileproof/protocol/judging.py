@@ -226,16 +226,24 @@ def _as_written(study: Study, first: Run, hung: Set[int]) -> Run | None:
 def _near_the_end(study: Study, first: Run) -> list[Run]:
     """Runs of CTAs so late in the grid that they come to their end, where loops over tiles count to a number."""
     term, machine = place_term(0), first.machine
-    found: list[Run] = []
     end = max(ends(study.compiled.code, term), default=0)
-    for tiles in (*(end // share for share in _LATE), 1) if end > machine.tiles else ():
-        extents = replace(machine.shape.extents, given=((term, end - max(tiles, 1)),))
+
+    def with_left(tiles: int) -> Run:
+        extents = replace(machine.shape.extents, given=((term, end - tiles),))
         other = study.run(extents, study.shape.extent, machine.tiles, budget=study.share("trial", machine))
         study.reached.add(other.machine)
+        return other
+
+    last = with_left(1) if end > machine.tiles else None
+    if last is None or not last.machine.coverage.complete:  # then none comes to its end that has more left
+        return []
+    found: list[Run] = []
+    for tiles in (max(end // share, 1) for share in _LATE):
+        other = with_left(tiles)
         found += [other] if other.machine.coverage.complete else []
         if len(found) == AGREEING:
-            break
-    return found
+            return found
+    return [*found, last]
 
 
 def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:

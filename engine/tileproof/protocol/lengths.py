@@ -70,7 +70,11 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
             if fault.code not in HAZARDS or key_of(fault) in known:
                 continue
             known.add(key_of(fault))
-            anyway = shorter(study, long, study.shape.extent, tiles).places() if anyway is None else anyway
+            if anyway is None:
+                alike = (
+                    tiles == long.machine.tiles and _size(study, long, study.shape.extent) == long.machine.shape.extents
+                )
+                anyway = long.places() if alike else shorter(study, long, study.shape.extent, tiles).places()
             faults.append(fault if key_of(fault) in anyway else _of_short_loops(study, fault))
     done.add(whole)
     bound = next(turns for turns in range(most + 3) if turns not in done) - 1
@@ -117,11 +121,15 @@ def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
 
 def shorter(study: Study, long: Run, turns: int, tiles: int) -> Run:
     """A run like the long one, with loops of so many turns."""
+    return study.run(_size(study, long, turns), turns, tiles, budget=study.limit("run_steps"))
+
+
+def _size(study: Study, long: Run, turns: int) -> Extents:
+    """The extents of such a run."""
     whole, extents = study.shape.extent, long.machine.shape.extents
     both = (extents.tensor, extents.argument)
     tensor, argument = (n * turns // whole if n >= whole else min(n, turns) for n in both)
-    size = replace(extents, tensor=tensor, argument=argument)
-    return study.run(size, turns, tiles, budget=study.limit("run_steps"))
+    return replace(extents, tensor=tensor, argument=argument)
 
 
 def affords(study: Study, long: Run) -> bool:
@@ -380,7 +388,7 @@ def of_round_lengths(study: Study, runs: Sequence[Run], faults: list[ProtocolFau
         machine, usual = run.machine, run.machine.shape.extents
         given = tuple((term, rounded(one, usual.elements(term, tile))) for term, one in usual.given)
         size = replace(usual, argument=rounded(usual.argument, 1), given=given)
-        if not found or size == usual or study.written_out(run):
+        if not found or size == usual or run.by_text:
             continue
         one = study.run(size, machine.shape.extent, machine.tiles, budget=study.share("wide", machine))
         done = one.machine.coverage

@@ -173,7 +173,7 @@ def _integers(one: _Opcode, name: str, count: int, function: Callable[..., int |
 _BYTE = 8
 
 
-def _sum(bits: int) -> Lifted:
+def sum_of(bits: int) -> Lifted:
     """Addition modulo so many bits."""
     half, mask = 1 << bits - 1, (1 << bits) - 1
 
@@ -187,7 +187,7 @@ def _sum(bits: int) -> Lifted:
 
 
 def _add(one: _Opcode) -> Computation:
-    lifted = _sum(one.bits)
+    lifted = sum_of(one.bits)
     return Computation("arith.addi", 2, lambda a, b: (displaced(one.book, lifted, a, b),))
 
 
@@ -232,7 +232,7 @@ def _multiply(one: _Opcode) -> Computation | None:
     lifted = lift(times, "muli" if how != "hi" else one.text)
     if not added:
         return Computation("arith.muli", 2, lambda a, b: (_product(a, b, lifted),))
-    total = _sum(result)
+    total = sum_of(result)
     return Computation("mad", 3, lambda a, b, c: (displaced(one.book, total, _product(a, b, lifted), c),))
 
 
@@ -669,4 +669,4 @@ def unpack(value: Value, index: int, bits: int) -> Value:
     return lift(lambda whole: signed(whole >> index * bits, bits), f"part {index} of {bits}")(value)
 
 
-__all__ = ["Computation", "computation", "displaced", "pack", "signed", "unpack"]
+__all__ = ["Computation", "computation", "displaced", "pack", "signed", "sum_of", "unpack"]

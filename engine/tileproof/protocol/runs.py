@@ -137,6 +137,12 @@ class Run:
         return coverage.complete and not left and not self.machine.taint.reasons
 
     @property
+    def by_text(self) -> bool:
+        """Whether the text alone decided which way threads went: with other integers they go the same way."""
+        coverage = self.machine.coverage
+        return not (coverage.doubtful or coverage.turned or coverage.unknown or coverage.cut or coverage.guessed)
+
+    @property
     def hangs(self) -> bool:
         """Whether threads wait for ever."""
         return any(fault.code in DEADLOCKS for fault in self.faults)

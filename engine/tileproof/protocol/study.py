@@ -416,7 +416,7 @@ class Study:
         turns, extents = machine.shape.extent, machine.shape.extents
         whole = small = (extents, turns, machine.tiles)
         least = machine
-        if self.written_out(judged):
+        if judged.by_text:
             return whole, small, least
         for fewer in _SMALLER:
             if fewer * 2 > turns:

@@ -76,7 +76,7 @@ def _elect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     result(
         thread_set,
         instruction,
-        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, machine.shape.threads, machine.shape.warp),
+        1 if len(thread_set.threads) == 1 else _elected(thread_set.threads, thread_set.block, thread_set.warp),
     )
     return thread_set.place + 1
 
