@@ -538,7 +538,37 @@ END:
 )
 
 # The text, what is replaced in it and by what, and what is found then.
+# All threads count in one word of shared memory, which threads set to zero before and read afterwards.
+ATOMIC = (
+    HEAD
+    + """.visible .entry atomic(.param .u64 out)
+.reqntid 128, 1, 1
+{
+  .reg .b32 %r<10>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  st.shared.b32 [%r2], %r3;
+  bar.sync 0;
+  red.shared.add.u32 [%r2], %r1;
+  atom.shared::cta.max.u32 %r4, [%r2], %r1;
+  barrier.sync 0;
+  ld.shared.b32 %r5, [%r2];
+  ld.param.u64 %rd1, [out];
+  st.global.b32 [%rd1], %r5;
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ret;
+}
+"""
+)
+
+# A strong read of such a word is in no data race with the atomic operations: a poll, which may read any of the numbers.
+POLLED = ATOMIC.replace("  barrier.sync 0;\n", "").replace("ld.shared", "ld.volatile.shared")
+
 MISTAKES = {
+    "a read of what others count": (ATOMIC, "  barrier.sync 0;\n", "", {"PR116"}),
+    "a weak read of what others count": (POLLED, ".volatile", "", {"PR116"}),
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
     "a wgmma reads what other warps wrote": (REUSED, "  bar.sync 0;\n", "", {"PR111"}),
@@ -581,6 +611,8 @@ MISTAKES = {
 
 
 RIGHT = {
+    "atomic": ATOMIC,
+    "polled": POLLED,
     "ended": ENDED,
     "refilled": REFILLED,
     "reused": REUSED,

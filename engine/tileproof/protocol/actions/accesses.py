@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
@@ -417,6 +418,8 @@ def _raced(
         if not others or (home == thread_set.cta and len(others) == 1 and warp in others):
             continue
         if not machine.ordered(thread_set, old, agent):
+            if _strong(machine.book, old.operation) and _strong(machine.book, operation):
+                break
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
@@ -424,6 +427,16 @@ def _raced(
                 machine.report("PR116", "raw", operation, at=(("write", old.operation),), buffer=buffer)
             break
     return True
+
+
+def _strong(book: Rulebook, operation: Operation) -> bool:
+    """Whether an operation is strong, as atomic ones are: two such accesses of threads are no data race."""
+    return _strong_words(book).search(f"{operation.name} {words(operation)}") is not None
+
+
+@lru_cache(maxsize=8)
+def _strong_words(book: Rulebook) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, book.enums['strong_word'].by_spelling))})\b")
 
 
 _CTA_SCOPE = regex(r"(?:release|acq_rel)\.cta\b|mem_scope<cta>")
