@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileproof.protocol.ptx_arithmetic import sum_of
+import tileproof
+from tileproof.protocol.ptx_arithmetic import computation, sum_of
 from tileproof.protocol.terms import absorbing, lift, said_of, told
-from tileproof.protocol.values import Lanes, Open, Supposed, Truth, Value, term_of
+from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, Truth, Value, term_of
 
 A, B = Supposed(3, 101), Supposed(7, 102)
 OPEN = Open(1, 103)
@@ -151,3 +152,11 @@ def test_a_sum_of_all_threads_at_once_is_that_of_each(a, b):
         assert found.each == expected
     else:
         assert {found} == set(expected)
+
+
+def test_addresses_of_one_allocation_are_apart_by_a_number_whichever_run_made_them():
+    one, other = (Address(Allocation("smem", "smem", 1), offset, 8) for offset in (48, 16))
+    assert one.memory is not other.memory
+    subtract = computation(tileproof.load_rules(), "sub.u32")
+    assert subtract is not None
+    assert subtract.function(one, other) == (32,)

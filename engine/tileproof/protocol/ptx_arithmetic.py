@@ -199,7 +199,7 @@ def _subtract(one: _Opcode) -> Computation:
         if not isinstance(a, Address):
             return (_short_of(a, b) if isinstance(b, Address) else lifted(a, b),)
         if isinstance(b, Address):
-            known = a.memory is b.memory and a.offset is not None and b.offset is not None and a.unit == b.unit
+            known = a.memory == b.memory and a.offset is not None and b.offset is not None and a.unit == b.unit
             return (a.offset - b.offset if known else None,)  # type: ignore[operator]
         return (displaced(one.book, lifted, a, lifted(0, b)),)
 
@@ -491,7 +491,7 @@ def _compare(one: _Opcode) -> Computation | None:
 
     def compared(a: Value, b: Value) -> Value:
         if isinstance(a, Address) and isinstance(b, Address):
-            known = a.memory is b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
+            known = a.memory == b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
             known = known and not is_negated(a) and not is_negated(b)
             return int(compare(a.offset, b.offset)) if known else None  # type: ignore[arg-type]
         if (isinstance(a, Address) and type(b) is int and b == 0) or (isinstance(b, Address) and type(a) is int):

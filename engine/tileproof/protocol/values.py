@@ -358,7 +358,7 @@ def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address
     if memory is None or memory.space != "tmem":
         return None
     a, b = numbered(memory, one), numbered(memory, other)
-    if not isinstance(a, Address) or not isinstance(b, Address) or a.memory is not b.memory:
+    if not isinstance(a, Address) or not isinstance(b, Address) or a.memory != b.memory:
         return None
     if (a.unit, a.cta, a.leader, a.vague) != (b.unit, b.cta, b.leader, b.vague):
         return None
