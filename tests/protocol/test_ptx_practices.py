@@ -537,7 +537,6 @@ END:
 """
 )
 
-# The text, what is replaced in it and by what, and what is found then.
 # All threads count in one word of shared memory, which threads set to zero before and read afterwards.
 ATOMIC = (
     HEAD
@@ -566,6 +565,16 @@ ATOMIC = (
 # A strong read of such a word is in no data race with the atomic operations: a poll, which may read any of the numbers.
 POLLED = ATOMIC.replace("  barrier.sync 0;\n", "").replace("ld.shared", "ld.volatile.shared")
 
+# The second warp counts after others polled, which is no race, and then clears the word, which waits for them.
+CLEARED = ATOMIC.replace(".b32 %r<10>;", ".pred %p1; .reg .b32 %r<10>;").replace(
+    "  red.shared.add.u32 [%r2], %r1;\n  atom.shared::cta.max.u32 %r4, [%r2], %r1;\n  barrier.sync 0;\n"
+    "  ld.shared.b32 %r5, [%r2];\n",
+    "  ld.volatile.shared.b32 %r5, [%r2];\n  setp.ne.u32 %p1, %r1, 32;\n  @%p1 bra MEET;\n"
+    "  red.shared.add.u32 [%r2], %r1;\n  bra CLEAR;\nMEET:\n  barrier.sync 1, 128;\n  bra DONE;\n"
+    "CLEAR:\n  barrier.sync 1, 128;\n  st.shared.b32 [%r2], %r3;\nDONE:\n",
+)
+
+# The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a read of what others count": (ATOMIC, "  barrier.sync 0;\n", "", {"PR116"}),
     "a weak read of what others count": (POLLED, ".volatile", "", {"PR116"}),
@@ -613,6 +622,7 @@ MISTAKES = {
 RIGHT = {
     "atomic": ATOMIC,
     "polled": POLLED,
+    "cleared": CLEARED,
     "ended": ENDED,
     "refilled": REFILLED,
     "reused": REUSED,
@@ -671,3 +681,8 @@ def test_a_loop_that_is_too_long_for_a_run_makes_no_hang(tiles: str):
     assert {one.code for one in tileproof.check(long).diagnostics} == {"PR190"}
     never_filled = long.replace("shared::cta.b64 [%r2+8], 32;", "shared::cta.b64 [%r2+8], 64;")
     assert "PR125" in {one.code for one in tileproof.check(never_filled).diagnostics}
+
+
+def test_a_strong_access_between_two_weak_ones_does_not_hide_their_race():
+    found = tileproof.check(CLEARED.replace("  barrier.sync 1, 128;\n", "")).diagnostics
+    assert {one.code for one in found if one.severity.value == "error"} == {"PR116"}

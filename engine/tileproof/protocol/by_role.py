@@ -6,13 +6,10 @@ is enough; where it is one that tells roles apart, the integer that a run suppos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from tileproof.protocol.program import Instruction
+from tileproof.protocol.deciding import Writers
 from tileproof.protocol.values import Lanes, Value, term_of
-
-Writers: TypeAlias = "Mapping[int, Sequence[tuple[int, Instruction]]]"
 
 _DEEPEST = 8  # computations between a branch and what tells roles apart
 
@@ -48,4 +45,4 @@ def _known(writers: Writers, values: Sequence[Value], slot: int, depth: int) -> 
     return found if term_of(found) is None else None
 
 
-__all__ = ["Writers", "goes_anyhow"]
+__all__ = ["goes_anyhow"]

@@ -19,6 +19,7 @@ from tileproof.protocol.program import Instruction
 from tileproof.protocol.terms import place_term
 from tileproof.protocol.values import Supposed
 
+Writers: TypeAlias = "Mapping[int, Sequence[tuple[int, Instruction]]]"  # of each slot, with their places
 Cell: TypeAlias = "tuple[str, int, int]"  # bytes of shared memory: the allocation, the first one, that behind the last
 
 _PLACE = regex(r"sreg\.ctaid\.([xyz])$")
@@ -115,7 +116,7 @@ def turns_written(code: Sequence[Instruction], extents: Extents | None = None) -
 
 
 def _written_out(
-    writers: Mapping[int, Sequence[tuple[int, Instruction]]],
+    writers: Writers,
     slot: int,
     extents: Extents | None = None,
     known: dict[int, int | None] | None = None,
@@ -254,7 +255,7 @@ def scaled(code: Sequence[Instruction], place: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def _factor(writers: Mapping[int, Sequence[tuple[int, Instruction]]], one: Instruction) -> int | None:
+def _factor(writers: Writers, one: Instruction) -> int | None:
     """The number in the text that an instruction multiplies by."""
     if one.operation.name not in _PRODUCTS:
         return None
@@ -280,7 +281,7 @@ def _carried(code: Sequence[Instruction], at: int) -> set[int]:
     return {*code[at].outputs, *moved}
 
 
-def _writers(code: Sequence[Instruction]) -> Mapping[int, Sequence[tuple[int, Instruction]]]:
+def _writers(code: Sequence[Instruction]) -> Writers:
     """The instructions that give each slot a value, with their places."""
     found: dict[int, list[tuple[int, Instruction]]] = {}
     for at, one in enumerate(code):
@@ -341,6 +342,7 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
 
 
 __all__ = [
+    "Writers",
     "counts_written",
     "deciders",
     "deciding",

@@ -24,8 +24,6 @@ from tileproof.protocol.terms import said_of
 
 Decisions: TypeAlias = "Mapping[int, bool]"  # which way to go, by the place of a branch or loop or by a term
 Sizes: TypeAlias = "tuple[Extents, int, int]"  # of a run: the extents, iterations and tiles it supposes
-
-
 _TWICE = 2
 
 

@@ -238,7 +238,7 @@ def _near_the_end(study: Study, first: Run) -> list[Run]:
     if last is None or not last.machine.coverage.complete:  # then none comes to its end that has more left
         return []
     found: list[Run] = []
-    for tiles in (max(end // share, 1) for share in _LATE):
+    for tiles in (end // share for share in _LATE if end // share > 1):
         other = with_left(tiles)
         found += [other] if other.machine.coverage.complete else []
         if len(found) == AGREEING:

@@ -13,8 +13,8 @@ from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.budget import limit
-from tileproof.protocol.by_role import Writers, goes_anyhow
-from tileproof.protocol.deciding import handed, writers_of
+from tileproof.protocol.by_role import goes_anyhow
+from tileproof.protocol.deciding import Writers, handed, writers_of
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event

@@ -419,7 +419,7 @@ def _raced(
             continue
         if not machine.ordered(thread_set, old, agent):
             if _strong(machine.book, old.operation) and _strong(machine.book, operation):
-                break
+                return False
             buffer = where.memory.field_at(where.offset or 0)
             if writes:
                 machine.report("PR116", "war", operation, at=(("read", old.operation),), buffer=buffer)
