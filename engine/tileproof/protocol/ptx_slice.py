@@ -15,6 +15,7 @@ from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.control_flow import EXIT, dominates, dominators, post_dominators, postorder
 from tileproof.protocol.counterparts import Counterpart, counterpart
+from tileproof.protocol.generic_addresses import GenericAddresses, anywhere
 from tileproof.protocol.local_memory import LOCAL
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.protocol.warp_functions import warp_function
@@ -24,8 +25,6 @@ from tileproof.ptx.text import Part
 from tileproof.ptx.values import Values
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
-
-_SPACES = {"global", "shared", "local", "param", "async", "bulk"}  # behind ``st``: it stores there
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +94,7 @@ class _Slicer:
     values: Values
     keys: Keys
     own: Set[str]
+    generic: GenericAddresses
     lines: dict[int, list[Line]] = field(default_factory=dict)
     edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
     deciders: dict[int, Line] = field(default_factory=dict)
@@ -108,10 +108,16 @@ class _Slicer:
         """
         if self.local is None:
             function = self.graph.function
-            opcodes = {one.opcode for one in self.graph.module.instructions[function.first : function.last]}
-            generic = any(one.startswith("cvta.local.") for one in opcodes) and any(map(_stores_anywhere, opcodes))
-            self.local = not generic
+            inside = range(function.first, function.last)
+            opcodes = {number: self.graph.module.instructions[number].opcode for number in inside}
+            stores = [number for number, one in opcodes.items() if one.startswith("st.") and anywhere(one)]
+            taken = any(one.startswith("cvta.local.") for one in opcodes.values())
+            self.local = not taken or not any(anywhere(self.statement(number).opcode) for number in stores)
         return self.local
+
+    def statement(self, number: int) -> Statement:
+        """An instruction; an access that can only be one of shared memory as such."""
+        return self.generic.in_shared(statement(self.book, self.graph.module, number))
 
     def read(self) -> None:
         """The instructions and the edges of the blocks that can be reached without a trap."""
@@ -224,7 +230,7 @@ class _Slicer:
                 lines[number] = Line(one, (), (), True, False)
                 own.add(number)
                 continue
-            line = self.line(statement(self.book, graph.module, number))
+            line = self.line(self.statement(number))
             lines[number] = line
             for name in line.writes:
                 writers.setdefault(name, []).append(line)
@@ -343,18 +349,12 @@ def slice_of(book: Rulebook, graph: Graph, values: Values, keys: Keys, own: Set[
         values: of the registers of the graph.
         own: opcodes of no instruction, which are kept wherever something else is.
     """
-    return _Slicer(book, graph, values, keys, own).cut()
+    return _Slicer(book, graph, values, keys, own, GenericAddresses(values)).cut()
 
 
 @lru_cache(maxsize=4096)
 def _writes(book: Rulebook, opcode: str) -> bool:
     return word_of(book, opcode).writes
-
-
-@lru_cache(maxsize=4096)
-def _stores_anywhere(opcode: str) -> bool:
-    """Whether an instruction stores through a generic address."""
-    return opcode.startswith("st.") and not _SPACES.intersection(one.partition("::")[0] for one in opcode.split("."))
 
 
 def _only_reads(one: Statement) -> bool:
