@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,11 @@ from conftest import SHARED, corpus_files, some
 from protocol.planted import OPERATORS, Mutant, harmless, mutants
 from protocol.rings import ARRIVAL, ring
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.diagnosis.search import Ended, Search
+from tileproof.protocol.program import Program
 
+PLAIN = Operation("llvm.func", (), (), (), (), (), (), (), False, ("llvm.func",))
 _NEAR = 3  # lines: where an operation was deleted, what stands around it is its place
 
 KERNELS = ["sm_90a/dense_gemm__default", "sm_100a/prim_tcgen05_2cta_mma_basic__default"]
@@ -218,6 +223,14 @@ def test_most_faults_are_one_finding_at_the_operation_that_was_changed_and_hints
                 assert len(after) < len(found), (name, mutant.operator, error.hint)
                 assert {one.code for one in after} <= {one.code for one in found}, (name, mutant.operator, error.hint)
     assert tried >= 3
+
+
+def test_a_run_that_does_not_repeat_the_findings_has_no_repair():
+    def rerun(*_: object) -> Ended:
+        raise AssertionError("nothing is tried")
+
+    search = Search(tileproof.load_rules(), rerun, rerun, Program([], 0, (), PLAIN), lambda operation: 0, False, 1, 1)
+    assert search.repairs(SimpleNamespace(faults=(), demoted=set()), search.program) == ([], set())
 
 
 # ------------------------------------------------------------------------------------------------- the right numbers

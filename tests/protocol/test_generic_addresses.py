@@ -182,3 +182,120 @@ def test_atomic_operations_by_a_generic_address_are_accesses():
     assert found(COUNTED) == set()
     assert found(COUNTED.replace("  barrier.sync 0;\n", "")) == {"PR116"}
     assert found(COUNTED.replace("  barrier.sync 0;\n", "").replace("ld.b32", "ld.relaxed.cta.b32")) == set()
+
+
+# cuda::pipeline with roles, as libcu++ makes it: producers count themselves, a leader for each warp, and the barriers of a
+# stage wait for as many. The last thread to leave invalidates them.
+ROLES = (
+    HEAD
+    + """.visible .entry roles(.param .u64 .ptr .global in, .param .u64 out)
+.reqntid 128, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<30>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.u64 %rd3, smem;
+  cvta.shared.u64 %rd4, %rd3;
+  add.s64 %rd5, %rd4, 16;
+  setp.ne.s32 %p1, %r1, 0;
+  setp.lt.u32 %p2, %r1, 96;
+  mov.b32 %r3, 0;
+  @!%p1 st.relaxed.cta.b32 [%rd5], %r3;
+  barrier.sync 0;
+  @%p2 bra COUNTED;
+  activemask.b32 %r4;
+  match.any.sync.b64 %r5, %rd5, %r4;
+  brev.b32 %r6, %r5;
+  bfind.shiftamt.u32 %r7, %r6;
+  mov.u32 %r8, %laneid;
+  setp.ne.s32 %p3, %r8, %r7;
+  @%p3 bra COUNTED;
+  popc.b32 %r9, %r5;
+  atom.add.relaxed.cta.u32 %r10, [%rd5], %r9;
+COUNTED:
+  barrier.sync 0;
+  @%p1 bra INITIALISED;
+  ld.relaxed.cta.b32 %r11, [%rd5];
+  mov.b32 %r12, 128;
+  sub.s32 %r13, %r12, %r11;
+  mbarrier.init.shared.b64 [%r2], %r11;
+  mbarrier.init.shared.b64 [%r2+8], %r13;
+INITIALISED:
+  barrier.sync 0;
+  @%p2 bra CONSUMER;
+  shl.b32 %r14, %r1, 4;
+  add.s32 %r15, %r2, %r14;
+  cp.async.ca.shared.global [%r15], [%rd1], 16;
+  cp.async.mbarrier.arrive.shared.b64 [%r2];
+  mbarrier.arrive.shared.b64 %rd6, [%r2];
+WAIT_EMPTY:
+  mbarrier.try_wait.parity.shared.b64 %p4, [%r2+8], 0;
+  @!%p4 bra WAIT_EMPTY;
+  bra END;
+CONSUMER:
+  mbarrier.try_wait.parity.shared.b64 %p4, [%r2], 0;
+  @!%p4 bra CONSUMER;
+  ld.shared.b32 %r16, [%r2+1536];
+  st.global.b32 [%rd2], %r16;
+  mbarrier.arrive.shared.b64 %rd6, [%r2+8];
+END:
+  ret;
+}
+"""
+)
+ROLE_MISTAKES = {
+    "a barrier that waits for one more": ("[%r2+8], %r13;", "[%r2+8], %r12;", {"PR125"}),
+    "a role that counts itself twice": (
+        "  atom.add.relaxed.cta.u32 %r10, [%rd5], %r9;\n",
+        "  atom.add.relaxed.cta.u32 %r10, [%rd5], %r9;\n" * 2,
+        {"PR120", "PR125"},
+    ),
+    "a tile that is not waited for": ("  @!%p4 bra CONSUMER;\n", "", {"PR111", "PR112"}),
+}
+
+
+def test_a_count_that_atomic_operations_leave_is_that_of_a_barrier():
+    (kernel,) = tileproof.check(ROLES).files[0].kernels
+    assert (found(ROLES), kernel.status, kernel.executed) == (set(), "followed", kernel.steps)
+
+
+@pytest.mark.parametrize(("right", "wrong", "codes"), ROLE_MISTAKES.values(), ids=ROLE_MISTAKES)
+def test_a_mistake_in_a_pipeline_with_roles_is_found(right: str, wrong: str, codes: set[str]):
+    assert ROLES.count(right) == 1
+    assert found(ROLES.replace(right, wrong)) & codes
+
+
+@pytest.mark.parametrize(
+    ("change", "count"),
+    [("add", 5), ("exch", 3), ("max", 3), ("min", 2), ("and", 2), ("or", 3), ("xor", 1), ("inc", None)],
+)
+def test_what_an_atomic_operation_leaves(change: str, count: int | None):
+    """One thread changes 2 by 3, and a barrier waits for so many arrivals."""
+    kind = {"add": "u32", "max": "u32", "min": "u32", "exch": "b32", "inc": "u32"}.get(change, "b32")
+    text = (
+        ROLES[: ROLES.index("  mov.b32 %r3, 0;")]
+        + f"""  mov.b32 %r3, 2;
+  mov.b32 %r4, 3;
+  @%p1 bra END;
+  st.shared.b32 [%r2+16], %r3;
+  atom.{change}.{kind} %r5, [%rd5], %r4;
+  ld.shared.b32 %r6, [%r2+16];
+  mbarrier.init.shared.b64 [%r2], %r6;
+  mbarrier.arrive.shared.b64 %rd6, [%r2], {count or 1};
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p4, [%r2], 0;
+  @!%p4 bra WAIT;
+END:
+  ret;
+}}
+"""
+    )
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert found(text) == set()
+    assert (kernel.status == "followed") is (count is not None)
+    if count is not None:
+        assert found(text.replace(f"[%r2], {count};", f"[%r2], {count + 7};")) | found(
+            text.replace("[%r2], %r6;", f"[%r2], {count + 1};")
+        ) == {"PR122", "PR125"}

@@ -102,7 +102,16 @@ def test_bytes_and_halves_of_words_are_extended_by_the_load():
     ]
     (held,) = stored(2)(held, 0, -2)
     assert [loaded(2, 0, signed)(held, 0) for signed in (False, True)] == [(0xFFFE,), (-2,)]
-    assert loaded(1, 0)(held, 0) == (None,)
+    assert [loaded(1, 0, signed)(held, 0) for signed in (False, True)] == [(0xFE,), (-2,)]
+
+
+def test_a_load_picks_a_part_of_a_longer_integer():
+    (held,) = stored(8)(None, 0, (5 << 32) + 0xFFFFFFFE, 7)
+    assert [loaded(4, at)(held, 0)[0] for at in (0, 4, 8, 12)] == [-2, 5, 7, 0]
+    assert [loaded(2, at)(held, 0)[0] for at in (0, 2, 4)] == [0xFFFE, 0xFFFF, 5]
+    assert loaded(2, 0, True)(held, 0) == (-2,)
+    assert loaded(4, 6)(held, 0) == (None,)
+    assert loaded(4, 0)(held, Lanes((0, 8))) == (Lanes((-2, 7)),)
 
 
 def test_threads_pick_each_their_own():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, term_of
-from tileproof.protocol.warp_functions import shuffled, voted, warp_function
+from tileproof.protocol.warp_functions import matched, reduced, shuffled, voted, warp_function
 
 MODES = ("idx", "up", "down", "bfly")
 NUMBERS = st.lists(st.integers(-9, 9), min_size=64, max_size=64)
@@ -105,10 +105,51 @@ def test_a_vote_of_what_all_have_or_nobody_knows():
         ("shfl.sync.idx.b32", 3),
         ("vote.sync.ballot.b32", 1),
         ("vote.sync.any.pred", 1),
-        ("redux.sync.add.s32", None),
+        ("redux.sync.add.s32", 2),
+        ("match.any.sync.b64", 2),
+        ("match.all.sync.b32", None),
         ("add.s32", None),
     ],
 )
 def test_opcodes_that_a_warp_executes_together(opcode: str, count: int | None):
     found = warp_function(opcode)
     assert (None if found is None else found[0]) == count
+
+
+MASKS = st.integers(-(1 << 31), (1 << 31) - 1)
+
+
+def inside(mask: int, lane: int) -> bool:
+    return bool(mask >> lane & 1)
+
+
+@given(NUMBERS, MASKS)
+def test_a_match_gives_the_members_with_the_same_value(values: list[int], mask: int):
+    found = matched(Lanes(tuple(values)), mask)
+    assert isinstance(found, Lanes)
+    for thread, word in enumerate(found.each):
+        warp = values[thread // 32 * 32 :][:32]
+        alike = [inside(mask, lane) and warp[lane] == values[thread] for lane in range(32)]
+        assert word is not None
+        assert -(1 << 31) <= word < 1 << 31
+        assert [inside(word, lane) for lane in range(32)] == alike
+
+
+@given(st.sampled_from([("add", sum), ("min", min), ("max", max)]), NUMBERS, MASKS.filter(bool))
+def test_a_reduction_is_one_of_the_members(of: tuple, values: list[int], mask: int):
+    found = reduced(of[0], Lanes(tuple(values)), mask)
+    assert isinstance(found, Lanes)
+    for warp in range(2):
+        members = [values[32 * warp + lane] for lane in range(32) if inside(mask, lane)]
+        assert set(found.each[32 * warp :][:32]) == {of[1](members)}
+
+
+def test_matches_and_reductions_of_what_all_have_and_of_what_nobody_knows():
+    where = Address(Allocation("smem", "smem", 1), 32, 8)
+    assert matched(where, 7) == matched(5, 7) == 7
+    assert matched(None, 7) is matched(5, None) is reduced("add", None, -1) is None
+    assert [reduced(mode, 3, 0b111) for mode in ("add", "xor", "max", "and")] == [9, 3, 3, 3]
+    assert reduced("add", Lanes((None, *[1] * 31)), 0b110) == Lanes((2,) * 32)
+    assert reduced("add", Lanes((None, *[1] * 31)), 0b111) == Lanes((None,) * 32)
+    assert reduced("max", Lanes((-1, *[1] * 31)), -1, unsigned=True) == Lanes((-1,) * 32)
+    assert term_of(matched(Lanes((1,) * 32, 8), -1)) not in (None, 8, term_of(reduced("add", Lanes((1,) * 32, 8), -1)))

@@ -259,6 +259,9 @@ class Writer:
     def compute(self, one: Statement, guard: int) -> None:
         """An instruction that takes no part in the protocol: what it computes, where that is known."""
         to, found = self.destination(one), computation(self.book, one.opcode)
+        if one.opcode.startswith("activemask.") and len(to) == 1:
+            self.assign(to[0], self.special("%activemask"), guard)
+            return
         sources = [self.operand(operand) for operand in (one.operands or ())[1:]]
         single = len(to) == 1 and all(len(source) == 1 for source in sources)
         together = warp_function(one.opcode)

@@ -7,8 +7,10 @@ another one of it, and a load picks from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
+from tileproof.protocol.ptx_arithmetic import Lifted, signed
 from tileproof.protocol.terms import lift
 from tileproof.protocol.values import Lanes, Local, Supposed, Value, term_of
 
@@ -57,21 +59,45 @@ def loaded(size: int, behind: int, signed: bool = False) -> Callable[[Value, Val
         if not isinstance(held, Local):
             return None
         cells = {(place, length): value for place, length, value in held.cells}
+
+        def kept(place: int) -> Value:
+            found = cells.get((place, size))
+            return _part(cells, place, size) if found is None else found
+
         if isinstance(address, Lanes):
-            each = [None if one is None else cells.get((one + behind, size)) for one in address.each]
+            each = [None if one is None else kept(one + behind) for one in address.each]
             whole = all(isinstance(one, int) for one, at in zip(each, address.each, strict=True) if at is not None)
             found = tuple(one if isinstance(one, int) else None for one in each)
             terms = tuple(term for one in (address, *each) if (term := term_of(one)) is not None)
             return Lanes(found, hash(terms) if terms else None) if whole else None
         if not isinstance(address, int):
             return None
-        one = cells.get((int(address) + behind, size))
+        one = kept(int(address) + behind)
         if isinstance(address, Supposed) and isinstance(one, int):
             integers = tuple((*at, int(value)) for at, value in cells.items() if isinstance(value, int))
             return Supposed(one, hash((address.term, term_of(one), behind, integers)))
         return one
 
     return function
+
+
+def _part(cells: Mapping[tuple[int, int], Value], place: int, size: int) -> Value:
+    """Some bytes of a longer integer, the lowest first; None where no integer that is kept has them."""
+    for (first, length), value in cells.items():
+        if first <= place and place + size <= first + length and isinstance(value, int | Lanes):
+            return _bytes(place - first, size)(value)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _bytes(behind: int, size: int) -> Lifted:
+    """So many bytes of an integer, from one on: those of less than a word without a sign, as they are kept."""
+
+    def cut(whole: int) -> int:
+        found = whole >> 8 * behind & (1 << 8 * size) - 1
+        return found if size < _WORD else signed(found, 8 * size)
+
+    return lift(cut, f"{size} bytes at {behind}")
 
 
 def _same(value: Value) -> Value:

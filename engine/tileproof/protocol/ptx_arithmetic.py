@@ -617,6 +617,21 @@ def _leading(one: _Opcode) -> Computation:
     return _integers(one, one.text, 1, lambda a: one.bits - _unsigned(a, one.bits).bit_length(), 32)
 
 
+def _highest(one: _Opcode) -> Computation:
+    """``bfind``: where the highest bit is that is not as the sign; with ``.shiftamt`` how far it is from the top."""
+
+    def place(a: int) -> int:
+        whole = ~a if one.kind == "s" and signed(a, one.bits) < 0 else a
+        found = _unsigned(whole, one.bits).bit_length() - 1
+        return one.bits - 1 - found if found >= 0 and "shiftamt" in one.pieces else found
+
+    return _integers(one, one.text, 1, place, 32)
+
+
+def _reversed(one: _Opcode) -> Computation:
+    return _integers(one, one.text, 1, lambda a: int(f"{_unsigned(a, one.bits):0{one.bits}b}"[::-1], 2))
+
+
 _MAKERS: dict[str, Callable[[_Opcode], Computation | None]] = {
     "mov": _move,
     "cvta": _move,
@@ -646,6 +661,8 @@ _MAKERS: dict[str, Callable[[_Opcode], Computation | None]] = {
     "shf": lambda one: _words(one, 3, _funnel(one.text)),
     "popc": _popular,
     "clz": _leading,
+    "bfind": _highest,
+    "brev": _reversed,
 }
 
 

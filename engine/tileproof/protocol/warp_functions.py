@@ -1,21 +1,32 @@
-"""What the threads of a warp compute together: ``shfl.sync`` and ``vote.sync``, of the values of the machine.
+"""What the threads of a warp compute together: shuffles, votes, matches and reductions, of the values of the machine.
 
-Schedulers of tiles use them: a warp finds by prefix sums which batch a tile is in. All threads of the warp take part,
-as the member mask says in kernels that are right.
+Schedulers of tiles use them: a warp finds by prefix sums which batch a tile is in. In a shuffle and a vote all threads
+of the warp take part, as the member mask says in kernels that are right; libcu++ matches and counts those that are
+active where it is called.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from tileproof.protocol.terms import lift
-from tileproof.protocol.values import Address, Lanes, Supposed, Value
+from tileproof.protocol.values import Address, Lanes, Supposed, Value, term_of
 
 WARP = 32
 _ALL = -1  # the mask of all threads of a warp, as a signed integer
 _MODES = {"idx": 1, "up": 2, "down": 3, "bfly": 4}
 _VOTES = {"any": 5, "all": 6, "uni": 7, "ballot": 8}
+_MATCHED = 9  # apart from the terms of the others
+_REDUCTIONS: dict[str, tuple[int, Callable[[int, int], int]]] = {
+    "add": (10, operator.add),
+    "min": (11, min),
+    "max": (12, max),
+    "and": (13, operator.and_),
+    "or": (14, operator.or_),
+    "xor": (15, operator.xor),
+}
 _SEGMENTS = 8  # the bit of a clamp where the mask of segments begins
 _BALLOT = lift(lambda vote: _ALL if vote else 0, "ballot")
 _SOME = lift(lambda vote: int(vote != 0), "vote")
@@ -29,6 +40,11 @@ def warp_function(opcode: str) -> tuple[int, Callable[..., Value]] | None:
         return 3, lambda value, lane, clamp: shuffled(mode, value, lane, clamp)
     if name == "vote" and mode in _VOTES:
         return 1, lambda vote: voted(mode, vote)
+    if name == "match.any":
+        return 2, matched
+    if name == "redux" and mode in _REDUCTIONS:
+        unsigned = rest.endswith(".u32")
+        return 2, lambda value, members: reduced(mode, value, members, unsigned)
     return None
 
 
@@ -65,6 +81,76 @@ def voted(mode: str, vote: Value) -> Value:
     if found.count(found[0]) == len(found) and found[0] is not None:
         return found[0] if term is None else Supposed(found[0], term)
     return Lanes(found, term)
+
+
+def matched(value: Value, members: Value) -> Value:
+    """``match.any.sync``: of each thread the members of its warp that have the same value, as a mask."""
+    if not isinstance(members, int | Lanes) or value is None or isinstance(value, tuple):
+        return None
+    if not isinstance(value, Lanes):
+        return members if not isinstance(value, Address) or _by_warp(value.parts) else None
+    masks = members.each if isinstance(members, Lanes) else (int(members),) * len(value.each)
+    return Lanes(_matches(value.each, masks), _joined(_MATCHED, value, members))
+
+
+def reduced(mode: str, value: Value, members: Value, unsigned: bool = False) -> Value:
+    """``redux.sync``: the sum, extreme, conjunction or disjunction of the values that the members of a warp have."""
+    number, function = _REDUCTIONS[mode]
+    if not isinstance(members, int | Lanes) or not isinstance(value, int | Lanes):
+        return None
+    if isinstance(value, int) and isinstance(members, int):
+        if mode in ("min", "max", "and", "or"):
+            return value
+        return _TIMES[mode](value, members)
+    threads = len(value.each if isinstance(value, Lanes) else members.each)  # type: ignore[union-attr]
+    each = value.each if isinstance(value, Lanes) else (int(value),) * threads
+    masks = members.each if isinstance(members, Lanes) else (int(members),) * threads
+    return Lanes(_reductions(function, each, masks, unsigned), _joined(number, value, members))
+
+
+def _word(value: int) -> int:
+    """The lowest 32 bits as a signed integer."""
+    return (value + (1 << WARP - 1) & (1 << WARP) - 1) - (1 << WARP - 1)
+
+
+def _members(mask: int) -> int:
+    return (mask & (1 << WARP) - 1).bit_count()
+
+
+_TIMES = {
+    "add": lift(lambda value, mask: _word(value * _members(mask)), "redux add"),
+    "xor": lift(lambda value, mask: value if _members(mask) % 2 else 0, "redux xor"),
+}
+
+
+def _joined(number: int, *values: Value) -> int | None:
+    """The term of what is made of several values."""
+    terms = [term for one in values if (term := term_of(one)) is not None]
+    return hash((number, *terms)) if terms else None
+
+
+@lru_cache(maxsize=256)
+def _matches(each: tuple[int | None, ...], masks: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    found: list[int | None] = []
+    for thread, mask in enumerate(masks):
+        warp = each[thread - thread % WARP :][:WARP]
+        inside = [i for i in range(len(warp)) if mask is not None and mask >> i & 1]
+        known = mask is not None and each[thread] is not None and all(warp[i] is not None for i in inside)
+        found.append(_word(sum(1 << i for i in inside if warp[i] == each[thread])) if known else None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _reductions(
+    function: Callable[[int, int], int], each: tuple[int | None, ...], masks: tuple[int | None, ...], unsigned: bool
+) -> tuple[int | None, ...]:
+    found: list[int | None] = []
+    for thread, mask in enumerate(masks):
+        warp = each[thread - thread % WARP :][:WARP]
+        held = [warp[i] for i in range(len(warp)) if mask is not None and mask >> i & 1]
+        numbers = [one & (1 << WARP) - 1 if unsigned else one for one in held if one is not None]
+        found.append(_word(reduce(function, numbers)) if held and len(numbers) == len(held) else None)
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)
@@ -110,4 +196,4 @@ def _by_warp(parts: tuple[int | None, ...]) -> bool:
     return all(len(set(parts[first : first + WARP])) == 1 for first in range(0, len(parts), WARP))
 
 
-__all__ = ["shuffled", "voted", "warp_function"]
+__all__ = ["matched", "reduced", "shuffled", "voted", "warp_function"]

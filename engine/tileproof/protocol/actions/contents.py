@@ -6,7 +6,7 @@ the stage, the parity, the tile, or whether there is another. A store of anythin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from tileproof.base.by_identity import by_identity
@@ -21,6 +21,7 @@ from tileproof.protocol.warps import ThreadSet
 _MOST_ELEMENTS = 64  # that one copy moves and that are followed
 _UNKNOWN = 1 << 40
 _ASKED = 3  # questions for more work, apart from other terms
+_FOUND = 5  # what an atomic operation finds, likewise
 
 
 def places(thread_set: ThreadSet, where: Address, index: Value) -> dict[int, int] | None:
@@ -131,6 +132,49 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         for place in distinct:
             _forget_in(machine, key, where, sharing[place], place, length)
             _put(machine, key, where, sharing[place], place, length, value)
+
+
+def changed(
+    machine: Machine,
+    thread_set: ThreadSet,
+    where: Address,
+    length: int,
+    function: Callable[[Value, Value], Value],
+    value: Value,
+) -> tuple[Value, dict[int, int]]:
+    """What threads find that change a number in shared memory, one after the other, and what is there afterwards.
+
+    Which thread comes first is not said, so that what they find is supposed.
+
+    Args:
+        length: of the number, in bytes.
+        function: of what is there and of the value of a thread: what is there after it.
+    """
+    reach = _reach(thread_set, where, 0, length)
+    homes = _homes(machine, thread_set, where)
+    cells = machine.mailboxes.get((homes[0], where.memory.serial)) if len(homes) == 1 else None
+    at = places(thread_set, where, 0) if reach is not None and cells else None
+    if reach is None or at is None or not cells:
+        return None, {}
+    _note(machine, thread_set, where, *reach)
+    there = {place: held for place, (held, size) in cells.items() if size == length and isinstance(held, int)}
+    each: list[int | None] = [None] * machine.shape.threads
+    for thread, place in at.items():
+        held = there.pop(place, None)
+        after = function(held, _of(value, thread)) if held is not None else None
+        each[thread] = None if held is None else int(held)
+        if isinstance(after, int):
+            there[place] = after
+    term = hash((_FOUND, where.memory.serial, reach[0]))
+    return Lanes(tuple(each), term), {place: there[place] for place in set(at.values()) if place in there}
+
+
+def leave(machine: Machine, thread_set: ThreadSet, where: Address, left: Mapping[int, int], length: int) -> None:
+    """Integers of so many bytes are at places of shared memory now."""
+    for home in _homes(machine, thread_set, where) if left else ():
+        cells = machine.mailboxes.setdefault((home, where.memory.serial), Cells())
+        for place, value in sorted(left.items()):
+            cells.put(place, value, length)
 
 
 def answer(machine: Machine, cta: int, where: Address, size: int, asked: int, given: bool) -> None:
@@ -283,4 +327,4 @@ def _put(
         machine.mailboxes.setdefault(key, Cells()).put(place, one, length)
 
 
-__all__ = ["answer", "forget", "load", "move", "places", "store"]
+__all__ = ["answer", "changed", "forget", "leave", "load", "move", "places", "store"]

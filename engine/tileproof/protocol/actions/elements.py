@@ -25,10 +25,12 @@ from tileproof.protocol.actions.base import (
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
+from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.protocol.state import Place
 from tileproof.protocol.steps import number
 from tileproof.protocol.values import Address, Lanes, Open, Value, everywhere
 from tileproof.protocol.warps import ThreadSet
+from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -216,9 +218,34 @@ def _atomic(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     if where is not None and where.memory.space == "smem":
         if where.offset is not None and not where.parts and not where.vague:
             where = replace(where, parts=everywhere(where.offset, thread_set.threads[-1] + 1))
+        changes = _changing(machine.book, instruction.operation.pieces[0])
+        held, left, length = operand(thread_set, instruction, 0), dict[int, int](), 0
+        if changes is not None and isinstance(held, Address):
+            value = operand(thread_set, instruction, 1)
+            length, held = changes[0], held.counted(8, held.extent)
+            found, left = contents.changed(machine, thread_set, held, *changes, value)
+            result(thread_set, instruction, found)
         generic(machine, thread_set, instruction.operation, where, True, _pointed(instruction, 0))
         contents.forget(machine, thread_set, where, where.offset, where.extent or 1 << 40)
+        if isinstance(held, Address):
+            contents.leave(machine, thread_set, held, left, length)
     return thread_set.place + 1
+
+
+_CHANGE = regex(r" (?:atom|red)\.(?:[\w:]+\.)*?(add|min|max|and|or|xor|exch)\.(?:[\w:]+\.)*([usb](?:32|64))\Z")
+
+
+@lru_cache(maxsize=256)
+def _changing(book: Rulebook, text: str) -> tuple[int, Callable[[Value, Value], Value]] | None:
+    """The bytes of a number that an atomic operation of PTX changes, and how; None where that is not followed."""
+    said = _CHANGE.search(text)
+    if said is None:
+        return None
+    length = int(said[2][1:]) // 8
+    if said[1] == "exch":
+        return length, lambda held, value: value
+    computes = computation(book, f"{said[1]}.{said[2]}")
+    return None if computes is None else (length, lambda held, value: computes.function(held, value)[0])
 
 
 @action("register_read")

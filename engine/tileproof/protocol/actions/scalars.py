@@ -61,8 +61,20 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
         value = Lanes(tuple(t % shape.warp for t in threads))
     elif name == "warpid":
         value = Lanes(tuple(t // shape.warp for t in threads))
+    elif name == "activemask":
+        value = _active(thread_set.threads, shape.threads, shape.warp)
     result(thread_set, instruction, value)
     return thread_set.place + 1
+
+
+@by_identity
+def _active(threads: tuple[int, ...], count: int, warp: int) -> Lanes:
+    """The threads of its warp that are here with each thread, as a mask: a signed integer."""
+    masks: dict[int, int] = {}
+    for thread in threads:
+        masks[thread // warp] = masks.get(thread // warp, 0) | 1 << thread % warp
+    words = {one: mask - (mask >> warp - 1 << warp) for one, mask in masks.items()}
+    return Lanes(tuple(words.get(t // warp) for t in range(count)))
 
 
 @lru_cache(maxsize=64)

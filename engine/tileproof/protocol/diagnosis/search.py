@@ -91,6 +91,8 @@ class Search:
         asked: Counter[Name] = Counter()
         best: list[Change] = []
         gone: set[Name] = set()
+        if not wrong:  # what was found rests on a run that the scene does not repeat
+            return best, gone
         further = _MOST_RIVALS
         for change in filter(wanted, suspects(scene)):
             if gone == wrong:
