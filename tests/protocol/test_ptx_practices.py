@@ -537,6 +537,44 @@ END:
 """
 )
 
+# A CTA writes shared memory of the other one and arrives there: relaxed, behind a fence with the scope of the cluster.
+RELAXED = (
+    HEAD
+    + """.visible .entry relaxed(.param .u64 out)
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @!%p1 mbarrier.init.shared::cta.b64 [%r2], 32;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mov.u32 %r3, %cluster_ctarank;
+  xor.b32 %r4, %r3, 1;
+  mapa.shared::cluster.u32 %r5, %r2, %r4;
+  shl.b32 %r6, %r1, 2;
+  add.s32 %r7, %r5, %r6;
+  st.shared::cluster.b32 [%r7+64], %r1;
+  fence.acq_rel.cluster;
+  mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r5];
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra WAIT;
+  xor.b32 %r8, %r6, 64;
+  add.s32 %r8, %r2, %r8;
+  ld.shared.b32 %r9, [%r8+64];
+  ld.param.u64 %rd1, [out];
+  st.global.b32 [%rd1], %r9;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+)
+
 # All threads count in one word of shared memory, which threads set to zero before and read afterwards.
 ATOMIC = (
     HEAD
@@ -576,6 +614,13 @@ CLEARED = ATOMIC.replace(".b32 %r<10>;", ".pred %p1; .reg .b32 %r<10>;").replace
 
 # The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
+    "a relaxed arrival without a fence": (RELAXED, "  fence.acq_rel.cluster;\n", "", {"PR116"}),
+    "a fence before what it should release": (
+        RELAXED,
+        "  st.shared::cluster.b32 [%r7+64], %r1;\n  fence.acq_rel.cluster;\n",
+        "  fence.acq_rel.cluster;\n  st.shared::cluster.b32 [%r7+64], %r1;\n",
+        {"PR116"},
+    ),
     "a read of what others count": (ATOMIC, "  barrier.sync 0;\n", "", {"PR116"}),
     "a weak read of what others count": (POLLED, ".volatile", "", {"PR116"}),
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
@@ -622,6 +667,7 @@ MISTAKES = {
 RIGHT = {
     "atomic": ATOMIC,
     "polled": POLLED,
+    "relaxed": RELAXED,
     "cleared": CLEARED,
     "ended": ENDED,
     "refilled": REFILLED,

@@ -127,6 +127,7 @@ class Watch:
             tuple(sorted((event, bisect_right(every, moment)) for event, moment in machine.marks.items())),
             tuple(sorted((cta, bisect_right(every, when)) for cta, when in machine.releases.cluster_scope.items())),
             tuple(sorted((cta, bisect_right(every, when)) for cta, (when, _) in machine.releases.cta_scope.items())),
+            tuple((warp, known(clock)) for warp, clock in sorted(machine.releases.fenced.items())),
             tuple(
                 (name, len(there), tuple(known(one.clock) for one in there))
                 for name, there in sorted(machine.named.waiting.items(), key=str)

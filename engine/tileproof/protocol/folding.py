@@ -38,6 +38,7 @@ from tileproof.protocol import budget
 from tileproof.protocol.access_sets import distances, part_of
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
 from tileproof.protocol.steps import words
+from tileproof.protocol.tensor_columns import columns_of, lanes_of
 from tileproof.protocol.terms import absorbing, lift
 from tileproof.protocol.values import (
     Address,
@@ -778,36 +779,6 @@ def extent_of(layout: Layout | ComposedLayout) -> int | None:
     except LayoutError:
         return None
     return size if isinstance(size, int) else None
-
-
-def columns_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) -> int | None:
-    """How many columns of tensor memory a layout reaches: the strides below that of a lane."""
-    part = outer(layout)
-    reach = 0
-    for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
-        if not isinstance(extent, int) or not isinstance(stride, int):
-            return None
-        if stride <= memory.columns:
-            reach += (extent - 1) * stride
-    return reach * min(bits, memory.column) // memory.column + 1
-
-
-def lanes_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) -> int:
-    """A bit for each lane of a quarter of tensor memory that a layout reaches from its start; 0 where not known.
-
-    An accumulator of 64 rows is in half of the lanes of each quarter, and another one may be in the other half.
-    """
-    if bits != memory.column or not memory.quarter:
-        return 0
-    found, step = {0}, memory.columns + 1
-    part = outer(layout)
-    for extent, stride in zip(tuples.leaves(part.shape), tuples.leaves(part.stride), strict=False):
-        if not isinstance(extent, int) or not isinstance(stride, int) or (stride > memory.columns and stride % step):
-            return 0
-        if stride > memory.columns:
-            rows = range(min(extent, memory.quarter))
-            found = {(one + i * (stride // step)) % memory.quarter for one in found for i in rows}
-    return sum(1 << one for one in found) if len(found) > 1 else 0
 
 
 def view_at(book: Rulebook, base: Value, kind: Type | None) -> Value:

@@ -187,7 +187,11 @@ def _better(study: Study, first: Run) -> Run:
             ended.append(other)
             continue
         more = not first.faults or (first.calm and further and not other.hangs)
-        if (coverage.skipped and more) or (other.calm and (further or not coverage.complete)):
+        # Roles that peel off turns are left out of step where a loop is left although it goes on.
+        ends = (
+            coverage.abandoned and not done.abandoned and further and not (other.hangs or other.machine.taint.released)
+        )
+        if (coverage.skipped and more) or (other.calm and (further or not coverage.complete)) or (first.hangs and ends):
             return other
     if first.hangs and coverage.complete:
         meant = _as_written(study, first, hung)
@@ -332,7 +336,11 @@ def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: f
             continue
         disagreed = bool(trial.machine.taint.released)
         before = frozenset(smooth) if disagreed else natural
-        for fault in each_once(trial.machine.faults):
+        found = trial.machine.faults
+        if disagreed:  # behind a wait that was left phases are out of step, and with them the orders that barriers make
+            in_step = trial.machine.taint.found
+            found = [one for i, one in enumerate(found) if i < in_step or one.code not in HAZARDS]
+        for fault in each_once(found):
             if key_of(fault) not in known and rests_on(fault, before, disagreed):
                 known.add(key_of(fault))
                 faults.append(fault)

@@ -921,6 +921,7 @@ class Machine:
             wait = thread_set.blocked
             doubtful = self.taint.covers(wait.key) if isinstance(wait, OnMbarrier) else self.taint.everything
             if doubtful or self.excusing:
+                self.taint.found = self.taint.found if self.taint.released else len(self.faults)
                 self.taint.released.append(self.program.code[thread_set.place].operation)
                 self.acquire_all(thread_set)
                 thread_set.excused = True

@@ -282,10 +282,12 @@ class Releases:
     Attributes:
         cta_scope: by an arrival at a barrier of another CTA with the scope of one CTA, which releases too little.
         cluster_scope: by an arrival, or a fence, with the scope of the cluster.
+        fenced: what each warp of a CTA knew and had done at its last fence of that scope.
     """
 
     cta_scope: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     cluster_scope: dict[int, int] = field(default_factory=dict)
+    fenced: dict[tuple[int, int], Clock] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -455,6 +457,7 @@ class Taint:
         everything: whether an operation may have done anything.
         reasons: the operations, each with a case of finding PR190.
         released: waits that were left although nothing is known to complete them.
+        found: how many findings there were before the first of them was left.
         unseen: steps that access memory of which it is not known where it is, by ``id``.
     """
 
@@ -463,6 +466,7 @@ class Taint:
     everything: bool = False
     reasons: list[tuple[str, Operation]] = field(default_factory=list)
     released: list[Operation] = field(default_factory=list)
+    found: int = 0
     unseen: dict[int, Operation] = field(default_factory=dict)
 
     def covers(self, key: BarrierKey) -> bool:

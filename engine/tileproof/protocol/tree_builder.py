@@ -70,11 +70,14 @@ class Builder:
         """The nodes of a block, and its terminator where that is written."""
         nodes: list[Node] = []
         last = None
+        decided = {one.operands[0] for one in block.operations if one.name == "scf.if" and one.operands}
         for operation in block.operations:
             if operation.name in ("scf.yield", "scf.condition"):
                 last = operation
             elif operation.name == "scf.if" and operation.regions:
                 nodes.append(self.branch(operation, scope))
+            elif operation.name == "arith.select" and operation.operands[:1] and operation.operands[0] in decided:
+                nodes.append(self.selected(operation, scope))
             elif operation.name == "scf.for" and operation.regions:
                 nodes.append(self.loop(operation, scope))
             elif operation.name == "scf.while" and len(operation.regions) == 2:
@@ -158,6 +161,14 @@ class Builder:
         texts = [self.types[slot] for slot in yields[0]]
         outputs = self.results(operation, scope, texts if len(texts) == result_count(operation) else ())
         return Branch(operation, condition, (bodies[0], bodies[1]), (yields[0], yields[1]), outputs)
+
+    def selected(self, operation: Operation, scope: dict[str, int]) -> Leaf | Branch:
+        """A truth that is selected by what a branch of the same block goes by: a run takes the same side in both."""
+        leaf = self.leaf(operation, scope)
+        if len(leaf.inputs) != 3 or [use.text for use in operation.inputs] != ["i1"]:
+            return leaf
+        condition, *values = leaf.inputs
+        return Branch(operation, condition, ([], []), ((values[0],), (values[1],)), leaf.outputs)
 
     def loop(self, operation: Operation, scope: dict[str, int]) -> Loop:
         bounds = [scope.get(name, 0) for name in operation.operands[:3]]

@@ -284,13 +284,23 @@ def arriving_warps(
 def _released(
     machine: Machine, thread_set: ThreadSet, instruction: Instruction, keys: Iterable[BarrierKey]
 ) -> Iterator[tuple[BarrierKey, Clock]]:
-    """The clock that an arrival releases at each barrier: an empty one where it is relaxed."""
+    """The clock that an arrival releases at each barrier: where it is relaxed that of the last fence before it."""
     relaxed = "relaxed = true" in words(instruction.operation)
     clocks: dict[Sequence[int], Clock] = {}
     for key, warps in arriving_warps(machine, thread_set, instruction, keys).items():
         if warps not in clocks:
-            clocks[warps] = Clock() if relaxed else machine.arriving(thread_set, warps)
+            clocks[warps] = _fenced(machine, thread_set, warps) if relaxed else machine.arriving(thread_set, warps)
         yield key, clocks[warps]
+
+
+def _fenced(machine: Machine, thread_set: ThreadSet, warps: Sequence[int]) -> Clock:
+    """What some warps knew and had done at their last fences; an empty clock where there was none."""
+    clock = Clock()
+    for warp in warps:
+        held = machine.releases.fenced.get((thread_set.cta, warp))
+        if held is not None:
+            clock.join(held)
+    return clock
 
 
 def _phase(machine: Machine, keys: Iterable[BarrierKey]) -> int | None:
@@ -468,19 +478,12 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
 
 
 @action("peek")
-def _peek(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A test of a phase: try_wait may fail, test_wait after a loop is a wait."""
-    if "try" not in words(instruction.operation):
-        return _wait(machine, thread_set, instruction)
-    return _try_wait(machine, thread_set, instruction)
-
-
 @action("block")
-def _try_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """A try_wait, which may time out: it always fails here, so that the wait which follows is verified.
+def _test(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A test of a phase, or a try_wait: it always fails here, so that the wait behind it is verified.
 
-    One that asks for another phase than that wait succeeds while the phase is not complete: then the wait is skipped,
-    and the threads know of nothing.
+    A loop that only tests is a wait, and its test is none of these. One that asks for another phase than the wait
+    behind it succeeds while the phase is not complete: then the wait is skipped, and the threads know of nothing.
     """
     found = list(_waits(machine, thread_set, instruction))
     wrong = id(instruction.operation) in machine.eager

@@ -35,6 +35,7 @@ from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Box
 from tileproof.protocol.steps import number, words
+from tileproof.protocol.tensor_columns import pieces_of
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 
@@ -106,7 +107,8 @@ def _copy_by_cp_async(
 def _copy_from_tmem(
     machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
 ) -> None:
-    tmem_load(machine, thread_set, instruction.operation, source)
+    for one in _columns(instruction, source, 1):
+        tmem_load(machine, thread_set, instruction.operation, one)
     if target is not None and target.memory.space == "rmem":
         contents.forget(machine, thread_set, target, target.offset, target.extent or 1 << 40)
 
@@ -114,7 +116,20 @@ def _copy_from_tmem(
 def _copy_to_tmem(
     machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, target: Place
 ) -> None:
-    tmem_store(machine, thread_set, instruction.operation, source, target)
+    for one in _columns(instruction, target, 2):
+        tmem_store(machine, thread_set, instruction.operation, source, one)
+
+
+def _columns(instruction: Instruction, where: Place, place: int) -> list[Place]:
+    """What a copy reaches of tensor memory: each run of columns by itself, where those between them are others'."""
+    kind = read_type(memory_word(instruction, place))
+    if where is None or where.memory.space != "tmem" or not isinstance(kind, Tensor):
+        return [where]
+    pieces = pieces_of(kind.layout, where.unit, where.memory)
+    if len(pieces) < 2 or sum(pieces[-1]) != where.extent:
+        return [where]
+    share = where.memory.column // min(where.unit, where.memory.column)
+    return [replace(where.moved(start * share), extent=count, lanes=where.lanes) for start, count in pieces]
 
 
 def _copy_by_tcgen05(

@@ -196,6 +196,9 @@ def _warp_sync(machine: Machine, thread_set: ThreadSet, instruction: Instruction
 
 @action("cluster_fence")
 def _cluster_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """What threads did before a fence their relaxed arrivals behind it release (PTX ISA, Release patterns)."""
+    for warp in thread_set.warps:
+        machine.releases.fenced[thread_set.cta, warp] = machine.arriving(thread_set, (warp,))
     machine.releases.cluster_scope[thread_set.cta] = machine.tick()
     return thread_set.place + 1
 

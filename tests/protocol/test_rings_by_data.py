@@ -1,0 +1,189 @@
+"""Rings whose turns are products, roles that go by what they load, and waits behind tests."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tileproof
+from protocol.rings import ARRIVAL, ring
+
+
+def found(text: str) -> set[str]:
+    return {one.code for one in tileproof.check(text).diagnostics if one.severity.value == "error"}
+
+
+def followed(text: str) -> bool:
+    return all(one.status == "followed" for one in tileproof.check(text).files[0].kernels)
+
+
+# ------------------------------------------------------------------------------------------- turns that are products
+
+# The tiles of several heads, of which the warp that drains takes the first one before its loop. Where the other warp
+# writes what it reads behind the loop there is a hazard, and no run is without findings.
+PEELED = """
+      nvvm.mbarrier.try_wait.parity.shared %full, %c0, %c32 : !llvm.ptr<3>, i32, i32
+      %token_0 = nvvm.mbarrier.arrive.shared %empty, %c1 : !llvm.ptr<3>, i32 -> i64
+"""
+BEHIND = """
+      %word = llvm.getelementptr %full[32] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+      %held = llvm.load %word : !llvm.ptr<3> -> i32
+"""
+WRITE = """
+      %other = llvm.getelementptr %full[32] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+      llvm.store %tid, %other : i32, !llvm.ptr<3>
+"""
+
+
+def counted_down(text: str, turns: str) -> str:
+    """The first loop as one that counts down to zero, as ``while`` of Python becomes."""
+    head = re.search(r":2 = scf.for .*iter_args\(%stage = (\S+), %parity = (\S+)\).*\{", text)
+    assert head is not None
+    new = f""":3 = scf.while (%a = {turns}, %b = {head[1]}, %c = {head[2]}) : (i32, i32, i32) -> (i32, i32, i32) {{
+        %goes = arith.cmpi sgt, %a, %c0 : i32
+        scf.condition(%goes) %a, %b, %c : i32, i32, i32
+      }} do {{
+      ^bb0(%left: i32, %stage: i32, %parity: i32):"""
+    rest = text[head.end() :].replace(
+        "scf.yield %index, %phase : i32, i32",
+        "%fewer = arith.subi %left, %c1 : i32\n        scf.yield %fewer, %index, %phase : i32, i32, i32",
+        1,
+    )
+    return text[: head.start()] + new + rest
+
+
+def product(stages: int) -> str:
+    text = ring(stages, before=PEELED, after=BEHIND).replace("@ring(%n: i32,", "@ring(%n: i32, %heads: i32,")
+    text = text.replace("%stage = %c0, %parity = %c0", "%stage = %begin, %parity = %turned")
+    text = counted_down(counted_down(text, "%all"), "%rest")
+    first = f"""
+    %all = arith.muli %n, %heads : i32
+    %rest = arith.subi %all, %c1 : i32
+    %some = arith.cmpi sgt, %all, %c0 : i32
+    %begin = arith.constant {1 % stages} : i32
+    %turned = arith.constant {int(stages == 1)} : i32
+    scf.if %some {{
+"""
+    return text.replace("    scf.if %fills", first + "    scf.if %fills").replace(
+        "    cuda.return", "    }\n    cuda.return"
+    )
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_a_role_that_peels_off_a_turn_is_in_step_however_many_turns_a_product_has(stages: int):
+    assert found(product(stages)) == set()
+    raced = product(stages).replace("    } else {", WRITE + "    } else {", 1)
+    assert found(raced) == {"PR116"}
+    assert "PR126" in found(raced.replace("%rest, %b", "%all, %b").replace("= %rest,", "= %all,"))
+
+
+# ------------------------------------------------------------------------------------------------ waits behind tests
+
+WAIT = "nvvm.mbarrier.try_wait.parity.shared %at, %parity, %c32 : !llvm.ptr<3>, i32, i32"
+TESTED = """%ok = nvvm.mbarrier.wait.parity %at, %parity {kind = #nvvm.mbar_wait<test>,
+            order = #nvvm.mem_order<acquire>, scope = #nvvm.mbar_scope<cta>} : !llvm.ptr<3>, i32 -> i1
+        %late = arith.cmpi eq, %ok, %false : i1
+        scf.if %late {
+          nvvm.mbarrier.try_wait.parity.shared %at, %parity, %c32 : !llvm.ptr<3>, i32, i32
+        }"""
+
+
+def test_a_wait_behind_a_test_that_failed_is_followed():
+    text = ring(2).replace(WAIT, TESTED).replace("    %c1 =", "    %false = arith.constant false\n    %c1 =")
+    assert followed(text)
+    assert found(text) == set()
+    assert "PR126" in found(text[::-1].replace(ARRIVAL[::-1], "", 1)[::-1])
+
+
+# --------------------------------------------------------------------------------------------- what was loaded before
+
+# Each turn is for a block that may be beyond the end; what all blocks share is handed over in the first that is not.
+ONCE = """
+      %{who} = scf.for %k = %c0 to %n step %c1 iter_args(%done = %false) -> (i1) : i32 {{
+        %at = llvm.getelementptr %data[%k] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+        %block = llvm.load %at : !llvm.ptr<1> -> f32
+        %inside = arith.cmpf ogt, %block, %zero : f32
+        %after = arith.select %inside, %true, %done : i1
+        scf.if %inside {{
+          %missing = arith.cmpi eq, %done, %false : i1
+          scf.if %missing {{
+            {what}
+          }}
+        }}
+        scf.yield %after : i1
+      }}
+"""
+HAND = "%token = nvvm.mbarrier.arrive.shared %full, %c1 : !llvm.ptr<3>, i32 -> i64"
+TAKE = "nvvm.mbarrier.try_wait.parity.shared %full, %c0, %c32 : !llvm.ptr<3>, i32, i32"
+
+
+def once() -> str:
+    text = ring(1).replace(
+        "    %c1 =",
+        "    %false = arith.constant false\n    %true = arith.constant true\n"
+        "    %zero = arith.constant 0.0 : f32\n    %c1 =",
+    )
+    start, middle, end = (
+        text.index("      %filled:2"),
+        text.index("    } else {"),
+        text.rindex("    }\n    cuda.return"),
+    )
+    fill, drain = ONCE.format(who="filled", what=HAND), ONCE.format(who="drained", what=TAKE)
+    return text[:start] + fill + text[middle : text.index("{", middle) + 1] + drain + text[end:]
+
+
+def test_a_truth_that_is_selected_goes_as_the_branch_beside_it():
+    assert found(once()) == set()
+    assert followed(once())
+
+
+# -------------------------------------------------------------------------------------------- roles that never differ
+
+# Each warp has loaded a number that says which ring it uses; nobody empties the second one. Whether they ever differ
+# the text does not say.
+COPY = """
+        %elected = nvvm.elect.sync -> i1
+        scf.if %elected {
+          %bytes = nvvm.mbarrier.arrive.expect_tx.shared %to, %size : !llvm.ptr<3>, i32 -> i64
+          nvvm.cp.async.bulk.shared.cluster.global %tile, %data, %to, %size : !llvm.ptr<3>, !llvm.ptr<1>
+        }"""
+PLACES = """
+    %tile = llvm.getelementptr %full[32] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %full_2 = llvm.getelementptr %full[2] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %empty_2 = llvm.getelementptr %full[3] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %tile_2 = llvm.getelementptr %full[1056] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+    %zero = arith.constant 0.0 : f32
+    %size = arith.constant 1024 : i32
+    %here = llvm.load %data : !llvm.ptr<1> -> f32
+    %there_at = llvm.getelementptr %data[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    %there = llvm.load %there_at : !llvm.ptr<1> -> f32
+    %one = arith.cmpf ogt, %here, %zero : f32
+    %other = arith.cmpf ogt, %there, %zero : f32
+"""
+SECOND = """
+    scf.if %first {
+      nvvm.mbarrier.init %full_2, %c1 : !llvm.ptr<3>, i32
+      nvvm.mbarrier.init %empty_2, %c32 : !llvm.ptr<3>, i32
+    }
+"""
+
+
+def test_hazards_behind_a_wait_that_was_left_say_nothing():
+    read = f"        %held = llvm.load %tile : !llvm.ptr<3> -> i32\n{ARRIVAL}"
+    text = ring(1, fill=COPY, drain=read).replace("nvvm.mbarrier.init %f, %c32", "nvvm.mbarrier.init %f, %c1")
+    text = text.replace("    %first =", f"{PLACES}    %first =").replace(
+        "    nvvm.fence.mb", f"{SECOND}    nvvm.fence.mb"
+    )
+    start, middle = text.index("      %filled:2"), text.index("    } else {\n")
+    fill, end = text[start:middle], text.rindex("    }\n    cuda.return")
+    second = fill.replace("%full[", "%full_2[").replace("%empty[", "%empty_2[").replace("%tile", "%tile_2")
+    drain = text[middle + len("    } else {\n") : end]
+    both = f"scf.if %one {{\n{fill}}} else {{\n{second}}}\n    }} else {{\nscf.if %other {{\n{drain}}}\n"
+    text = text[:start] + both + text[end:]
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert found(text) == set()
+    assert {one.case for one in kernel.reasons} == {"guessed_steps"}
+    assert (
+        found(text.replace("%parity, %c32 : !llvm.ptr<3>, i32, i32", "%c0, %c32 : !llvm.ptr<3>, i32, i32", 1)) != set()
+    )
