@@ -187,3 +187,20 @@ def test_hazards_behind_a_wait_that_was_left_say_nothing():
     assert (
         found(text.replace("%parity, %c32 : !llvm.ptr<3>, i32, i32", "%c0, %c32 : !llvm.ptr<3>, i32, i32", 1)) != set()
     )
+
+
+def test_a_loop_that_goes_to_the_least_of_nothing_and_something_is_none():
+    """Full tiles in front of a mask that begins at once: the text has the loop, no thread goes around it."""
+    start = "    scf.if %fills"
+    never = """    %none = arith.minsi %n, %c0 : i32
+    scf.for %k_ = %c0 to %none step %c1 : i32 {
+      nvvm.mbarrier.try_wait.parity.shared %full, %c1, %c32 : !llvm.ptr<3>, i32, i32
+      %token_ = nvvm.mbarrier.arrive.shared %full, %c32 : !llvm.ptr<3>, i32 -> i64
+    }
+"""
+    text = ring(2).replace(start, never + start)
+    assert followed(text)
+    assert found(text) == set()
+    assert not followed(text.replace("minsi %n, %c0", "minsi %n, %n")) or found(
+        text.replace("minsi %n, %c0", "minsi %n, %n")
+    )

@@ -53,6 +53,7 @@ from tileproof.protocol.values import (
     integers,
     term_of,
 )
+from tileproof.protocol.warp_operations import of_warp, shuffle_of
 from tileproof.rulebase.book import Rulebook
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
@@ -169,6 +170,8 @@ def _function(
         return loaded(extents.tensor) if isinstance(outputs[0], Scalar) and not held else lambda *_operands: (None,)
     if name.startswith("cute."):
         return _algebra(operation, inputs, outputs, extents, budget.limit(book, "least_tile"))
+    if (together := of_warp(operation)) is not None:
+        return together
     if name == "llvm.extractvalue":
         return _member(operation)
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
@@ -203,9 +206,7 @@ def _aliased(
         case "same" | "integer":
             return lambda *operands: (operands[at] if at < len(operands) else None,)
         case "shuffled":
-            lane = aliasing.by or 0
-            warp = limit(book, "warp_threads") if _FROM_LANE.search(words(operation)) else 0
-            return lambda *operands: (_shuffled(operands[at], operands[lane], warp) if len(operands) > lane else None,)
+            return shuffle_of(operation, at, aliasing.by or 0)
         case "atom":
             return _set_field(operation)
         case "retyped":
@@ -251,23 +252,6 @@ def _unplaced(book: Rulebook) -> Address:
     lanes = limit(book, "tmem_lanes") // limit(book, "group_warps")
     memory = Allocation("tensor memory", "tmem", 0, (), limit(book, "lane_bit"), limit(book, "column_bits"), lanes)
     return Address(memory, 0, memory.column)
-
-
-_FROM_LANE = regex(r"shfl\.sync\s+idx\b|shfl_kind\s*<?\s*idx\b")
-
-
-def _shuffled(value: Value, lane: Value, warp: int) -> Value:
-    """What another lane has: the same, where all threads have one value.
-
-    Args:
-        warp: how many threads a warp has, where all its threads get what one lane has; else 0.
-    """
-    if isinstance(value, Lanes) and warp and isinstance(lane, int) and 0 <= lane < warp:
-        each = value.each
-        sources = (thread // warp * warp + lane for thread in range(len(each)))
-        term = None if value.term is None else hash((value.term, lane))
-        return Lanes(tuple(each[one] if one < len(each) else None for one in sources), term)
-    return None if isinstance(value, Lanes | tuple) or (isinstance(value, Address) and value.parts) else value
 
 
 def _retyped(book: Rulebook, outputs: Sequence[Type | None]) -> Function:
@@ -639,6 +623,21 @@ def _parts(count: int, inputs: Sequence[Type | None], outputs: Sequence[Type | N
         if count != len(leaves):
             return (None,) * count
         return tuple(leaves)
+
+    return function
+
+
+def leaves_of_coordinate(kind: Type | None, count: int) -> Function:
+    """The leaves of the tuple of a coordinate: what is not known of it is no extent, and stays unknown.
+
+    Args:
+        kind: the type of the tuple; count: how many results there are.
+    """
+    known = [one if isinstance(one, int) else None for one in leaves_of(kind)]
+
+    def function(value: Value) -> Sequence[Value]:
+        leaves = value if isinstance(value, tuple) and len(value) == len(known) else known
+        return tuple(leaves) if len(leaves) == count else (None,) * count
 
     return function
 

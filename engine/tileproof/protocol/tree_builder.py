@@ -11,7 +11,7 @@ from tileproof.dialects.operands import resolve
 from tileproof.dialects.values import Type, read_type
 from tileproof.mlir.ir import Alias, Block, Operation, Region
 from tileproof.mlir.signature import parameters, result_count, signature
-from tileproof.protocol.folding import Extents, by_extents, function_of
+from tileproof.protocol.folding import Extents, by_extents, function_of, leaves_of_coordinate
 from tileproof.protocol.steps import Step
 from tileproof.protocol.structuring import JUMPS, Structuring
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves, pinned
@@ -27,6 +27,8 @@ class Builder:
     Attributes:
         types: of each slot, free of aliases, empty where it is not known.
         constants: the slots that the text alone gives a value.
+        bounds: slots that the text gives a bound, the least of several numbers.
+        coordinates: those of coordinates and of what is computed of them.
         registers: the slots of those that inline assembly declares outside of braces, or that it uses and does not
             declare: they are the kernel's, and keep what one text leaves there for the next.
     """
@@ -37,6 +39,8 @@ class Builder:
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
     constants: dict[int, int] = field(default_factory=dict)
+    bounds: dict[int, int] = field(default_factory=dict)
+    coordinates: set[int] = field(default_factory=set)
     registers: dict[str, int] = field(default_factory=dict)
 
     def slot(self, name: str, scope: dict[str, int], text: str = "") -> int:
@@ -108,6 +112,10 @@ class Builder:
             self.registers,
         )
 
+    def most(self, slot: int) -> int | None:
+        """The most that a value may be; None where the text does not say."""
+        return self.constants.get(slot, self.bounds.get(slot))
+
     def operands(self, operation: Operation | None, scope: Mapping[str, int]) -> tuple[int, ...]:
         return () if operation is None else tuple(scope.get(name, 0) for name in operation.operands)
 
@@ -135,9 +143,16 @@ class Builder:
             return Leaf(operation, inputs, outputs, None, effect, texts)
         kinds: list[Type | None] = [read_type(text) if text else None for text in texts]
         found = [read_type(text) for text in results or ()]
+        if operation.name == "cute.deref_arith_tuple_iter" or not self.coordinates.isdisjoint(inputs):
+            self.coordinates.update(outputs)
+            if operation.name in ("cute.get_leaves", "cute.get_scalars"):
+                return Leaf(operation, inputs, outputs, leaves_of_coordinate(kinds[0], len(outputs)), None, texts)
         make = partial(function_of, self.book, operation, kinds, found)
         if by_extents(self.book, operation):
             return Leaf(operation, inputs, outputs, None, None, texts, make)
+        if operation.name == "arith.minsi" and len(outputs) == 1:
+            known = [most for slot in inputs if (most := self.most(slot)) is not None]
+            self.bounds |= {outputs[0]: min(known)} if known else {}
         function = make(_NO_EXTENTS)
         if function is not None and self.constants.keys() >= set(inputs):
             for slot, value in zip(outputs, function(*(self.constants[one] for one in inputs)), strict=False):
@@ -183,7 +198,7 @@ class Builder:
         )
         body, last = self.block(block, inner)
         yields = self.operands(last, inner)
-        low, high, step = (self.constants.get(slot) for slot in bounds)
+        low, high, step = self.constants.get(bounds[0]), self.most(bounds[1]), self.constants.get(bounds[2])
         if low is not None and high is not None and step is not None and low >= high and step > 0:
             body, yields = [], arguments  # dead code, as that of a branch
         outputs = self.results(operation, scope, [self.types[slot] for slot in initial])
