@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, term_of
+import tileproof
+from tileproof.protocol.ptx_arithmetic import computation
+from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, Value, term_of
 from tileproof.protocol.warp_functions import matched, reduced, shuffled, voted, warp_function
 
 MODES = ("idx", "up", "down", "bfly")
@@ -153,3 +155,24 @@ def test_matches_and_reductions_of_what_all_have_and_of_what_nobody_knows():
     assert reduced("add", Lanes((None, *[1] * 31)), 0b111) == Lanes((None,) * 32)
     assert reduced("max", Lanes((-1, *[1] * 31)), -1, unsigned=True) == Lanes((-1,) * 32)
     assert term_of(matched(Lanes((1,) * 32, 8), -1)) not in (None, 8, term_of(reduced("add", Lanes((1,) * 32, 8), -1)))
+
+
+@given(st.integers(-(1 << 31), (1 << 31) - 1))
+def test_the_highest_bit_and_bits_in_reverse(value: int):
+    book = tileproof.load_rules()
+
+    def of(opcode: str, value: Value) -> Value:
+        found = computation(book, opcode)
+        assert found is not None
+        return found.function(value)[0]
+
+    bits = [value >> i & 1 for i in range(32)]
+    ones = [i for i, one in enumerate(bits) if one]
+    unlike = [i for i, one in enumerate(bits) if one != bits[31]]
+    assert of("bfind.u32", value) == (ones[-1] if ones else -1)
+    assert of("bfind.s32", value) == (unlike[-1] if unlike else -1)
+    assert of("bfind.shiftamt.u32", value) == (31 - ones[-1] if ones else -1)
+    word = of("brev.b32", value)
+    assert isinstance(word, int)
+    assert [word >> i & 1 for i in range(32)] == bits[::-1]
+    assert of("brev.b32", Open(1, 2)) is of("bfind.u32", Open(1, 2)) is None

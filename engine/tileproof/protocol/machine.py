@@ -78,6 +78,7 @@ class Machine:
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
         wgmma_groups: the moments of the wgmma groups that a warp has committed, by CTA and warp.
         wgmma_complete: how many of them it has waited for.
+        fresh: mbarriers whose initialisation no fence has followed, by CTA.
         mailboxes: integers that threads keep in memory (``actions/contents``), with their length, by CTA and
             allocation, then by their place: bytes of shared memory, bits of registers, where each thread has its own.
         budgets: the registers a thread of a warp of a CTA may use since its last setmaxregister.
@@ -148,6 +149,7 @@ class Machine:
     stores: Stores = field(default_factory=Stores)
     reads: BoxReads | None = None
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
+    fresh: dict[int, dict[BarrierKey, Barrier]] = field(default_factory=dict)
     budgets: dict[tuple[int, int], tuple[int, Operation]] = field(default_factory=dict)
     requests: dict[tuple[int, int], list[tuple[int, Operation]]] = field(default_factory=dict)
     granted: dict[tuple[int, int], int] = field(default_factory=dict)

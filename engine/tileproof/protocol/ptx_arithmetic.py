@@ -625,11 +625,16 @@ def _highest(one: _Opcode) -> Computation:
         found = _unsigned(whole, one.bits).bit_length() - 1
         return one.bits - 1 - found if found >= 0 and "shiftamt" in one.pieces else found
 
-    return _integers(one, one.text, 1, place, 32)
+    return _of_known(_integers(one, one.text, 1, place, 32))
 
 
 def _reversed(one: _Opcode) -> Computation:
-    return _integers(one, one.text, 1, lambda a: int(f"{_unsigned(a, one.bits):0{one.bits}b}"[::-1], 2))
+    return _of_known(_integers(one, one.text, 1, lambda a: int(f"{_unsigned(a, one.bits):0{one.bits}b}"[::-1], 2)))
+
+
+def _of_known(found: Computation) -> Computation:
+    """A computation that says nothing of what stands for any number: which bits that has would be made up."""
+    return replace(found, function=lambda a: (None,) if isinstance(a, Open) else found.function(a))
 
 
 _MAKERS: dict[str, Callable[[_Opcode], Computation | None]] = {

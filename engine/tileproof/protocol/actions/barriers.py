@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
@@ -121,9 +122,15 @@ def initialise(machine: Machine, thread_set: ThreadSet, operation: Operation, ke
     """Threads initialise a barrier."""
     _once(machine, thread_set, operation, key)
     _placed(machine, operation, key)
-    agents = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+    agents = _agents(thread_set.cta, thread_set.warps)
     access = Access(key[2], key[2] + 8, agents, machine.tick(), ".generic", True, operation)
-    machine.barriers[key] = Barrier(barrier_name(machine, key), count, operation, count, access)
+    barrier = Barrier(barrier_name(machine, key), count, operation, count, access)
+    machine.barriers[key] = machine.fresh.setdefault(key[0], {})[key] = barrier
+
+
+@lru_cache(maxsize=1024)
+def _agents(cta: int, warps: tuple[int, ...]) -> tuple[Agent, ...]:
+    return tuple((cta, warp) for warp in warps)
 
 
 def _once(machine: Machine, thread_set: ThreadSet, operation: Operation, key: BarrierKey) -> None:
@@ -140,6 +147,8 @@ def _once(machine: Machine, thread_set: ThreadSet, operation: Operation, key: Ba
         between = machine.program.code[last[1] + 1 : place]
         if all(one.effect is None or one.effect.pure or one.effect.name in _BESIDE for one in between):
             return
+    if any(one.code == "PR129" and one.operation is operation for one in machine.faults):
+        return  # of many barriers that one instruction initialises again one is named
     name = barrier_name(machine, key)
     machine.report("PR129", "here", operation, at=(("init", before.operation),), barrier=name)
 
@@ -170,11 +179,11 @@ def _barrier_inval(machine: Machine, thread_set: ThreadSet, instruction: Instruc
 
 @action("init_fence")
 def _init_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    for key, barrier in machine.barriers.items():
-        if key[0] == thread_set.cta and any(
-            (thread_set.cta, w) in barrier.initialised.agents for w in thread_set.warps
-        ):
+    mine, fresh = {(thread_set.cta, warp) for warp in thread_set.warps}, machine.fresh.get(thread_set.cta, {})
+    for key, barrier in list(fresh.items()):
+        if not mine.isdisjoint(barrier.initialised.agents):
             barrier.published = True
+            del fresh[key]
     return thread_set.place + 1
 
 
