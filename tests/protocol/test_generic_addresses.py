@@ -299,3 +299,35 @@ END:
         assert found(text.replace(f"[%r2], {count};", f"[%r2], {count + 7};")) | found(
             text.replace("[%r2], %r6;", f"[%r2], {count + 1};")
         ) == {"PR122", "PR125"}
+
+
+# What is copied and what is read lies where global memory says: nobody knows whether it is one place.
+NOWHERE = (
+    HEAD
+    + """.visible .entry nowhere(.param .u64 .ptr .global in, .param .u64 out)
+.reqntid 32, 1, 1
+{
+  .reg .f32 %f<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  ld.global.f32 %f1, [%rd1];
+  cvt.rzi.s32.f32 %r1, %f1;
+  mov.b32 %r2, smem;
+  add.s32 %r3, %r2, %r1;
+  cp.async.ca.shared.global [%r3], [%rd1], 16;
+  cp.async.commit_group;
+  ld.shared.b32 %r4, [%r3];
+  cp.async.wait_group 0;
+  st.global.b32 [%rd2], %r4;
+  ret;
+}
+"""
+)
+
+
+def test_accesses_whose_addresses_are_not_known_are_not_verified():
+    (kernel,) = tileproof.check(NOWHERE).files[0].kernels
+    assert (kernel.status, {one.case for one in kernel.reasons}) == ("partly", {"accessed_steps"})
+    alone = NOWHERE.replace("  ld.shared.b32 %r4, [%r3];\n", "")
+    (kernel,) = tileproof.check(alone).files[0].kernels
+    assert kernel.status == "followed"

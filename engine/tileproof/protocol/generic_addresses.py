@@ -105,16 +105,16 @@ class GenericAddresses:
     def given(self, one: Definition, held: Sequence[Spaces]) -> Spaces:
         """The state spaces of what an instruction writes, from those of its operands so far."""
         opcode = self.values.module.instructions[one[0]].opcode
-        name, *modifiers = opcode.split(".")
-        if name == "cvta" and modifiers[0].startswith("shared"):
-            return frozenset({modifiers[0].replace("::cta", "")})
-        if name == "mapa" and modifiers[0] != "shared::cluster":
+        name = opcode.partition(".")[0]
+        if opcode.startswith("cvta.shared"):
+            return frozenset({opcode.split(".")[1].replace("::cta", "")})
+        if opcode.startswith("mapa.") and not opcode.startswith("mapa.shared"):
             return frozenset({"shared::cluster"})
         if name in ("mov", "selp") and held:
             return frozenset().union(*held)
+        if name == "sub" and len(held) == 2 and (not held[1] or "" in held[1]):  # of two addresses it is a number
+            return held[0] if held[1] else held[1]
         inside = [each for each in held if "" not in each]
-        if name == "sub" and "" in held[-1]:
-            return held[0]
         if name in _SUMS and inside:
             return frozenset().union(*inside)
         return _ELSEWHERE

@@ -187,11 +187,11 @@ def _better(study: Study, first: Run) -> Run:
             ended.append(other)
             continue
         more = not first.faults or (first.calm and further and not other.hangs)
-        # Roles that peel off turns are left out of step where a loop is left although it goes on.
-        ends = (
-            coverage.abandoned and not done.abandoned and further and not (other.hangs or other.machine.taint.released)
-        )
-        if (coverage.skipped and more) or (other.calm and (further or not coverage.complete)) or (first.hangs and ends):
+        if (coverage.skipped and more) or (other.calm and (further or not coverage.complete)):
+            return other
+        # Roles that peel turns off their loops are out of step where a loop is left although it goes on.
+        left = first.hangs and coverage.abandoned and not done.abandoned
+        if left and further and not other.hangs and not other.machine.taint.released:
             return other
     if first.hangs and coverage.complete:
         meant = _as_written(study, first, hung)

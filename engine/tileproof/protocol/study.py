@@ -194,7 +194,8 @@ class Study:
         let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
         for case, operation in machine.taint.reasons if program is None and not let_go else ():
             self.doubt(case, operation)
-        if program is None and not forced and machine.accesses:  # alone they have no order that may be missing
+        alone = not machine.accesses and len(machine.taint.unseen) < 2  # then no order may be missing
+        if program is None and not forced and not alone:
             self.unseen |= machine.taint.unseen
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:

@@ -180,7 +180,7 @@ class Builder:
     def selected(self, operation: Operation, scope: dict[str, int]) -> Leaf | Branch:
         """A truth that is selected by what a branch of the same block goes by: a run takes the same side in both."""
         leaf = self.leaf(operation, scope)
-        if len(leaf.inputs) != 3 or [use.text for use in operation.inputs] != ["i1"]:
+        if len(leaf.inputs) != 3 or {use.text for use in operation.inputs} != {"i1"}:
             return leaf
         condition, *values = leaf.inputs
         return Branch(operation, condition, ([], []), ((values[0],), (values[1],)), leaf.outputs)
