@@ -85,6 +85,10 @@ ELSEWHERE = {
     + "  add.s64 %rd9, %rd1, %rd3;\n  setp.lt.u32 %p5, %r1, 64;\n  @%p5 add.s64 %rd9, %rd5, %rd3;",
     "as far from a pointer as two places are apart": CONVERTED
     + "  add.s64 %rd6, %rd5, %rd3;\n  sub.s64 %rd7, %rd6, %rd5;\n  add.s64 %rd9, %rd1, %rd7;",
+    "as far from a pointer as two places are apart, in a loop": CONVERTED
+    + "  add.s64 %rd6, %rd5, %rd3;\n  mov.u64 %rd9, %rd6;\n  mov.u64 %rd7, %rd5;\n  mov.b32 %r10, 0;\nAGAIN:\n"
+    "  sub.s64 %rd9, %rd6, %rd7;\n  add.s64 %rd7, %rd7, 4;\n  add.s32 %r10, %r10, 1;\n  setp.lt.u32 %p5, %r10, 3;\n"
+    "  @%p5 bra AGAIN;\n  add.s64 %rd9, %rd1, %rd9;",
     "an address in the window of shared memory": "  cvt.u64.u32 %rd4, %r2;\n  add.s64 %rd9, %rd4, %rd3;",
 }
 

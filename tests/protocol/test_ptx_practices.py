@@ -615,6 +615,12 @@ CLEARED = ATOMIC.replace(".b32 %r<10>;", ".pred %p1; .reg .b32 %r<10>;").replace
 # The text, what is replaced in it and by what, and what is found then.
 MISTAKES = {
     "a relaxed arrival without a fence": (RELAXED, "  fence.acq_rel.cluster;\n", "", {"PR116"}),
+    "a fence that only acquires": (
+        RELAXED,
+        "fence.acq_rel.cluster;",
+        "fence.acquire.sync_restrict::shared::cluster.cluster;",
+        {"PR116"},
+    ),
     "a fence before what it should release": (
         RELAXED,
         "  st.shared::cluster.b32 [%r7+64], %r1;\n  fence.acq_rel.cluster;\n",

@@ -39,6 +39,11 @@ def test_the_runs_of_a_layout_are_its_columns(modes: list[tuple[int, int]], bits
     assert len(found) == runs
 
 
+@pytest.mark.parametrize("modes", [[(1 << 30, 1)], [(4, 1), (1 << 40, 8)], [(9, 8192)]])
+def test_more_columns_than_an_address_can_name_are_no_runs(modes: list[tuple[int, int]]):
+    assert pieces_of(Layout(tuple(one for one, _ in modes), tuple(one for _, one in modes)), 32, MEMORY) == ()
+
+
 BACKWARD = SHARED / "field/sm_100a/ct_fmha_bwd.mlir"
 
 

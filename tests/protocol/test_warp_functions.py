@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileproof
+from tileproof.evaluate.hardware import limit
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, Value, term_of
-from tileproof.protocol.warp_functions import matched, reduced, shuffled, voted, warp_function
+from tileproof.protocol.warp_functions import WARP, matched, reduced, shuffled, voted, warp_function
 
 MODES = ("idx", "up", "down", "bfly")
 NUMBERS = st.lists(st.integers(-9, 9), min_size=64, max_size=64)
@@ -176,3 +177,7 @@ def test_the_highest_bit_and_bits_in_reverse(value: int):
     assert isinstance(word, int)
     assert [word >> i & 1 for i in range(32)] == bits[::-1]
     assert of("brev.b32", Open(1, 2)) is of("bfind.u32", Open(1, 2)) is None
+
+
+def test_a_warp_has_the_threads_that_the_rules_say():
+    assert limit(tileproof.load_rules(), "warp_threads") == WARP

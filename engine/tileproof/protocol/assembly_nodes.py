@@ -259,7 +259,7 @@ class Writer:
     def compute(self, one: Statement, guard: int) -> None:
         """An instruction that takes no part in the protocol: what it computes, where that is known."""
         to, found = self.destination(one), computation(self.book, one.opcode)
-        if one.opcode.startswith("activemask.") and len(to) == 1:
+        if one.opcode.startswith("activemask.") and len(to) == 1:  # like a special register it is of who is here
             self.assign(to[0], self.special("%activemask"), guard)
             return
         sources = [self.operand(operand) for operand in (one.operands or ())[1:]]

@@ -8,7 +8,7 @@ elsewhere is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tileproof.base.records import replace
 from tileproof.protocol.assembly import Statement
@@ -43,7 +43,7 @@ class GenericAddresses:
             return one
         address = next((operand for operand in one.operands or () if operand.address), None)
         found = self.of_operand(one.number, address) if address is not None else _ELSEWHERE
-        if not found or "" in found:
+        if "" in found:
             return one
         space = "shared" if found == {"shared"} else "shared::cluster"
         name, _, modifiers = one.opcode.partition(".")
@@ -51,7 +51,7 @@ class GenericAddresses:
         return replace(one, opcode=opcode, same=counterpart(self.values.book, opcode))
 
     def of_operand(self, number: int, operand: Operand) -> Spaces:
-        """The state spaces of what an instruction of a number reads; none where no definition of it is known yet."""
+        """The state spaces of what an instruction of a number reads."""
         names = operand.parts[0].names if operand.parts and not operand.parts[0].registers else ()
         if len(names) != 1:
             return _ELSEWHERE
@@ -59,38 +59,38 @@ class GenericAddresses:
         for definition in reaching:
             if definition not in self.known:
                 self.solve(definition)
-        return frozenset().union(*(self.known[one] for one in reaching)) if reaching else _ELSEWHERE
+        return self._joined(reaching, self.known) if reaching else _ELSEWHERE
 
     def reaching(self, number: int, name: str) -> Sequence[Definition]:
         return sorted(self.values.reaching(number, name, self.values.module.instructions[number].scope))
 
     def solve(self, root: Definition) -> None:
         """The least solution for a definition and all that it depends on: a register of a loop is where it begins."""
-        operands: dict[Definition, list[list[Definition]]] = {}
-        order: list[Definition] = []
+        operands: dict[Definition, list[Sequence[Definition]]] = {}
+        users: dict[Definition, list[Definition]] = {}
         todo = [root]
         while todo:
             one = todo.pop()
             if one in operands or one in self.known:
                 continue
-            order.append(one)
-            operands[one] = [list(self.reaching(one[0], name)) for name in self.sources(one)]
-            todo += [other for each in operands[one] for other in each]
-        found = dict.fromkeys(order, frozenset[str]())
-        changed = True
-        while changed:
-            changed = False
-            for one in reversed(order):
-                held = [
-                    frozenset().union(*(self.known.get(other) or found.get(other, frozenset()) for other in each))
-                    if each
-                    else _ELSEWHERE
-                    for each in operands[one]
-                ]
-                new = found[one] | self.given(one, held)
-                changed |= new != found[one]
+            operands[one] = [self.reaching(one[0], name) for name in self.sources(one)]
+            for other in (other for each in operands[one] for other in each):
+                users.setdefault(other, []).append(one)
+                todo.append(other)
+        found = dict.fromkeys(operands, frozenset[str]())
+        waiting = dict.fromkeys(reversed(operands))
+        while waiting:
+            one = next(iter(waiting))
+            del waiting[one]
+            held = [self._joined(each, found) if each else _ELSEWHERE for each in operands[one]]
+            new = found[one] | self.given(one, held)
+            if new != found[one]:
                 found[one] = new
+                waiting.update(dict.fromkeys(users.get(one, ())))
         self.known |= {one: spaces or _ELSEWHERE for one, spaces in found.items()}
+
+    def _joined(self, definitions: Sequence[Definition], found: Mapping[Definition, Spaces]) -> Spaces:
+        return frozenset[str]().union(*(found[one] if one in found else self.known[one] for one in definitions))
 
     def sources(self, one: Definition) -> list[str]:
         """The registers that an address may come from."""
@@ -112,8 +112,10 @@ class GenericAddresses:
             return frozenset({"shared::cluster"})
         if name in ("mov", "selp") and held:
             return frozenset().union(*held)
-        if name == "sub" and len(held) == 2 and (not held[1] or "" in held[1]):  # of two addresses it is a number
-            return held[0] if held[1] else held[1]
+        if name == "sub" and len(held) == 2:
+            if not held[1]:
+                return held[1]  # not known so far
+            return held[0] if "" in held[1] else _ELSEWHERE  # the difference of two addresses is a number
         inside = [each for each in held if "" not in each]
         if name in _SUMS and inside:
             return frozenset().union(*inside)

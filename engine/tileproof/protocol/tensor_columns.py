@@ -57,6 +57,8 @@ def pieces_of(layout: Layout | ComposedLayout, bits: int, memory: Allocation) ->
         if not isinstance(extent, int) or not isinstance(stride, int) or stride < 0:
             return ()
         if 0 < stride <= memory.columns:
+            if extent * stride > memory.columns + 1:  # beyond what an address can name
+                return ()
             elements = reduce(or_, (elements << i * stride for i in range(extent)))
     found: list[tuple[int, int]] = []
     column, share = 0, memory.column // min(bits, memory.column)

@@ -14,12 +14,12 @@ from functools import lru_cache, reduce
 from tileproof.protocol.terms import lift
 from tileproof.protocol.values import Address, Lanes, Supposed, Value, term_of
 
-WARP = 32
+WARP = 32  # the bits of a member mask; of the rules (warp_threads), which a test holds it against
 _ALL = -1  # the mask of all threads of a warp, as a signed integer
-_MODES = {"idx": 1, "up": 2, "down": 3, "bfly": 4}
-_VOTES = {"any": 5, "all": 6, "uni": 7, "ballot": 8}
+SHUFFLES = {"idx": 1, "up": 2, "down": 3, "bfly": 4}
+VOTES = {"any": 5, "all": 6, "uni": 7, "ballot": 8}
 _MATCHED = 9  # apart from the terms of the others
-_REDUCTIONS: dict[str, tuple[int, Callable[[int, int], int]]] = {
+REDUCTIONS: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "add": (10, operator.add),
     "min": (11, min),
     "max": (12, max),
@@ -36,13 +36,13 @@ def warp_function(opcode: str) -> tuple[int, Callable[..., Value]] | None:
     """How many operands behind the first an instruction reads that a warp executes together, and what it gives."""
     name, _, rest = opcode.partition(".sync.")
     mode = rest.partition(".")[0]
-    if name == "shfl" and mode in _MODES:
+    if name == "shfl" and mode in SHUFFLES:
         return 3, lambda value, lane, clamp: shuffled(mode, value, lane, clamp)
-    if name == "vote" and mode in _VOTES:
+    if name == "vote" and mode in VOTES:
         return 1, lambda vote: voted(mode, vote)
     if name == "match.any":
         return 2, matched
-    if name == "redux" and mode in _REDUCTIONS:
+    if name == "redux" and mode in REDUCTIONS:
         unsigned = rest.endswith(".u32")
         return 2, lambda value, members: reduced(mode, value, members, unsigned)
     return None
@@ -66,7 +66,7 @@ def shuffled(mode: str, value: Value, lane: Value, clamp: Value) -> Value:
     if not isinstance(lane, int) or not isinstance(clamp, int):
         return None
     sources = _sources(mode, int(lane), int(clamp), len(value.each))
-    term = None if value.term is None else hash((value.term, _MODES[mode], int(lane), int(clamp)))
+    term = None if value.term is None else hash((value.term, SHUFFLES[mode], int(lane), int(clamp)))
     return Lanes(tuple([None if at is None else value.each[at] for at in sources]), term)
 
 
@@ -77,7 +77,7 @@ def voted(mode: str, vote: Value) -> Value:
             return 1 if isinstance(vote, int) else None
         return _BALLOT(vote) if mode == "ballot" else _SOME(vote)
     found = _votes(mode, vote.each)
-    term = None if vote.term is None else hash((vote.term, _VOTES[mode]))
+    term = None if vote.term is None else hash((vote.term, VOTES[mode]))
     if found.count(found[0]) == len(found) and found[0] is not None:
         return found[0] if term is None else Supposed(found[0], term)
     return Lanes(found, term)
@@ -95,7 +95,7 @@ def matched(value: Value, members: Value) -> Value:
 
 def reduced(mode: str, value: Value, members: Value, unsigned: bool = False) -> Value:
     """``redux.sync``: the sum, extreme, conjunction or disjunction of the values that the members of a warp have."""
-    number, function = _REDUCTIONS[mode]
+    number, function = REDUCTIONS[mode]
     if not isinstance(members, int | Lanes) or not isinstance(value, int | Lanes):
         return None
     if isinstance(value, int) and isinstance(members, int):
@@ -196,4 +196,4 @@ def _by_warp(parts: tuple[int | None, ...]) -> bool:
     return all(len(set(parts[first : first + WARP])) == 1 for first in range(0, len(parts), WARP))
 
 
-__all__ = ["matched", "reduced", "shuffled", "voted", "warp_function"]
+__all__ = ["REDUCTIONS", "SHUFFLES", "VOTES", "WARP", "matched", "reduced", "shuffled", "voted", "warp_function"]

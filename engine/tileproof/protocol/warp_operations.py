@@ -15,12 +15,10 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.steps import words
 from tileproof.protocol.terms import lift
 from tileproof.protocol.values import Value
-from tileproof.protocol.warp_functions import WARP, matched, reduced, shuffled, voted
+from tileproof.protocol.warp_functions import REDUCTIONS, SHUFFLES, VOTES, WARP, matched, reduced, shuffled, voted
 
 Function: TypeAlias = Callable[..., Sequence[Value]]
 _KIND = regex(r"\.sync\s+([a-z]+)\b|_kind\s*<?\s*([a-z]+)\b")
-_VOTES = ("any", "all", "uni", "ballot")
-_SHUFFLES = ("idx", "up", "down", "bfly")
 
 
 def shuffle_of(operation: Operation, value: int, lane: int) -> Function:
@@ -32,30 +30,31 @@ def shuffle_of(operation: Operation, value: int, lane: int) -> Function:
     mode = _kind(operation)
 
     def function(*operands: Value) -> tuple[Value]:
-        held = operands[value] if value < len(operands) else None
-        if mode not in _SHUFFLES or lane >= len(operands):
-            return (None if len(operands) <= lane else held if isinstance(held, int) else None,)
-        clamp = operands[lane + 1] if lane + 1 < len(operands) else WARP - 1
-        return (shuffled(mode, held, operands[lane], clamp),)
+        if mode not in SHUFFLES or len(operands) <= lane:
+            return (None,)
+        clamp = operands[lane + 1] if len(operands) > lane + 1 else WARP - 1
+        return (shuffled(mode, operands[value], operands[lane], clamp),)
 
     return function
 
 
 def of_warp(operation: Operation) -> Function | None:
     """The function of a vote, a match, a reduction or a count of bits; None of any other operation."""
-    name, mode = operation.name, _kind(operation)
-    if name.startswith("nvvm.vote.") and mode in _VOTES:
-        return lambda *operands: (voted(mode, operands[-1] if operands else None),)
-    if name == "nvvm.match.sync" and mode == "any":
-        return lambda *operands: (matched(operands[1], operands[0]) if len(operands) > 1 else None,)
-    if name == "nvvm.redux.sync":
-        how, unsigned = mode.removeprefix("u"), mode.startswith("u")
-        if how in ("add", "min", "max", "and", "or", "xor"):
-            return lambda *operands: (reduced(how, operands[0], operands[1], unsigned) if len(operands) > 1 else None,)
+    name = operation.name
     if name in _COUNTS:
         bits = next((element_bits(use.text) or WARP for use in operation.inputs), WARP)
         counts = lift(lambda value: _COUNTS[name](value & (1 << bits) - 1, bits), f"{name} {bits}")
         return lambda *operands: (counts(operands[0]) if operands else None,)
+    if name not in ("nvvm.vote.sync", "nvvm.match.sync", "nvvm.redux.sync"):
+        return None
+    mode = _kind(operation)
+    if name == "nvvm.vote.sync" and mode in VOTES:
+        return lambda *operands: (voted(mode, operands[-1] if operands else None),)
+    if name == "nvvm.match.sync" and mode == "any":
+        return lambda *operands: (matched(operands[1], operands[0]) if len(operands) > 1 else None,)
+    how, unsigned = mode.removeprefix("u"), mode.startswith("u")
+    if name == "nvvm.redux.sync" and how in REDUCTIONS:
+        return lambda *operands: (reduced(how, operands[0], operands[1], unsigned) if len(operands) > 1 else None,)
     return None
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from tileproof.base.patterns import regex
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import excused
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar, result
@@ -194,9 +195,17 @@ def _warp_sync(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     return thread_set.place + 1
 
 
+_ACQUIRES = regex(r"\bacquire\b")
+
+
 @action("cluster_fence")
 def _cluster_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """What threads did before a fence their relaxed arrivals behind it release (PTX ISA, Release patterns)."""
+    """What threads did before a fence their relaxed arrivals behind it release (PTX ISA, Release patterns).
+
+    One that only acquires releases nothing.
+    """
+    if _ACQUIRES.search(words(instruction.operation)) is not None:
+        return thread_set.place + 1
     for warp in thread_set.warps:
         machine.releases.fenced[thread_set.cta, warp] = machine.arriving(thread_set, (warp,))
     machine.releases.cluster_scope[thread_set.cta] = machine.tick()
