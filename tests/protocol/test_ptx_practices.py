@@ -613,6 +613,60 @@ CLEARED = ATOMIC.replace(".b32 %r<10>;", ".pred %p1; .reg .b32 %r<10>;").replace
 )
 
 # The text, what is replaced in it and by what, and what is found then.
+# The other warp loads which tile is next, and whether there is one; a vector register holds both.
+TOLD = (
+    HEAD
+    + """.visible .entry told(.param .u32 tiles, .param .u64 to)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<12>; .reg .b64 %rd<3>;
+  .reg .v4 .s32 work; .reg .v2 .b32 next<2>;
+  ld.param.u32 %r1, [tiles];
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r2, %tid.x;
+  mov.b32 %r3, smem;
+  setp.ne.s32 %p1, %r2, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  mov.b32 %r4, 0;
+  mov.b32 next0.x, %r1;
+  setp.ge.u32 %p2, %r2, 32;
+  @%p2 bra TAKE;
+  @%p1 bra END;
+  mov.b32 next1.x, 1;
+TELL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3+8], next1.x;
+  @!%p3 bra TELL;
+  xor.b32 next1.r, next1.x, 1;
+  sub.s32 next0.x, next0.x, 1;
+  mov.s32 work.x, next0.x;
+  mov.s32 work.y, 0;
+  mov.s32 work.b, 0;
+  setp.gt.s32 %p4, next0.r, 0;
+  selp.b32 work.a, 1, 0, %p4;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%r3+64], work, [%r3];
+  @%p4 bra TELL;
+  bra END;
+TAKE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], %r4;
+  @!%p3 bra TAKE;
+  ld.shared.v4.b32 {%r5, %r6, %r7, %r8}, [%r3+64];
+  mbarrier.arrive.shared::cta.b64 _, [%r3+8];
+  xor.b32 %r4, %r4, 1;
+  st.global.b32 [%rd1], %r5;
+  setp.ne.s32 %p4, %r8, 0;
+  @%p4 bra TAKE;
+END:
+  ret;
+}
+"""
+)
+
 MISTAKES = {
     "a relaxed arrival without a fence": (RELAXED, "  fence.acq_rel.cluster;\n", "", {"PR116"}),
     "a fence that only acquires": (
@@ -666,6 +720,7 @@ MISTAKES = {
     "an address behind the columns": (HANDED, "%r3, 32;", "%r3, 64;", {"PR156"}),
     "a barrier that nobody comes to a second time": (TWICE, "  bar.arrive 1, 96;\n", "", {"PR131"}),
     "more threads than come, one warp twice": (TWICE, "arrive 1, 96;", "arrive 1, 128;", {"PR133"}),
+    "told of one tile more than there is": (TOLD, "selp.b32 work.a, 1, 0, %p4;", "mov.s32 work.a, 1;", {"PR126"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
 
@@ -688,6 +743,7 @@ RIGHT = {
     "counted as copied": COUNTED_AS_COPIED,
     "parameter": PARAMETER,
     "sixteen": SIXTEEN,
+    "told": TOLD,
     "twice": TWICE,
     "unrolled": UNROLLED,
     "unrolled, one tile": UNROLLED.replace("  @%p6 bra TILE;\n", ""),

@@ -54,6 +54,18 @@ def test_statements_are_cut_and_registers_found_by_scope():
     assert len(module.comments) == 2
 
 
+def test_a_vector_stands_for_its_elements_which_have_two_names():
+    text = ".version 8.7\n.target sm_90a\n.entry k() { .reg .v2 .b32 pair, more<2>; .reg .b64 wide; ret; }\n"
+    scope = read_module(BOOK, Source("k.ptx", text)).instructions[0].scope
+    assert scope.registers("pair") == ("pair.x", "pair.y")
+    assert scope.registers("more1") == ("more1.x", "more1.y")
+    assert scope.registers("pair.g") == scope.registers("pair.y") == ("pair.y",)
+    assert scope.registers("wide") == ("wide",)
+    assert scope.find("pair.r") == ".b32"
+    assert scope.register("pair.z") is None
+    assert scope.register("wide.x") is None
+
+
 @pytest.mark.parametrize(
     ("text", "codes", "line"),
     [

@@ -18,7 +18,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.steps import words
 from tileproof.ptx.module import Module, Scope, read_module
-from tileproof.ptx.text import Operand, operands_of
+from tileproof.ptx.text import Operand, in_elements, operands_of
 from tileproof.rulebase.book import Rulebook
 
 _QUOTED = regex(r'"((?:[^"\\]|\\.)*)"')
@@ -163,6 +163,8 @@ def statement(book: Rulebook, module: Module, number: int, labels: tuple[str, ..
     one = module.instructions[number]
     body = module.operands(one).strip()
     pair, operands = _PAIR.search(body), operands_of(body)
+    if operands is not None and one.scope is not None and one.scope.has_vectors:
+        operands = tuple(in_elements(operand, one.scope.registers) for operand in operands)
     return Statement(
         one.opcode,
         module.text[one.start : one.end],

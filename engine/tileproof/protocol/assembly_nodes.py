@@ -27,7 +27,6 @@ _REGISTER = "nvvm.read.ptx.sreg."  # of a special register, whose name follows
 _NO_EXTENTS = Extents(0, 0)
 _SHARED, _CLUSTER = "!llvm.ptr<3>", "!llvm.ptr<7>"
 _STORE = "llvm.store"
-_VECTOR = "xyzw"
 INTEGER = regex(r"\.[usb](8|16|32|64|128)$")
 
 
@@ -232,8 +231,6 @@ class Writer:
         if value is not None:
             return [self.constant(value)]
         key = self.key(name)
-        if key not in self.slots and f"{key}.x" in self.slots:
-            return [self.slots[f"{key}.{one}"] for one in _VECTOR if f"{key}.{one}" in self.slots]
         slot = self.slots[key] if key in self.slots else self.symbol(name)
         if part.offset:
             slot = self.computed("arith.addi", (slot, self.constant(part.offset)))

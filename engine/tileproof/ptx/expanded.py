@@ -154,7 +154,8 @@ class _Expansion:
         if found is None:
             assert scope.outer is not None
             found = scopes[id(scope)] = Scope(scope.book, self.scope(scope.outer, scopes))
-            found.singles, found.prefixes, found.tables = scope.singles, scope.prefixes, scope.tables
+            found.singles, found.prefixes, found.vectors = scope.singles, scope.prefixes, scope.vectors
+            found.tables = scope.tables
             found.variables = dict(scope.variables)
         return found
 

@@ -69,6 +69,7 @@ _WORD = regex(r"\.[a-zA-Z_]\w*+", re.ASCII)
 _BRACE = regex(r"[{}]")
 _JUNK = regex(r"[^\n;{}]*+;?")
 
+_COORDINATES, _COLOURS = "xyzw", "rgba"
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
 _SPACES = frozenset({".global", ".shared", ".const", ".local", ".param", ".tex"})
 _MOST_FAULTS = 100  # of one module; a binary file has no end of them
@@ -287,13 +288,14 @@ def tiles(book: Rulebook, source: Source) -> Iterator[Span]:
 class Scope:
     """The names of a block, and those of the blocks around it."""
 
-    __slots__ = ("book", "found", "labels", "outer", "prefixes", "singles", "tables", "variables")
+    __slots__ = ("book", "found", "labels", "outer", "prefixes", "singles", "tables", "variables", "vectors")
 
     def __init__(self, book: Rulebook, outer: Scope | None) -> None:
         self.book = book
         self.outer = outer
         self.found: dict[str, tuple[str, Scope] | None] = {}  # what was asked for, since all was declared
         self.singles: dict[str, str] = {}
+        self.vectors: dict[str, int] = {}  # how many elements, by name or prefix
         self.prefixes: dict[str, tuple[str, int]] = {}
         self.variables: dict[str, Variable] = {}
         self.labels: dict[str, Label] = {}
@@ -330,7 +332,32 @@ class Scope:
                 if len(number) < 10 and int(number) < count:
                     return kind, scope
             scope = scope.outer
-        return None
+        vector, _, element = name.rpartition(".")
+        return self.register(vector) if element and element in self._selectors(vector) else None
+
+    def registers(self, name: str) -> tuple[str, ...]:
+        """The registers that a name stands for: of a vector, as ``.reg .v2 .b32 pair;`` declares it, its elements.
+
+        An element has two names, as of a coordinate and as of a colour: ``pair.g`` is ``pair.y``.
+        """
+        if selectors := self._selectors(name):
+            return tuple(f"{name}.{one}" for one in selectors[: len(selectors) // 2])
+        vector, _, element = name.rpartition(".")
+        selectors = self._selectors(vector) if element else ""
+        place = selectors.find(element) % (len(selectors) // 2) if element and element in selectors else -1
+        return (f"{vector}.{selectors[place]}",) if place >= 0 else (name,)
+
+    def _selectors(self, name: str) -> str:
+        """What the elements of a vector are called, and again by their second names; empty of any other name."""
+        found = self.register(name)
+        vectors = found[1].vectors if found is not None else {}
+        count = vectors.get(name) or vectors.get(name.rstrip("0123456789"), 0)
+        return _COORDINATES[:count] + _COLOURS[:count]
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether a register here may be a vector."""
+        return bool(self.vectors) or (self.outer is not None and self.outer.has_vectors)
 
     def variable(self, name: str) -> Variable | None:
         """The variable or parameter of a name."""
@@ -363,11 +390,14 @@ class Scope:
         """Registers of a type, as ``.reg .b32 %r<9>, x;`` declares them."""
         found = [of_type(self.book, word) for word in types.replace(".", " ").split()]
         kind = next((k for k in found if k is not None), ".symbol")
+        vector = _VECTOR.search(types)
         for name, count in _DECLARED.findall(names):
             if count:
                 self.prefixes[name] = (kind, int(count) if len(count) < 10 else 10**9)
             else:
                 self.singles[name] = kind
+            if vector is not None:
+                self.vectors[name] = int(vector[1])
 
 
 class _Reader:

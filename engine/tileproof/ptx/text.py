@@ -6,7 +6,7 @@ Operand texts repeat by the thousand (``{r0,r1,r2,r3}``): each distinct one is c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -171,6 +171,27 @@ def operands_of(body: str) -> tuple[Operand, ...] | None:
             return None
         operands.append(operand)
     return tuple(operands)
+
+
+def in_elements(operand: Operand, registers: Callable[[str], tuple[str, ...]]) -> Operand:
+    """An operand in which the tuple of its elements stands for each vector.
+
+    Args:
+        registers: those that a name stands for.
+    """
+    found = tuple(_in_elements(part, registers) for part in operand.parts)
+    return operand if found == operand.parts else _made(found, operand.address)
+
+
+def _in_elements(part: Part, registers: Callable[[str], tuple[str, ...]]) -> Part:
+    each = [registers(name) if name[0] != "." else (name,) for name in part.names]
+    names = tuple(name for one in each for name in one)
+    if names == part.names:
+        return part
+    if part.registers or len(names) > 1:
+        values = tuple(value for one, value in zip(each, part.values or (None,), strict=True) for _ in one)
+        return replace(part, names=names, registers=len(names), values=values)
+    return replace(part, names=names)
 
 
 def _fault(text: str) -> SyntaxFault:
