@@ -667,6 +667,133 @@ END:
 """
 )
 
+# A counter in global memory hands out the tiles, which two warps take in turns until each is told that there are none.
+COUNTED_OUT = (
+    HEAD
+    + """.visible .entry counted_out(.param .u32 tiles, .param .u64 to)
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<6>; .reg .b32 %r<16>; .reg .b64 %rd<3>;
+  ld.param.u32 %r1, [tiles];
+  ld.param.u64 %rd1, [to];
+  mov.u32 %r2, %tid.x;
+  mov.b32 %r3, smem;
+  setp.ne.s32 %p1, %r2, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 1;
+  mbarrier.init.shared::cta.b64 [%r3+16], 32;
+  mbarrier.init.shared::cta.b64 [%r3+24], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  mov.b32 %r4, 0;
+  mov.b32 %r5, 1;
+  mov.b32 %r6, 0;
+  setp.ge.u32 %p2, %r2, 32;
+  @%p2 bra TAKEN;
+  @%p1 bra END;
+TELL:
+  shl.b32 %r7, %r4, 3;
+  add.s32 %r8, %r3, %r7;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r8+16], %r5;
+  @!%p3 bra WAIT;
+  atom.global.add.u32 %r9, [%rd1], 1;
+  setp.lt.u32 %p4, %r9, %r1;
+  selp.b32 %r10, 1, 0, %p4;
+  add.s32 %r11, %r8, %r7;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 8;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r11+64], {%r9, %r10}, [%r8];
+  xor.b32 %r4, %r4, 1;
+  xor.b32 %r12, %r4, 1;
+  xor.b32 %r5, %r5, %r12;
+  @%p4 bra TELL;
+  add.s32 %r6, %r6, 1;
+  setp.eq.s32 %p5, %r6, 1;
+  @%p5 bra TELL; // the other one
+  bra END;
+TAKEN:
+  shr.u32 %r4, %r2, 6;
+  mov.b32 %r5, 0;
+  shl.b32 %r7, %r4, 3;
+  add.s32 %r8, %r3, %r7;
+  add.s32 %r11, %r8, %r7;
+TAKE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r8], %r5;
+  @!%p3 bra TAKE;
+  ld.shared.v2.b32 {%r9, %r10}, [%r11+64];
+  mbarrier.arrive.shared::cta.b64 _, [%r8+16];
+  xor.b32 %r5, %r5, 1;
+  st.global.b32 [%rd1+8], %r9;
+  setp.ne.s32 %p4, %r10, 0;
+  @%p4 bra TAKE;
+END:
+  ret;
+}
+"""
+)
+
+# Where a sequence ends is loaded, and from one word before that where it begins; the other warp loads forward.
+BACKWARD = (
+    HEAD
+    + """.visible .entry backward(.param .u32 which, .param .u64 begins)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<12>; .reg .b64 %rd<6>;
+  ld.param.u32 %r1, [which];
+  ld.param.u64 %rd1, [begins];
+  mov.u32 %r2, %tid.x;
+  mov.b32 %r3, smem;
+  setp.ne.s32 %p1, %r2, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r3], 32;
+  mbarrier.init.shared::cta.b64 [%r3+8], 32;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  setp.ge.u32 %p2, %r2, 32;
+  @%p2 bra BEHIND;
+  mul.wide.s32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.b32 %r4, [%rd3];
+  ld.global.b32 %r5, [%rd3+4];
+  sub.s32 %r6, %r5, %r4;
+  mov.b32 %r7, 1;
+FILL:
+  setp.lt.s32 %p3, %r6, 1;
+  @%p3 bra END;
+FREE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3+8], %r7;
+  @!%p4 bra FREE;
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  xor.b32 %r7, %r7, 1;
+  sub.s32 %r6, %r6, 1;
+  bra FILL;
+BEHIND:
+  add.s32 %r8, %r1, 1;
+  mul.wide.s32 %rd4, %r8, 4;
+  add.s64 %rd5, %rd1, %rd4;
+  ld.global.b32 %r5, [%rd5];
+  ld.global.b32 %r4, [%rd5+-4];
+  sub.s32 %r6, %r5, %r4;
+  mov.b32 %r7, 0;
+DRAIN:
+  setp.lt.s32 %p3, %r6, 1;
+  @%p3 bra END;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r3], %r7;
+  @!%p4 bra FULL;
+  mbarrier.arrive.shared::cta.b64 _, [%r3+8];
+  xor.b32 %r7, %r7, 1;
+  sub.s32 %r6, %r6, 1;
+  bra DRAIN;
+END:
+  ret;
+}
+"""
+)
+
 MISTAKES = {
     "a relaxed arrival without a fence": (RELAXED, "  fence.acq_rel.cluster;\n", "", {"PR116"}),
     "a fence that only acquires": (
@@ -720,6 +847,12 @@ MISTAKES = {
     "an address behind the columns": (HANDED, "%r3, 32;", "%r3, 64;", {"PR156"}),
     "a barrier that nobody comes to a second time": (TWICE, "  bar.arrive 1, 96;\n", "", {"PR131"}),
     "more threads than come, one warp twice": (TWICE, "arrive 1, 96;", "arrive 1, 128;", {"PR133"}),
+    "only one warp is told that there are no more": (
+        COUNTED_OUT,
+        "setp.eq.s32 %p5, %r6, 1;",
+        "setp.eq.s32 %p5, %r6, 0;",
+        {"PR126"},
+    ),
     "told of one tile more than there is": (TOLD, "selp.b32 work.a, 1, 0, %p4;", "mov.s32 work.a, 1;", {"PR126"}),
     "lanes of the other warpgroup": (SIXTEEN, "shl.b32 %r10, %r9, 18;", "mov.b32 %r10, 0;", {"PR114"}),
 }
@@ -735,6 +868,7 @@ RIGHT = {
     "reused": REUSED,
     "halves": HALVES,
     "handed": HANDED,
+    "backward": BACKWARD,
     "counted by one": COUNTED_BY_ONE,
     "one more": ONE_MORE,
     "remote": REMOTE,
@@ -744,6 +878,7 @@ RIGHT = {
     "parameter": PARAMETER,
     "sixteen": SIXTEEN,
     "told": TOLD,
+    "counted out": COUNTED_OUT,
     "twice": TWICE,
     "unrolled": UNROLLED,
     "unrolled, one tile": UNROLLED.replace("  @%p6 bra TILE;\n", ""),

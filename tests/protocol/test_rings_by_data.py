@@ -204,3 +204,65 @@ def test_a_loop_that_goes_to_the_least_of_nothing_and_something_is_none():
     assert not followed(text.replace("minsi %n, %c0", "minsi %n, %n")) or found(
         text.replace("minsi %n, %c0", "minsi %n, %n")
     )
+
+
+# ------------------------------------------------------------------------------------------- tiles that are counted out
+
+# A counter in global memory hands out the tiles; two warps take them in turns, until each is told that there are none.
+TELL = """
+      %told:3 = scf.while (%stage = %c0, %parity = %c1, %listen = %stages) : (i32, i32, i32) -> (i32, i32, i32) {
+        %at = llvm.getelementptr %empty[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+        nvvm.mbarrier.try_wait.parity.shared %at, %parity, %c32 : !llvm.ptr<3>, i32, i32
+        %tile = nvvm.atomicrmw add %data, %c1 : !llvm.ptr<1>, i32
+        %more = arith.cmpi slt, %tile, %n : i32
+        %word = arith.extui %more : i1 to i32
+        %place = llvm.getelementptr %words[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+        scf.if %first {
+          llvm.store %word, %place : i32, !llvm.ptr<3>
+        }
+        %to = llvm.getelementptr %full[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+        %token = nvvm.mbarrier.arrive.shared %to, %c1 : !llvm.ptr<3>, i32 -> i64
+        %other = arith.xori %stage, %c1 : i32
+        %wraps = arith.xori %other, %c1 : i32
+        %phase = arith.xori %parity, %wraps : i32
+        %fewer = arith.subi %listen, %c1 : i32
+        %left = arith.select %more, %listen, %fewer : i32
+        %goes = arith.cmpi sgt, %left, %c0 : i32
+        scf.condition(%goes) %other, %phase, %left : i32, i32, i32
+      } do {
+      ^bb0(%a: i32, %b: i32, %c: i32):
+        scf.yield %a, %b, %c : i32, i32, i32
+      }
+"""
+TAKE_TURNS = """
+      %mine = arith.subi %warp, %c1 : i32
+      %from = llvm.getelementptr %full[%mine] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      %back = llvm.getelementptr %empty[%mine] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+      %place_2 = llvm.getelementptr %words[%mine] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      %taken = scf.while (%parity = %c0) : (i32) -> i32 {
+        nvvm.mbarrier.try_wait.parity.shared %from, %parity, %c32 : !llvm.ptr<3>, i32, i32
+        %held = llvm.load %place_2 : !llvm.ptr<3> -> i32
+        %token = nvvm.mbarrier.arrive.shared %back, %c1 : !llvm.ptr<3>, i32 -> i64
+        %flipped = arith.xori %parity, %c1 : i32
+        %goes = arith.cmpi ne, %held, %c0 : i32
+        scf.condition(%goes) %flipped : i32
+      } do {
+      ^bb0(%d: i32):
+        scf.yield %d : i32
+      }
+"""
+
+
+def counted_out() -> str:
+    text = ring(2).replace("array<i32: 64, 1, 1>", "array<i32: 96, 1, 1>", 1)
+    text = text.replace(
+        "    %tid =", "    %words = llvm.getelementptr %full[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\n    %tid ="
+    )
+    start = text.index("      %filled:2")
+    return text[:start] + TELL + "    } else {\n" + TAKE_TURNS + text[text.rindex("    }\n    cuda.return") :]
+
+
+def test_a_counter_in_global_memory_hands_out_as_many_tiles_as_a_run_has_turns():
+    assert found(counted_out()) == set()
+    assert followed(counted_out())
+    assert "PR126" in found(counted_out().replace("%listen = %stages", "%listen = %c1"))

@@ -12,7 +12,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.rulebase.book import Rulebook
 
 _NAMES = regex(r"\b(nvvm\.[\w.]*\w)(?: <(\w+)>)?")
-PURE = frozenset({"elect", "index", "peer", "allocate", "tmem_address", "register_read"})
+PURE = frozenset({"elect", "index", "peer", "allocate", "tmem_address", "register_read", "counter"})
 """The steps that only have a result."""
 
 

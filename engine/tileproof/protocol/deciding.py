@@ -29,6 +29,7 @@ _SUMS = ("arith.addi", "arith.subi", "arith.not", "arith.neg", "arith.extui")
 _LEAST_TILE, _MOST_TILE = 16, 1024  # elements
 _STORES = ("write", "remote_store")  # steps that leave integers in shared memory for others
 _READS = ("read",)  # steps that find them there
+_COUNTERS = ("counter",)  # steps that find how far the CTAs of a grid have come together
 _PROGRAMS = 8  # of which it is kept who gives slots their values
 _COUNTED = ("barrier_init", "cta_barrier", "cta_arrive")  # steps that state how many arrivals there are
 
@@ -77,6 +78,16 @@ def handed(code: Sequence[Instruction], place: int) -> bool:
             todo += [other for other in before if other not in seen]
             seen.update(before)
     return False
+
+
+def _job_counters(code: Sequence[Instruction]) -> frozenset[int]:
+    counters = {id(one): at for at, one in enumerate(code) if _is(one, _COUNTERS)}
+    loops = [at for at, one in enumerate(code) if counters and one.kind in ("test", "check")]
+    return frozenset(counters[id(one)] for one in _behind(code, loops, through=True) if id(one) in counters)
+
+
+job_counters = by_identity(_job_counters, _PROGRAMS)
+"""The places of the atomic operations whose numbers decide how long loops go on: of those that hand out jobs."""
 
 
 def ends(code: Sequence[Instruction], term: int) -> frozenset[int]:
@@ -309,7 +320,8 @@ def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = 
         slot = todo.pop()
         for _, one in writers.get(slot, ()):
             yield one
-            before = _before(one, slot) if one.kind != "effect" else stored if _is(one, _READS) else ()
+            computes = one.kind != "effect" or _is(one, _COUNTERS)
+            before = _before(one, slot) if computes else stored if _is(one, _READS) else ()
             todo += [other for other in before if other not in seen]
             seen.update(before)
 

@@ -124,7 +124,7 @@ def narrowed(
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
-    nor where it comes to the end of a short run in one cluster alone, and hangs in all others; a long one has no end.
+    nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
     Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
 
     Args:
@@ -142,7 +142,7 @@ def narrowed(
     done = {one: trial for one, trial in done.items() if not trial.beyond} or done
     clusters = list(done)
     free = [one for one, trial in done.items() if not trial.hangs]
-    if len(free) == 1 and len(done) == len(usual) and done[free[0]].brief:
+    if len({one.ctas for one in free}) == 1 and len(done) == len(usual) and all(done[one].brief for one in free):
         return replace(launched, shapes=_all_in(launched, free[0]), cluster_known=True)
     if all(one.errors for one in done.values()):
         rest = list(_rare(book, usual, pairs))

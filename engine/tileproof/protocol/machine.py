@@ -119,6 +119,7 @@ class Machine:
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
         beyond: whether threads named a CTA that the cluster does not have.
         asked: how often each CTA asked for the work of another one.
+        counters: how often threads of a CTA asked a counter in global memory, by the first of them and its place.
         again: who initialised a barrier last that was already, CTA and first thread, and the place.
         help: lets threads go on that wait for ever; whether any can.
         jobs: whether a loop takes jobs, by the place of its check (``takes_jobs``).
@@ -193,6 +194,7 @@ class Machine:
     eager: Set[int] = frozenset()
     beyond: bool = False
     asked: dict[int, int] = field(default_factory=dict)
+    counters: dict[tuple[int, int, int], int] = field(default_factory=dict)
     help: Callable[[Machine], bool] | None = None
     jobs: dict[int, bool] = field(default_factory=dict)
     again: tuple[tuple[int, int], int] | None = None

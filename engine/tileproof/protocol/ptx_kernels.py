@@ -46,6 +46,7 @@ _ADDRESS = "!llvm.ptr"
 _WORD = 4  # bytes
 _HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
 _SHARED_ATOMIC = regex(r"\.shared\b")
+_COUNTER = regex(r"\.(?:inc|add)\.")
 _COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
 LOADS = "ptx.loads"
@@ -586,7 +587,7 @@ class _Writer(Writer):
             formula = self.kernel.formulas.of(base, one.scope)
 
         def word(at: int, size: int) -> Leaf:
-            make = partial(_loaded, max(at, 0), size, hash((formula, at)))
+            make = partial(_loaded, at, size, hash((formula, at)))
             return Leaf(self.computing("load"), (), (self.new(),), None, None, (), make)
 
         for i, register in enumerate(to):
@@ -601,7 +602,7 @@ class _Writer(Writer):
     def count(self, one: Statement, guard: int) -> None:
         """What was in global memory before an atomic operation, such as the number of the next tile or of who is done.
 
-        A run supposes that it is the first one of the grid, however often it asks: loops over tiles are left as others.
+        A run supposes that it is the first one of the grid (``actions/scalars.py`` says when there are no more).
         """
         to = self.destination(one)
         if len(to) != 1 or INTEGER.search(one.opcode) is None:
@@ -613,9 +614,14 @@ class _Writer(Writer):
             value: Value = Supposed(extents.number(term, 0), term)
             return lambda: (value,)
 
-        leaf = Leaf(self.computing("atomic"), (), (self.new(),), None, None, (), make)
-        self.nodes.append(leaf)
-        self.assign(to[0], leaf.outputs[0], guard)
+        first = Leaf(self.computing("atomic"), (), (self.new(),), None, None, (), make)
+        self.nodes.append(first)
+        if _COUNTER.search(one.opcode):
+            slot = self.new()
+            self.nodes.append(Leaf(self.computing("atomic"), first.outputs, (slot,), None, Step("counter", 0, 0, 0)))
+            self.assign(to[0], slot, guard)
+        else:
+            self.assign(to[0], first.outputs[0], guard)
 
     def load_local(self, one: Statement, guard: int) -> None:
         """What the thread kept in its local memory."""
@@ -665,9 +671,10 @@ def _halved(graph: Graph) -> frozenset[str]:
 
 
 def _loaded(at: int, size: int, term: int, extents: Extents) -> Function:
-    """An integer of so many bytes in global memory, so many bytes behind the first."""
+    """An integer of so many bytes in global memory, so many bytes behind the first, or before it: those are smaller."""
     apart = (extents.near if size == _WORD else 0) or extents.apart or extents.tensor
-    value: Value = Supposed(extents.number(term, extents.tensor + at // _WORD * apart), term)
+    usual = max(extents.tensor + at // _WORD * apart, 0)
+    value: Value = Supposed(extents.number(term, usual), term)
     return lambda: (value,)
 
 

@@ -88,7 +88,8 @@ def effects(
             if not operation.name.startswith("cute.") and "ptr<3>" not in text and "ptr<7>" not in text:
                 return None
         if known.step in _ELEMENTS and not any("ptr<3>" in text or "ptr<7>" in text for text in types[:1]):
-            return None
+            counts = known.step == "atomic" and _COUNTER.search(words(operation)) is not None
+            return Step("counter", 0, 0, 0) if counts else None
         copy = atom_of(types[0]) if known.step == "copy" and types else ""
         return Step(known.step, known.first, known.second, known.third, copy)
 
@@ -96,6 +97,7 @@ def effects(
 
 
 _UNKNOWN = Step("unknown", 0, 0, 0)
+_COUNTER = regex(r"(?:atomicrmw\s+|atomic_op<)(?:inc|add)\b")
 _ELEMENTS = ("atomic", "matrix_load", "matrix_store")  # they matter in shared memory alone
 
 

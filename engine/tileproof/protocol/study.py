@@ -361,8 +361,11 @@ class Study:
         if first.machine.coverage.complete or any(one.code in HAZARDS for one in first.faults):
             return first
         noted, turns, found = self.noted(), self.shape.extent, list[Run]()
-        for extents in few_tiles(turns):
-            one = self.run(extents, turns, FEW, budget=self.limit("run_steps"))
+        sizes = [(extents, FEW) for extents in few_tiles(turns)]
+        # Roles that take turns are out of step where a loop over tiles is cut: here integers count few of them.
+        sizes.append((Extents(ELEMENTS * turns, FEW, counted=False), self.limit("long_tiles")))
+        for extents, tiles in sizes:
+            one = self.run(extents, turns, tiles, budget=self.limit("run_steps"))
             found += [one] if one.machine.coverage.complete else []
             if found and not found[-1].hangs:
                 break

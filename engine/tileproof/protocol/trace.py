@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
 
-_QUIET = {"elect", "index", "peer", "allocate", "read", "write", "peek", "tmem_address"}  # these establish no order
+# These establish no order.
+_QUIET = {"elect", "index", "peer", "allocate", "read", "write", "peek", "tmem_address", "counter"}
 _LONGEST = 16
 
 

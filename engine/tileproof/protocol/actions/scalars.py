@@ -9,16 +9,21 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, Tensor, element_bits, read_type
 from tileproof.protocol.actions.base import Action, address, operand, registrar, result, type_of_result
+from tileproof.protocol.deciding import job_counters
 from tileproof.protocol.folding import view_at
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
 from tileproof.protocol.terms import place_term
-from tileproof.protocol.values import Address, Lanes, Supposed, Value
+from tileproof.protocol.values import Address, Lanes, Supposed, Value, term_of
 from tileproof.protocol.warps import ThreadSet
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+
+_COUNTED = 6  # what atomic operations find in global memory, apart from other terms
+_NO_MORE = 1 << 30  # the number of no job: no product of extents comes near it
+_LEAST_JOBS = 2  # the first may be for the loop to begin with
 
 
 @action("index")
@@ -64,6 +69,26 @@ def _index(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
     elif name == "activemask":
         value = _active(thread_set.threads, shape.threads, shape.warp)
     result(thread_set, instruction, value)
+    return thread_set.place + 1
+
+
+@action("counter")
+def _counter(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """What an atomic operation finds in global memory, such as the number of the next tile or of who is done.
+
+    A run supposes that it is the first one of the grid, however often it asks; but where loops go on as long as there
+    are jobs, those who ask together have as many as a loop over tiles has turns, and then there are none.
+    """
+    operation = instruction.operation
+    found = operand(thread_set, instruction, 0)
+    if not isinstance(found, int):
+        found = Supposed(0, hash((_COUNTED, operation.span.start)))
+    if thread_set.place in job_counters(machine.program.before or machine.program.code):
+        key = (thread_set.cta, thread_set.threads[0], thread_set.place)
+        asked = machine.counters[key] = machine.counters.get(key, 0) + 1
+        if asked >= max(machine.tiles, _LEAST_JOBS):
+            found = Supposed(_NO_MORE, hash((_COUNTED, term_of(found))))
+    result(thread_set, instruction, found)
     return thread_set.place + 1
 
 
