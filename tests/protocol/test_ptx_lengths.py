@@ -195,6 +195,29 @@ LOADS = {
 }
 
 
+# What is loaded is a length of many tiles, of which a few CTAs have a part each, and only the first turn has no fence.
+PART = """  ld.param.u32 %r31, [parts];
+  ld.global.u32 %r30, [%rd3];
+  shr.u32 %r30, %r30, 7;
+  add.s32 %r30, %r30, %r31;
+  sub.s32 %r30, %r30, 1;
+  div.s32 %r4, %r30, %r31;
+"""
+PARTED = edited(
+    LOADED.replace("LOAD\n", PART),
+    (".param .u64 jobs)", ".param .u64 jobs, .param .u32 parts)"),
+    (
+        "  shl.b32 %r22, %r6, 12;\n",
+        "  setp.eq.s32 %p7, %r5, 0;\n  @%p7 bra FIRST;\n  fence.proxy.async;\nFIRST:\n  shl.b32 %r22, %r6, 12;\n",
+    ),
+)
+
+
+def test_a_length_that_ctas_share_gives_each_of_them_several_turns():
+    verified(PARTED)
+    mistaken(PARTED, RELEASE, "", {"PR126"})
+
+
 @pytest.mark.parametrize("how", LOADS)
 def test_loops_as_long_as_what_is_loaded_go_around_their_ring(how: str):
     verified(LOADS[how])

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileproof
+from tileproof.protocol.folding import select
 from tileproof.protocol.ptx_arithmetic import computation, sum_of
 from tileproof.protocol.terms import absorbing, lift, said_of, told
 from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, Truth, Value, term_of
@@ -160,3 +161,11 @@ def test_addresses_of_one_allocation_are_apart_by_a_number_whichever_run_made_th
     subtract = computation(tileproof.load_rules(), "sub.u32")
     assert subtract is not None
     assert subtract.function(one, other) == (32,)
+
+
+def test_a_number_beside_something_unknown_is_supposed_where_what_selects_it_is():
+    truth = compared("slt", A, B)
+    assert select(truth, 5, None) == 5
+    assert term(select(truth, 5, None)) != term(select(truth, 6, None))
+    assert select(truth, None, 5) is None
+    assert term_of(select(1, 5, None)) is None

@@ -473,7 +473,10 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
     if isinstance(condition, Supposed) and isinstance(yes, int) and isinstance(no, int):
         return _PICK(condition, yes, no)
     if isinstance(condition, int):
-        return yes if condition else no
+        chosen = yes if condition else no
+        if isinstance(condition, Supposed) and type(chosen) is int:  # else the other one, of which nothing is known
+            return Supposed(chosen, hash((_CHOSEN, condition.term, chosen)))
+        return chosen
     if yes == no:
         return yes
     chooses = isinstance(condition, Lanes | Open)
@@ -485,6 +488,7 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
 
 
 _PICK = lift(lambda c, a, b: a if c else b, "select")
+_CHOSEN = 7  # of a number and something unknown, apart from other terms
 
 
 # --------------------------------------------------------------------------------------------------------- layouts

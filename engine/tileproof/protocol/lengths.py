@@ -204,6 +204,9 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
             one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
         if not others.take(one):
             break
+    budget = budget if budget > 0 else study.share("wide", long.machine)
+    if deciders()[1]:
+        _parts_of_a_length(others)
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
         size, turns, tiles = study.reached.sizes[place]
@@ -216,6 +219,24 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         if not others.take(one, set(study.reached.executed)):
             break
     return others
+
+
+def _parts_of_a_length(others: Others) -> None:
+    """Run with a length of many tiles that is loaded, of which few CTAs have a part each: splits of attention.
+
+    Where it shows no step that was missing, or threads wait for ever and nothing names a cause, it says nothing.
+    """
+    study, long = others.study, others.long
+    tile = study.limit("tile_elements")
+    size = Extents(study.shape.extent * tile + tile, FEW, counted=False)
+    for tiles in (long.machine.tiles, FEW):
+        noted, stuck = study.noted(), others.stuck
+        one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
+        further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
+        if further and (not others.take(one) or one.calm or even(one)):
+            return
+        study.doubts, study.unseen, study.ran, study.fills = noted
+        others.stuck = stuck
 
 
 def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
