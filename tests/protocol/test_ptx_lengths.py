@@ -14,6 +14,7 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
+from tileproof.protocol import judging
 from tileproof.protocol.explore import Exploration
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.runs import Run
@@ -216,6 +217,67 @@ PARTED = edited(
 def test_a_length_that_ctas_share_gives_each_of_them_several_turns():
     verified(PARTED)
     mistaken(PARTED, RELEASE, "", {"PR126"})
+
+
+# Keys beyond those of the first query are masked, and both warps meet before the masked tiles: each finds by itself, in a
+# way of its own, that there are some. The two lengths are given, or each that of a sequence whose ends are loaded.
+MASK = """  add.s32 %r31, %r4, 127;
+  shr.s32 %r31, %r31, 7;
+  sub.s32 %r32, %r4, %r30;
+  shr.s32 %r33, %r32, 7;
+  max.s32 %r33, %r33, 0;
+  add.s32 %r32, %r32, 255;
+  shr.s32 %r32, %r32, 7;
+  min.s32 %r31, %r31, %r32;
+  setp.eq.s32 %p7, %r9, 0;
+  @%p7 bra FIRST;
+  add.s32 %r33, %r33, 1;
+  setp.ge.s32 %p8, %r33, %r31;
+  @%p8 bra UNMASKED;
+  bar.sync 1, 64;
+  bra UNMASKED;
+FIRST:
+  sub.s32 %r31, %r31, %r33;
+  setp.lt.s32 %p8, %r31, 2;
+  @%p8 bra UNMASKED;
+  bar.sync 1, 64;
+UNMASKED:
+  add.s32 %r4, %r4, 1023;
+  shr.u32 %r4, %r4, 10;
+"""
+LENGTHS_OF = {
+    "given": ("tiles, .param .u32 queries", "  ld.param.u32 %r4, [tiles];\n  ld.param.u32 %r30, [queries];\n"),
+    "loaded": (
+        "tiles, .param .u64 keys, .param .u64 queries",
+        """  ld.param.u64 %rd3, [keys];
+  ld.param.u64 %rd4, [queries];
+  ld.global.v2.u32 {%r33, %r34}, [%rd4];
+  sub.s32 %r30, %r34, %r33;
+  ld.global.v2.u32 {%r35, %r36}, [%rd3];
+  sub.s32 %r4, %r36, %r35;
+""",
+    ),
+}
+
+
+def masked(how: str) -> str:
+    parameters, lengths = LENGTHS_OF[how]
+    return edited(
+        RING,
+        ("tiles)", f"{parameters})"),
+        ("%r<30>", "%r<40>"),
+        ("  ld.param.u32 %r4, [tiles];\n", lengths),
+        ("  setp.eq.s32 %p2, %r9, 0;\n", f"{MASK}  setp.eq.s32 %p2, %r9, 0;\n"),
+    )
+
+
+@pytest.mark.parametrize("how", LENGTHS_OF)
+def test_lengths_that_differ_by_no_whole_tiles_are_tried(how: str, monkeypatch: pytest.MonkeyPatch):
+    # These come there as well, in a kernel as small as this one.
+    monkeypatch.setattr(judging, "chosen_runs", lambda *_: None)
+    monkeypatch.setattr(judging, "_seek_steps", lambda *_: set())
+    verified(masked(how))
+    mistaken(masked(how), RELEASE, "", {"PR126"})
 
 
 @pytest.mark.parametrize("how", LOADS)

@@ -65,3 +65,17 @@ def test_what_it_is_a_sum_of():
     assert found.displaced("l3", scope) == ("l1", -16)
     assert found.displaced("l4", scope) == ("l4", 0)
     assert found.displaced("l5", scope) == ("l5", 0)
+
+
+def test_addresses_with_one_pointer_are_in_one_array():
+    body = """
+      ld.param.u64 l1, [p0]; ld.param.u64 l2, [p1]; mov.u32 r1, %ctaid.x; mul.wide.s32 l3, r1, 4;
+      add.s64 l4, l1, l3; add.s64 l5, l3, l1; add.s64 l6, l2, l3; mad.wide.s32 l7, r1, 8, l1;
+      cvta.to.global.u64 l8, l2; mul.lo.s64 l9, l1, 4;"""
+    graph = graph_of(body)
+    scope = graph.module.instructions[graph.function.first].scope
+    found = Formulas(Values(BOOK, graph))
+    first, second, *rest = (found.array(name, scope) for name in ("l1", "l2", "l4", "l5", "l6", "l7", "l8", "l9"))
+    assert first != second
+    assert rest[:5] == [first, first, second, first, second]
+    assert rest[5] not in (first, second)

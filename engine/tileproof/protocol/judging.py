@@ -38,6 +38,7 @@ from tileproof.protocol.lengths import (
     of_passed_loops,
     of_round_lengths,
     short_runs,
+    unlike_runs,
     wide_runs,
     without_turns,
 )
@@ -85,6 +86,7 @@ def conclude(study: Study) -> Outcome:
         others = wide_runs(study, long, faults)
         wide = [*others.found, *few_ctas(study, long, faults)]
         larger, seldom = larger_runs(study, long, faults)
+        unlike_runs(study, long, faults)
         chosen_runs(study, long, faults)
         others.doubt()
         wide += larger

@@ -13,7 +13,7 @@ from functools import partial
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
-from tileproof.protocol.deciding import deciding, in_order
+from tileproof.protocol.deciding import deciding, in_order, scaled
 from tileproof.protocol.explore import around, counted_by, guards_of, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
@@ -24,6 +24,9 @@ from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
+_UNLIKE = 3  # halves of a tile by which integers differ
+_DIFFERENT = 4  # integers that differ from each other, before they are alike again
+_TILES = 6  # that integers which differ count about
 _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
@@ -237,6 +240,36 @@ def _parts_of_a_length(others: Others) -> None:
             return
         study.doubts, study.unseen, study.ran, study.fills = noted
         others.stuck = stuck
+
+
+def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+    """Run where steps are missing with integers that differ by more than a tile and no multiple of it.
+
+    The masked tiles of causal attention lie between the lengths of queries and keys. A run with a finding of its own
+    says nothing: a caller may never give such numbers together, and its steps stay missing.
+    """
+    code, tile, usual = study.compiled.code, study.limit("tile_elements"), long.machine.shape.extents
+    guards, few, known = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units), set(map(key_of, faults))
+    budget = study.share("wide", long.machine)
+    for step in (_UNLIKE, -_UNLIKE):
+        wanted = wanted_ways(code, guards, study.reached)
+        terms, loaded = deciding(code, wanted)
+        terms -= PLACES
+        if budget <= 0 or not wanted or not (terms or loaded):
+            return
+        base, more = _TILES * tile, step * tile // FEW
+        tiles = frozenset().union(*(scaled(code, place) for place in wanted))
+        order = {term: i % _DIFFERENT for i, term in enumerate(in_order(code, terms - tiles))}
+        given = {term: base + more * i for term, i in order.items()} | dict.fromkeys(tiles & terms, FEW)
+        given = {} if loaded else given
+        noted = study.noted()
+        size = replace(few, apart=base, uneven=more, given=tuple(sorted({**dict(usual.given), **given}.items())))
+        one = study.run(size, study.shape.extent, FEW, budget=budget)
+        budget -= one.machine.steps
+        if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
+            study.reached.add(one.machine)
+        else:
+            study.doubts, study.unseen, study.ran, study.fills = noted
 
 
 def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:

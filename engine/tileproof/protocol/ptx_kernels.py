@@ -47,6 +47,7 @@ _WORD = 4  # bytes
 _HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
 _SHARED_ATOMIC = regex(r"\.shared\b")
 _COUNTER = regex(r"\.(?:inc|add)\.")
+_ARRAYS = 4  # of which neighbours are apart by different numbers, before they are so again
 _COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
 LOADS = "ptx.loads"
@@ -87,6 +88,7 @@ class _Kernel:
     values: Values
     own: Mapping[str, Step]
     keys: Keys = field(default_factory=Keys)
+    arrays: dict[int, int] = field(default_factory=dict)
     count: int = 1  # slot 0 is what is not defined
     types: list[str] = field(default_factory=lambda: [""])
     operations: dict[tuple[int, str], Operation] = field(default_factory=dict)  # by the offset of the instruction
@@ -185,6 +187,10 @@ class _Kernel:
     def local(self, variable: Variable) -> int:
         """The address of a variable in local memory."""
         return self.kept.setdefault(variable.span.start, (len(self.kept) + 1) * APART)
+
+    def array(self, number: int) -> int:
+        """The place of an array among those that the kernel loads from, in the order of the text."""
+        return self.arrays.setdefault(number, len(self.arrays)) % _ARRAYS
 
     @property
     def formulas(self) -> Formulas:
@@ -581,13 +587,14 @@ class _Writer(Writer):
             self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
-        formula, offset = 0, 0
+        formula, array, offset = 0, 0, 0
         if part.names and one.scope is not None:
             base, offset = self.kernel.formulas.displaced(part.names[0], one.scope)
             formula = self.kernel.formulas.of(base, one.scope)
+            array = self.kernel.array(self.kernel.formulas.array(base, one.scope))
 
         def word(at: int, size: int) -> Leaf:
-            make = partial(_loaded, at, size, hash((formula, at)))
+            make = partial(_loaded, at, size, array, hash((formula, at)))
             return Leaf(self.computing("load"), (), (self.new(),), None, None, (), make)
 
         for i, register in enumerate(to):
@@ -670,9 +677,14 @@ def _halved(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
-def _loaded(at: int, size: int, term: int, extents: Extents) -> Function:
-    """An integer of so many bytes in global memory, so many bytes behind the first, or before it: those are smaller."""
+def _loaded(at: int, size: int, array: int, term: int, extents: Extents) -> Function:
+    """An integer of so many bytes in global memory, so many bytes behind the first, or before it: those are smaller.
+
+    Args:
+        array: the number of the array that it is in, in the order in which they are loaded.
+    """
     apart = (extents.near if size == _WORD else 0) or extents.apart or extents.tensor
+    apart += array * extents.uneven
     usual = max(extents.tensor + at // _WORD * apart, 0)
     value: Value = Supposed(extents.number(term, usual), term)
     return lambda: (value,)

@@ -20,6 +20,7 @@ _SHARED = frozenset({"volatile", "relaxed", "acquire", "mmio"})  # loads of what
 _DEEP = 40  # instructions that depend on each other
 _SUMS = ("add.s64", "add.u64")
 _MOST_SUMS = 8
+_POINTING = (*_SUMS, "mad.wide.", "mov.b64", "mov.u64", "cvta.")  # of a pointer they give one into the same array
 
 
 class Formulas:
@@ -65,6 +66,26 @@ class Formulas:
                 text = f"{statement.opcode} {names.index(name)} {parts}"
             self.known[one] = crc32(text.encode())
         return self.known[one]
+
+    def array(self, name: str, scope: Scope) -> int:
+        """A number for the array that an address is in: of the pointer that a kernel gets and that it is a sum with.
+
+        Where that is not known it is the number of the address.
+        """
+        return self._pointer(name, scope, _DEEP) or self.of(name, scope)
+
+    def _pointer(self, name: str, scope: Scope, deep: int) -> int:
+        one = self._only(name, scope) if deep and scope.register(name) is not None else None
+        if one is None:
+            return 0
+        statement = self._statement(one[0])
+        if statement.opcode.startswith("ld.param."):
+            return self.of(name, scope)
+        if not statement.opcode.startswith(_POINTING):
+            return 0
+        parts = [part for operand in self.values.operands(one[0])[1:] for part in operand.parts]
+        found = (self._pointer(other, statement.scope, deep - 1) for part in parts for other in part.names)
+        return next(filter(None, found), 0)
 
     def _part(self, part: Part, scope: Scope, deep: int) -> tuple[object, ...]:
         names = [name if name[0] == "." else self.of(name, scope, deep) for name in part.names]
