@@ -232,12 +232,10 @@ def _parts_of_a_length(others: Others) -> None:
     study, long = others.study, others.long
     tile = study.limit("tile_elements")
     size = Extents(study.shape.extent * tile + tile, FEW, counted=False)
-    for tiles in (long.machine.tiles, FEW):
-        noted, stuck = study.noted(), others.stuck
-        one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
-        further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
-        if further and (not others.take(one) or one.calm or even(one)):
-            return
+    noted, stuck = study.noted(), others.stuck
+    one = study.run(size, study.shape.extent, FEW, budget=study.share("wide", long.machine))
+    further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
+    if not further or (others.take(one) and not (one.calm or even(one))):
         study.doubts, study.unseen, study.ran, study.fills = noted
         others.stuck = stuck
 
@@ -250,7 +248,7 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
     """
     code, tile, usual = study.compiled.code, study.limit("tile_elements"), long.machine.shape.extents
     guards, few, known = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units), set(map(key_of, faults))
-    budget = study.share("wide", long.machine)
+    budget = study.share("trial", long.machine)
     for step in (_UNLIKE, -_UNLIKE):
         wanted = wanted_ways(code, guards, study.reached)
         terms, loaded = deciding(code, wanted)
