@@ -1629,7 +1629,7 @@ def test_integers_of_one_word_may_be_nearer_to_each_other_than_longer_ones():
     assert near == 2 + 2 * 60
     assert _loaded(4, 4, 0, 1, Extents(2, 2, apart=60, near=2))() == (4,)
     assert _loaded(4, 4, 0, 1, Extents(2, 2, apart=60))() == (62,)
-    assert _loaded(4, 4, 2, 1, Extents(2, 2, apart=60, uneven=-7))() == (48,)
+    assert _loaded(4, 4, 2, 1, Extents(200, 2, apart=60, uneven=-7))() == (200 - 14 + 60 - 14,)
 
 
 def test_few_tiles_with_much_in_each_are_followed():

@@ -193,6 +193,10 @@ LOADS = {
     "shared": loaded(
         "  ld.shared.u32 %r4, [%r2+16384];\n", "  ld.global.u32 %r30, [%rd3];\n  st.shared.u32 [%r2+16384], %r30;\n"
     ),
+    "copied": loaded(
+        "  ld.shared.u32 %r4, [%r2+16384];\n",
+        "  cp.async.ca.shared.global [%r2+16384], [%rd3], 4;\n  cp.async.wait_all;\n",
+    ),
 }
 
 

@@ -506,6 +506,11 @@ TAKEN:
 """
 )
 
+# The address stands among others, all of which are loaded at once.
+AMONG_OTHERS = HANDED.replace("%r<9>", "%r<12>").replace(
+    "  ld.shared.b32 %r3, [%r2];\n", "  ld.shared.v4.b32 {%r3, %r9, %r10, %r11}, [%r2];\n"
+)
+
 # All threads of a CTA arrive, and one warp waits for them: it comes to the barrier a second time (Colfax's tutorial).
 TWICE = (
     HEAD
@@ -845,6 +850,7 @@ MISTAKES = {
         {"PR126"},
     ),
     "an address behind the columns": (HANDED, "%r3, 32;", "%r3, 64;", {"PR156"}),
+    "an address among others, behind the columns": (AMONG_OTHERS, "%r3, 32;", "%r3, 64;", {"PR156"}),
     "a barrier that nobody comes to a second time": (TWICE, "  bar.arrive 1, 96;\n", "", {"PR131"}),
     "more threads than come, one warp twice": (TWICE, "arrive 1, 96;", "arrive 1, 128;", {"PR133"}),
     "only one warp is told that there are no more": (
@@ -868,6 +874,7 @@ RIGHT = {
     "reused": REUSED,
     "halves": HALVES,
     "handed": HANDED,
+    "among others": AMONG_OTHERS,
     "backward": BACKWARD,
     "counted by one": COUNTED_BY_ONE,
     "one more": ONE_MORE,

@@ -340,6 +340,9 @@ class Writer:
             if place + offsets < len(held):  # offsets of an image come before
                 named.append(f"{name} = %{len(inputs)}")
                 inputs += self.operand(held[place + offsets])
+        for name, slot in self.found(one):
+            named.append(f"{name} = %{len(inputs)}")
+            inputs.append(slot)
         writes = 0 not in places
         to = tuple(name for name in (self.destination(one) if writes else ()) if not name.startswith((".", "_")))
         if one.second:
@@ -364,6 +367,10 @@ class Writer:
         else:
             outputs = tuple(self.new() for _ in to)
         self.put(Leaf(operation, tuple(inputs), outputs, None, effect, tuple(types)), to, outputs, guard)
+
+    def found(self, one: Statement) -> list[tuple[str, int]]:
+        """What a step finds that no register holds, as operands of the operation, by name."""
+        return []
 
     def stepping(self, one: Statement, written: str, called: Sequence[str], kind: str) -> Operation:
         """The operation that an instruction is the same as."""

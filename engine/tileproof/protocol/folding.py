@@ -72,7 +72,7 @@ class Extents:
         units: how many elements make a tile of an integer that the kernel gets, where it is otherwise, by its term.
         apart: of two integers in global memory a word apart, by how much the later one is larger; 0: by the first one.
         near: the same of integers of one word, where it is otherwise: a list of tiles is shorter than what is in one.
-        uneven: by how much more they are apart in an array than in the one that is loaded before it.
+        uneven: by how much larger they are, and how much more apart, in an array than in the one loaded before it.
         grid: how many clusters the grid has along x, where it is otherwise.
     """
 

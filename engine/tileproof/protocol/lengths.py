@@ -13,7 +13,7 @@ from functools import partial
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
-from tileproof.protocol.deciding import deciding, in_order, scaled
+from tileproof.protocol.deciding import deciders, deciding, in_order, scaled
 from tileproof.protocol.explore import around, counted_by, guards_of, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
@@ -172,9 +172,10 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         (tile, replace(few, apart=4 * turns, tensor=study.shape.extent * tile + tile)),  # the first one is a length
     )
 
-    def deciders() -> tuple[frozenset[int], bool]:
+    def deciding_numbers() -> tuple[frozenset[int], bool]:
         wanted = {*wanted_ways(code, guards, study.reached), *counted_by(code, guards, study.reached)}
-        return deciding(code, wanted) if wanted and budget > 0 else (frozenset(), False)
+        found, loaded = deciders(code, wanted, through=True) if wanted and budget > 0 else (frozenset(), frozenset())
+        return found, bool(loaded)
 
     def counted(term: int, elements: int) -> int:
         """So many elements of an integer, or as large a part of its own tile where that is another (``units.py``)."""
@@ -182,7 +183,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         return elements if unit == tile else unit + 1 if elements > tile else max(elements * unit // tile, 1)
 
     for elements, loads in sizes:
-        terms, loaded = deciders()
+        terms, loaded = deciding_numbers()
         if loaded:  # of neighbours the difference is a length; each role loads them for itself, so all go alike
             size = loads
         elif not terms:
@@ -208,7 +209,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         if not others.take(one):
             break
     budget = budget if budget > 0 else study.share("wide", long.machine)
-    if deciders()[1]:
+    if deciding_numbers()[1]:
         _parts_of_a_length(others)
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
@@ -232,12 +233,18 @@ def _parts_of_a_length(others: Others) -> None:
     study, long = others.study, others.long
     tile = study.limit("tile_elements")
     size = Extents(study.shape.extent * tile + tile, FEW, counted=False)
-    noted, stuck = study.noted(), others.stuck
-    one = study.run(size, study.shape.extent, FEW, budget=study.share("wide", long.machine))
-    further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
-    if not further or (others.take(one) and not (one.calm or even(one))):
+    budget = study.share("wide", long.machine)
+    for tiles in (FEW, long.machine.tiles):
+        noted, stuck = study.noted(), others.stuck
+        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        budget -= one.machine.steps
+        further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
+        if further and (not others.take(one) or one.calm or even(one)):
+            return
         study.doubts, study.unseen, study.ran, study.fills = noted
         others.stuck = stuck
+        if not one.machine.coverage.abandoned:  # no loop was taken for one over tiles
+            return
 
 
 def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
@@ -251,7 +258,7 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
     budget = study.share("trial", long.machine)
     for step in (_UNLIKE, -_UNLIKE):
         wanted = wanted_ways(code, guards, study.reached)
-        terms, loaded = deciding(code, wanted)
+        terms, loaded = deciders(code, wanted, through=True)
         terms -= PLACES
         if budget <= 0 or not wanted or not (terms or loaded):
             return
@@ -261,7 +268,9 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
         given = {term: base + more * i for term, i in order.items()} | dict.fromkeys(tiles & terms, FEW)
         given = {} if loaded else given
         noted = study.noted()
-        size = replace(few, apart=base, uneven=more, given=tuple(sorted({**dict(usual.given), **given}.items())))
+        size = replace(
+            few, tensor=base, apart=base, uneven=more, given=tuple(sorted({**dict(usual.given), **given}.items()))
+        )
         one = study.run(size, study.shape.extent, FEW, budget=budget)
         budget -= one.machine.steps
         if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):

@@ -47,6 +47,7 @@ _WORD = 4  # bytes
 _HALVES = regex(r"\s*+\{[^{},]++,[^{},]++\}\s*+,\s*+(%?[\w$]++)\s*+\Z")  # operands
 _SHARED_ATOMIC = regex(r"\.shared\b")
 _COUNTER = regex(r"\.(?:inc|add)\.")
+_COPY = "cp.async.ca.shared"  # of words: .cg copies 16 bytes
 _ARRAYS = 4  # of which neighbours are apart by different numbers, before they are so again
 _COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
@@ -152,7 +153,7 @@ class _Kernel:
         function = self.graph.function
         lines = [line for block in cut.lines.values() for line in block]
         attributes = [Attribute("ptx.kernel", "")]
-        if any(line.one.opcode.startswith("ld.global.") for line in lines):
+        if any(line.one.opcode.startswith(("ld.global.", _COPY)) for line in lines):
             attributes.append(Attribute(LOADS, ""))
         declared = dict(function.performance)
         most = declared.get("maxntid", ())
@@ -587,24 +588,37 @@ class _Writer(Writer):
             self.forget(one, to, guard)
             return
         part, size = operands[1].parts[0], int(kind[1]) // 8
-        formula, array, offset = 0, 0, 0
+        for i, register in enumerate(to):
+            if size == 2 * _WORD and register in self.kernel.halved:
+                words = tuple(self.in_global(one, part, i * size + half, _WORD) for half in (0, _WORD))
+                self.pair(register, words, guard)
+                continue
+            leaf = self.in_global(one, part, i * size, size)
+            self.nodes.append(leaf)
+            self.assign(register, leaf.outputs[0], guard)
+
+    def in_global(self, one: Statement, part: Part, at: int, size: int) -> Leaf:
+        """The integer of so many bytes that is so many bytes behind an address in global memory."""
+        formula, array = 0, 0
         if part.names and one.scope is not None:
             base, offset = self.kernel.formulas.displaced(part.names[0], one.scope)
             formula = self.kernel.formulas.of(base, one.scope)
-            array = self.kernel.array(self.kernel.formulas.array(base, one.scope))
+            array, at = self.kernel.array(self.kernel.formulas.array(base, one.scope)), at + offset
+        at += part.offset
+        make = partial(_loaded, at, size, array, hash((formula, at)))
+        return Leaf(self.computing("load"), (), (self.new(),), None, None, (), make)
 
-        def word(at: int, size: int) -> Leaf:
-            make = partial(_loaded, at, size, array, hash((formula, at)))
-            return Leaf(self.computing("load"), (), (self.new(),), None, None, (), make)
-
-        for i, register in enumerate(to):
-            at = offset + part.offset + i * size
-            if size == 2 * _WORD and register in self.kernel.halved:
-                self.pair(register, tuple(word(at + half, _WORD) for half in (0, _WORD)), guard)
-                continue
-            leaf = word(at, size)
-            self.nodes.append(leaf)
-            self.assign(register, leaf.outputs[0], guard)
+    def found(self, one: Statement) -> list[tuple[str, int]]:
+        """The integer that ``cp.async`` copies to shared memory."""
+        operands = one.operands or ()
+        if not one.opcode.startswith(_COPY) or not all(operand.parts for operand in operands[:3]) or len(operands) < 3:
+            return []
+        size = operands[2].parts[0].value
+        if size not in (_WORD, 2 * _WORD):
+            return []
+        leaf = self.in_global(one, operands[1].parts[0], 0, size)
+        self.nodes.append(leaf)
+        return [("found", leaf.outputs[0])]
 
     def count(self, one: Statement, guard: int) -> None:
         """What was in global memory before an atomic operation, such as the number of the next tile or of who is done.
@@ -684,8 +698,8 @@ def _loaded(at: int, size: int, array: int, term: int, extents: Extents) -> Func
         array: the number of the array that it is in, in the order in which they are loaded.
     """
     apart = (extents.near if size == _WORD else 0) or extents.apart or extents.tensor
-    apart += array * extents.uneven
-    usual = max(extents.tensor + at // _WORD * apart, 0)
+    uneven = array * extents.uneven
+    usual = max(extents.tensor + uneven + at // _WORD * (apart + uneven), 0)
     value: Value = Supposed(extents.number(term, usual), term)
     return lambda: (value,)
 

@@ -62,6 +62,9 @@ def _raw_async_load(machine: Machine, thread_set: ThreadSet, instruction: Instru
     # Where each thread has a place of its own it writes so many bytes there.
     shape = f"!cute.ptr<i{8 * size}, smem>" if size and where is not None and where.parts else "each"
     _async_load(machine, thread_set, instruction.operation, where, shape)
+    if where is not None and size is not None:
+        found = named_operand(machine, thread_set, instruction, "found")
+        contents.store(machine, thread_set, replace(where, unit=8), 0, size, found)
     return thread_set.place + 1
 
 

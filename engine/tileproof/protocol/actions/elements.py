@@ -152,7 +152,13 @@ def _load_each(
         return
     size, there = reach // len(outputs), held.counted(8, held.extent)
     for i, slot in enumerate(outputs):
-        found: Value = contents.load(machine, thread_set, there, i * size, size)
+        found: Value = None
+        if where.offset is not None:
+            at = where.offset + i * size
+            slot_read(machine, thread_set, instruction.operation, replace(where, offset=at))
+            found = machine.tensor.addresses.get((thread_set.cta, where.memory.serial, at))
+        if found is None:
+            found = contents.load(machine, thread_set, there, i * size, size)
         if found is None and where.offset is not None:
             found = _unsaid(held, where.offset + i * size)
         thread_set.values[slot] = found
