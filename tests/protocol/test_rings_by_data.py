@@ -206,6 +206,41 @@ def test_a_loop_that_goes_to_the_least_of_nothing_and_something_is_none():
     )
 
 
+BODY = """
+      nvvm.mbarrier.try_wait.parity.shared %full, %c1, %c32 : !llvm.ptr<3>, i32, i32
+      %token_ = nvvm.mbarrier.arrive.shared %full, %c32 : !llvm.ptr<3>, i32 -> i64"""
+# What a kernel is compiled without leaves loops that no thread goes around: the count before is used up, or is none.
+DOWN = """    %left{0} = scf.while (%more{0} = {1}) : (i32) -> i32 {{
+      %some{0} = arith.cmpi sgt, %more{0}, %c0 : i32
+      scf.condition(%some{0}) %more{0} : i32
+    }} do {{
+    ^bb0(%more{0}: i32):{2}
+      %fewer{0} = arith.subi %more{0}, %c1 : i32
+      scf.yield %fewer{0} : i32
+    }}
+"""
+NONE = {
+    "from a number to itself": f"    scf.for %k_ = %n to %n step %c1 : i32 {{{BODY}\n    }}\n",
+    "as long as the loop before it": "    %c2 = arith.constant 2 : i32\n    %few = arith.minsi %n, %c2 : i32\n"
+    + DOWN.format("_a", "%few", "\n      nvvm.barrier")
+    + DOWN.format("_b", "%left_a", BODY),
+}
+
+
+@pytest.mark.parametrize("how", NONE)
+def test_a_loop_that_has_no_turn_whatever_is_supposed_has_no_steps(how: str):
+    start = "    scf.if %fills"
+    text = ring(2).replace(start, NONE[how] + start)
+    assert followed(text)
+    assert found(text) == set()
+    (kernel,) = tileproof.check(text).files[0].kernels
+    (plain,) = tileproof.check(text.replace(BODY, "")).files[0].kernels
+    assert kernel.steps == plain.steps
+    entered = text.replace("%n to %n", "%c0 to %n").replace("%more_b = %left_a", "%more_b = %n")
+    assert entered != text
+    assert not followed(entered) or found(entered)
+
+
 # ------------------------------------------------------------------------------------------- tiles that are counted out
 
 # A counter in global memory hands out the tiles; two warps take them in turns, until each is told that there are none.

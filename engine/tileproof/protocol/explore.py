@@ -48,6 +48,7 @@ class Exploration:
 
     Attributes:
         executed: the steps that were executed, by ``id`` of their operations.
+        empty: the loops that had no turn whatever is supposed; entered: those of which that was not so somewhere.
         went: which ways each branch and loop was taken, by place.
         leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
         sizes: of that run, how often loops went around.
@@ -62,6 +63,8 @@ class Exploration:
     """
 
     executed: set[int] = field(default_factory=set)
+    empty: set[int] = field(default_factory=set)
+    entered: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
     cycling: set[int] = field(default_factory=set)
@@ -78,6 +81,8 @@ class Exploration:
         """Take in what a run reached."""
         coverage = machine.coverage
         self.executed |= coverage.executed
+        self.empty |= coverage.empty
+        self.entered |= coverage.entered
         self.uneven |= coverage.uneven
         self.turned |= coverage.turned
         self.cycling.update(coverage.cycling())
@@ -249,6 +254,17 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
     return found - open_
 
 
+def in_empty_loops(code: Sequence[Instruction], reached: Exploration) -> set[int]:
+    """The steps of loops that have no turn wherever threads come to them, by ``id`` of their operations.
+
+    A mask that a kernel is compiled without leaves a loop from one number of tiles to the same number, or one that goes
+    on as long as the loop before it.
+    """
+    inside = (one for at in reached.empty - reached.entered for one in code[at + 1 : code[at].target])
+    steps = {id(one.operation) for one in inside if one.effect is not None and not one.effect.pure}
+    return steps - reached.executed
+
+
 def guards_of(code: Sequence[Instruction]) -> list[int]:
     """For each place that of the innermost branch or loop around it; -1 outside of all."""
     found = [-1] * len(code)
@@ -284,6 +300,7 @@ __all__ = [
     "around",
     "counted_by",
     "guards_of",
+    "in_empty_loops",
     "seek",
     "unreachable",
     "wanted_ways",

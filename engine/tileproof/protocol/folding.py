@@ -523,7 +523,7 @@ def _filled(leaves: Sequence[object], given: Sequence[Value]) -> Integers:
 
 
 def _pairwise(name: str) -> Function:
-    lifted = lift(_BINARY[name], name)
+    lifted, adds = lift(_BINARY[name], name), name in ("addi", "subi")
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         one, other = integers(a), integers(b)
@@ -531,9 +531,14 @@ def _pairwise(name: str) -> Function:
             other *= len(one)
         if len(one) != len(other):
             return ((None,) * max(len(one), len(other)),)
-        return (tuple(_leaf(lifted(x, y)) for x, y in zip(one, other, strict=True)),)
+        return (tuple(_leaf(x if adds and _is_zero(y) else lifted(x, y)) for x, y in zip(one, other, strict=True)),)
 
     return function
+
+
+def _is_zero(value: Value) -> bool:
+    """Whether a number is 0 in every run: what it is added to is the same number, and has its term."""
+    return type(value) is int and value == 0
 
 
 def _leaf(value: Value) -> int | Lanes | None:

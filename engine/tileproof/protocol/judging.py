@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence, Set
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.protocol.deciding import ends, literal, turns_written
-from tileproof.protocol.explore import Decisions, Sizes, Sought, seek, unreachable
+from tileproof.protocol.explore import Decisions, Sizes, Sought, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
@@ -100,7 +100,8 @@ def conclude(study: Study) -> Outcome:
         of_passed_loops(study, long, faults)
     of_other_lengths(study, long, faults)
     of_other_integers(study, long, faults)
-    never = unreachable(study.compiled.code, study.reached) if together else ()
+    never = in_empty_loops(study.compiled.code, study.reached)
+    never |= unreachable(study.compiled.code, study.reached) if together else set()
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
     if not long.machine.coverage.complete:
         study.doubt("too_many_steps", study.kernel)

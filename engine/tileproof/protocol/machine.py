@@ -118,6 +118,7 @@ class Machine:
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
         beyond: whether threads named a CTA that the cluster does not have.
+        settled: the terms of conditions by which loops ended: they do not hold, whoever asks.
         asked: how often each CTA asked for the work of another one.
         counters: how often threads of a CTA asked a counter in global memory, by the first of them and its place.
         again: who initialised a barrier last that was already, CTA and first thread, and the place.
@@ -193,6 +194,7 @@ class Machine:
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
     beyond: bool = False
+    settled: set[int] = field(default_factory=set)
     asked: dict[int, int] = field(default_factory=dict)
     counters: dict[tuple[int, int, int], int] = field(default_factory=dict)
     help: Callable[[Machine], bool] | None = None
@@ -705,6 +707,9 @@ class Machine:
         inside = index < high if known else turns <= self.shape.extent  # type: ignore[operator]
         if turns == 1:
             decider = None if not known else index if isinstance(index, Supposed) else high
+            empty = known and term_of(index) is not None and term_of(index) == term_of(high)
+            (self.coverage.empty if empty else self.coverage.entered).add(thread_set.place)
+            decider = 0 if empty else decider  # its bounds are one number, whatever that is
             chosen = self.choice(thread_set.place, decider)
             inside = inside if chosen is None else chosen
             self.decide(thread_set, decider, inside)
@@ -719,7 +724,8 @@ class Machine:
         if not known and not inside:
             self.coverage.unknown = True
             self.guess(thread_set.place, instruction)
-        self.coverage.skipped |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
+        skipped = turns == 1 and not inside and thread_set.place not in self.coverage.empty
+        self.coverage.skipped |= skipped and self.acts(thread_set.place, instruction)
         if not inside:
             thread_set.idle.pop(thread_set.place, None)
             self.coverage.leave(thread_set.place, turns)
@@ -751,6 +757,11 @@ class Machine:
         value = self.uniform(thread_set, instruction.inputs[0])
         decider = held if isinstance(held, Open) else value
         turns = thread_set.turns[thread_set.place] = thread_set.turns.get(thread_set.place, 0) + 1
+        term = term_of(decider)
+        if turns == 1:
+            empty = value == 0 and term in self.settled
+            (self.coverage.empty if empty else self.coverage.entered).add(thread_set.place)
+            decider = 0 if empty else decider  # another loop ended by this very condition
         known = value is not None and term_of(decider) is None
         tiles = self.tiles
         if known and tiles < self.shape.extent and self.takes_jobs(thread_set.place):
@@ -772,7 +783,10 @@ class Machine:
             if known and self.acts(thread_set.place, instruction):
                 self.coverage.shortened = max(self.coverage.shortened, instruction.other)
             self.guess(thread_set.place, instruction)
-        self.coverage.passed_by |= turns == 1 and not inside and self.acts(thread_set.place, instruction)
+        passed_by = turns == 1 and not inside and thread_set.place not in self.coverage.empty
+        self.coverage.passed_by |= passed_by and self.acts(thread_set.place, instruction)
+        if value == 0 and not inside and term is not None:
+            self.settled.add(term)
         if isinstance(held, Lanes) and isinstance(held.on(thread_set.threads), Lanes):
             left = (thread for thread in thread_set.threads if held.each[thread] == 0)
             thread_set.idle[thread_set.place] = thread_set.idle.get(thread_set.place, frozenset()).union(left)

@@ -505,6 +505,8 @@ class Coverage:
         undecided: places of branches that only data decide, of which nothing is known.
         uneven: places of branches that threads of a thread set take each in its own way, or may take so.
         executed: the steps that were executed, by ``id`` of their operations.
+        empty: places of loops whose bounds were one number, whatever that is, or whose condition another loop had ended
+            by; entered: of those of which that is not so.
         guessed: the steps in loops that were left where they may not end, likewise.
         skipped: whether a counted loop that takes part in the protocol had no turn.
         passed_by: the same of a loop with a condition.
@@ -528,6 +530,8 @@ class Coverage:
     """
 
     executed: set[int] = field(default_factory=set)
+    empty: set[int] = field(default_factory=set)
+    entered: set[int] = field(default_factory=set)
     undecided: set[int] = field(default_factory=set)
     uneven: set[int] = field(default_factory=set)
     guessed: set[int] = field(default_factory=set)
