@@ -79,3 +79,11 @@ def test_addresses_with_one_pointer_are_in_one_array():
     assert first != second
     assert rest[:5] == [first, first, second, first, second]
     assert rest[5] not in (first, second)
+
+
+def test_a_sum_of_sums_without_a_pointer_is_looked_through_once():
+    body = "mov.u64 l1, 5;" + "".join(f"add.s64 l{i + 1}, l{i}, l{i};" for i in range(1, 35))
+    graph = graph_of(body)
+    scope = graph.module.instructions[graph.function.first].scope
+    found = Formulas(Values(BOOK, graph))
+    assert found.array("l35", scope) == found.of("l35", scope)

@@ -64,6 +64,8 @@ def test_a_vector_stands_for_its_elements_which_have_two_names():
     assert scope.find("pair.r") == ".b32"
     assert scope.register("pair.z") is None
     assert scope.register("wide.x") is None
+    assert scope.register("pair.xy") is None
+    assert scope.register("pair" + ".x" * 10_000) is None
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
             one = study.run(size, study.shape.extent, tiles, budget=study.share("wide", long.machine))
         if not others.take(one):
             break
-    budget = budget if budget > 0 else study.share("wide", long.machine)
+    budget = budget if budget > 0 else study.share("wide", long.machine)  # of what comes now
     if deciding_numbers()[1]:
         _parts_of_a_length(others)
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
@@ -257,10 +257,10 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
     guards, few, known = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units), set(map(key_of, faults))
     budget = study.share("trial", long.machine)
     for step in (_UNLIKE, -_UNLIKE):
-        wanted = wanted_ways(code, guards, study.reached)
-        terms, loaded = deciders(code, wanted, through=True)
+        wanted = wanted_ways(code, guards, study.reached) if budget > 0 else {}
+        terms, loaded = deciders(code, wanted, through=True) if wanted else (frozenset(), frozenset())
         terms -= PLACES
-        if budget <= 0 or not wanted or not (terms or loaded):
+        if not (terms or loaded):
             return
         base, more = _TILES * tile, step * tile // FEW
         tiles = frozenset().union(*(scaled(code, place) for place in wanted))

@@ -29,6 +29,7 @@ class Formulas:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.known: dict[Definition, int] = {}
+        self.pointers: dict[Definition, int] = {}
 
     def displaced(self, name: str, scope: Scope) -> tuple[str, int]:
         """The register that a 64-bit register is a sum of with a number of bytes, and that number."""
@@ -81,11 +82,12 @@ class Formulas:
         statement = self._statement(one[0])
         if statement.opcode.startswith("ld.param."):
             return self.of(name, scope)
-        if not statement.opcode.startswith(_POINTING):
-            return 0
-        parts = [part for operand in self.values.operands(one[0])[1:] for part in operand.parts]
-        found = (self._pointer(other, statement.scope, deep - 1) for part in parts for other in part.names)
-        return next(filter(None, found), 0)
+        if one not in self.pointers:
+            self.pointers[one] = 0
+            operands = self.values.operands(one[0])[1:] if statement.opcode.startswith(_POINTING) else ()
+            names = (name for operand in operands for part in operand.parts for name in part.names)
+            self.pointers[one] = next(filter(None, (self._pointer(n, statement.scope, deep - 1) for n in names)), 0)
+        return self.pointers[one]
 
     def _part(self, part: Part, scope: Scope, deep: int) -> tuple[object, ...]:
         names = [name if name[0] == "." else self.of(name, scope, deep) for name in part.names]

@@ -332,8 +332,8 @@ class Scope:
                 if len(number) < 10 and int(number) < count:
                     return kind, scope
             scope = scope.outer
-        vector, _, element = name.rpartition(".")
-        return self.register(vector) if element and element in self._selectors(vector) else None
+        vector, _, element = name.partition(".")
+        return self.register(vector) if len(element) == 1 and element in self._selectors(vector) else None
 
     def registers(self, name: str) -> tuple[str, ...]:
         """The registers that a name stands for: of a vector, as ``.reg .v2 .b32 pair;`` declares it, its elements.
@@ -342,10 +342,11 @@ class Scope:
         """
         if selectors := self._selectors(name):
             return tuple(f"{name}.{one}" for one in selectors[: len(selectors) // 2])
-        vector, _, element = name.rpartition(".")
-        selectors = self._selectors(vector) if element else ""
-        place = selectors.find(element) % (len(selectors) // 2) if element and element in selectors else -1
-        return (f"{vector}.{selectors[place]}",) if place >= 0 else (name,)
+        vector, _, element = name.partition(".")
+        selectors = self._selectors(vector) if len(element) == 1 else ""
+        if element not in selectors or not selectors:
+            return (name,)
+        return (f"{vector}.{selectors[selectors.index(element) % (len(selectors) // 2)]}",)
 
     def _selectors(self, name: str) -> str:
         """What the elements of a vector are called, and again by their second names; empty of any other name."""
@@ -357,7 +358,10 @@ class Scope:
     @property
     def has_vectors(self) -> bool:
         """Whether a register here may be a vector."""
-        return bool(self.vectors) or (self.outer is not None and self.outer.has_vectors)
+        scope: Scope | None = self
+        while scope is not None and not scope.vectors:
+            scope = scope.outer
+        return scope is not None
 
     def variable(self, name: str) -> Variable | None:
         """The variable or parameter of a name."""
