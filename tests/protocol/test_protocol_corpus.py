@@ -44,10 +44,7 @@ WRONG = {"sm_100a/prim_tcgen05_1cta_mma_basic__default.mlir": {"PR112"}}
 DOUBTED = {
     "sm_100a/ext_dense_gemm__default.mlir": {"dialect"},  # operations of the dialect lir
     "sm_100a/prim_tma_tma_multicast__default.mlir": {"assumed_cluster"},  # nothing in it says its cluster
-    "sm_100a/fmha__default.mlir": {"guessed_steps"},
     "sm_100a/mamba2_ssd__default.mlir": {"guessed_steps"},
-    "sm_90a/fmha__default.mlir": {"guessed_steps"},
-    "sm_90a/fmha__default.generic.mlir": {"guessed_steps"},
 }
 
 KERNELS = [
