@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import tileproof
 from protocol.rings import ARRIVAL, ring
+from tileproof.protocol.explore import Exploration, in_empty_loops
 
 
 def found(text: str) -> set[str]:
@@ -239,6 +241,17 @@ def test_a_loop_that_has_no_turn_whatever_is_supposed_has_no_steps(how: str):
     entered = text.replace("%n to %n", "%c0 to %n").replace("%more_b = %left_a", "%more_b = %n")
     assert entered != text
     assert not followed(entered) or found(entered)
+
+
+def test_only_what_runs_of_several_lengths_never_enter_has_no_steps():
+    """A loop that begins where another one happens to end has turns where that is longer."""
+    step = SimpleNamespace(effect=SimpleNamespace(pure=False), operation=object())
+    code = [SimpleNamespace(target=2, effect=None), step]
+    never = {id(step.operation)}
+    assert in_empty_loops(code, Exploration(empty={0: {2, 7}})) == never
+    assert in_empty_loops(code, Exploration(empty={0: {7}})) == set()
+    assert in_empty_loops(code, Exploration(empty={0: {2, 7}}, entered={0})) == set()
+    assert in_empty_loops(code, Exploration(empty={0: {2, 7}}, executed=never)) == set()
 
 
 # ------------------------------------------------------------------------------------------- tiles that are counted out

@@ -48,7 +48,8 @@ class Exploration:
 
     Attributes:
         executed: the steps that were executed, by ``id`` of their operations.
-        empty: the loops that had no turn whatever is supposed; entered: those of which that was not so somewhere.
+        empty: the loops that had no turn whatever is supposed, with how large all integers were in runs that were told
+            nothing; entered: those of which that was not so somewhere.
         went: which ways each branch and loop was taken, by place.
         leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
         sizes: of that run, how often loops went around.
@@ -63,7 +64,7 @@ class Exploration:
     """
 
     executed: set[int] = field(default_factory=set)
-    empty: set[int] = field(default_factory=set)
+    empty: dict[int, set[int]] = field(default_factory=dict)
     entered: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     cells: dict[int, tuple[str, int, int]] = field(default_factory=dict)
@@ -81,7 +82,8 @@ class Exploration:
         """Take in what a run reached."""
         coverage = machine.coverage
         self.executed |= coverage.executed
-        self.empty |= coverage.empty
+        for place in coverage.empty if not forced else ():
+            self.empty.setdefault(place, set()).add(machine.shape.extents.argument)
         self.entered |= coverage.entered
         self.uneven |= coverage.uneven
         self.turned |= coverage.turned
@@ -258,9 +260,11 @@ def in_empty_loops(code: Sequence[Instruction], reached: Exploration) -> set[int
     """The steps of loops that have no turn wherever threads come to them, by ``id`` of their operations.
 
     A mask that a kernel is compiled without leaves a loop from one number of tiles to the same number, or one that goes
-    on as long as the loop before it.
+    on as long as the loop before it. One that begins where another one happens to end has turns where that is longer:
+    runs of several lengths tell them apart.
     """
-    inside = (one for at in reached.empty - reached.entered for one in code[at + 1 : code[at].target])
+    never = [at for at, sizes in reached.empty.items() if len(sizes) > 1 and at not in reached.entered]
+    inside = (one for at in never for one in code[at + 1 : code[at].target])
     steps = {id(one.operation) for one in inside if one.effect is not None and not one.effect.pure}
     return steps - reached.executed
 

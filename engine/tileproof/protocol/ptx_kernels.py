@@ -614,8 +614,8 @@ class _Writer(Writer):
         if not one.opcode.startswith(_COPY) or not all(operand.parts for operand in operands[:3]) or len(operands) < 3:
             return []
         size = operands[2].parts[0].value
-        if size not in (_WORD, 2 * _WORD):
-            return []
+        if size not in (_WORD, 2 * _WORD) or any(one.parts and one.parts[0].value != size for one in operands[3:4]):
+            return []  # of fewer bytes in global memory the rest is zero
         leaf = self.in_global(one, operands[1].parts[0], 0, size)
         self.nodes.append(leaf)
         return [("found", leaf.outputs[0])]
