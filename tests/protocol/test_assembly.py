@@ -323,7 +323,7 @@ NUMBERED = """    %zero = cute.assume(%c0) : (i32) -> !cute.i32<divby 16>
 
 @pytest.mark.parametrize(
     ("columns", "wait", "expected"),
-    [("512", WAIT, set()), ("512", "", {"PR113"}), ("256", WAIT, {"PR190"}), ("256", "", {"PR190"})],
+    [("512", WAIT, set()), ("512", "", {"PR113"}), ("256", WAIT, {"PR190"}), ("256", "", {"PR113", "PR190"})],
 )
 def test_a_number_is_a_place_in_tensor_memory_where_all_of_it_is_allocated(columns, wait, expected):
     body = mma(wait=wait).replace("constant 256", f"constant {columns}")

@@ -78,10 +78,40 @@ def test_an_mma_that_warps_issue_to_columns_of_their_own_is_not_verified():
     assert judged(text) == (set(), ["accessed_steps"])
 
 
-@pytest.mark.parametrize(("columns", "reasons"), [(512, []), (256, ["accessed_steps"])])
-def test_numbers_are_addresses_where_all_columns_are_allocated(columns: int, reasons: list[str]):
+ASSERTION = """  ld.shared.b32 %r40, [%r4];
+  setp.eq.b32 %p5, %r40, 0;
+  @%p5 bra BEGINS;
+  trap;
+BEGINS:
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "asserts", "reasons"),
+    [
+        (512, "", []),
+        (256, "", ["first_columns"]),
+        (256, ASSERTION, []),
+        (256, ASSERTION.replace("%r40, 0;", "%r40, 7;"), ["first_columns"]),
+        (256, ASSERTION.replace("ld.shared.b32 %r40, [%r4]", "ld.global.b32 %r40, [%rd1]"), ["first_columns"]),
+    ],
+)
+def test_numbers_are_addresses_where_all_columns_are_allocated_or_once(columns: int, asserts: str, reasons: list[str]):
+    """An SM gives its first columns to the first allocation: a kernel may trap where it got others."""
     text = changed(NUMBERS, ("[%r4], 512;", f"[%r4], {columns};"), ("%r6, 512;", f"%r6, {columns};"))
+    text = changed(text, ("  mov.b32 %r6, 0;\n", f"{asserts}  mov.b32 %r6, 0;\n"))
     assert judged(text) == (set(), reasons)
+    unordered = changed(
+        text, ("FIRST:\n  mbarrier", "FIRST:\n  bra ON;\n  mbarrier"), ("  @!%p5 bra FIRST;\n", "ON:\n")
+    )
+    assert "PR113" in judged(unordered)[0]
+
+
+def test_numbers_are_no_addresses_where_a_kernel_allocates_twice():
+    again = "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r4+64], 32;\n"
+    freed = "  ld.shared.b32 %r41, [%r4+64];\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r41, 32;\n"
+    text = changed(NUMBERS, ("[%r4], 512;\n", f"[%r4], 256;\n{again}"), ("%r6, 512;\n", f"%r6, 256;\n{freed}"))
+    assert "accessed_steps" in judged(text)[1]
 
 
 def test_a_number_names_nothing_before_the_allocation_is_known_to_be_done():

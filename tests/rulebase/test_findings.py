@@ -60,7 +60,7 @@ def told_later(call: ast.Call, at: int) -> str | None:
 
 
 # The calls that pass a case of PR190 without its code, and the position of the case in them.
-DOUBTS = {"Unfollowed": 1, "Unstructured": 1, "_unfollowed": 4, "study.doubt": 0}
+DOUBTS = {"Unfollowed": 1, "Unstructured": 1, "_unfollowed": 4, "study.doubt": 0, "self.doubt": 0}
 
 
 def test_what_is_told_later_is_the_finding_that_was_made():

@@ -53,6 +53,7 @@ class Exploration:
         went: which ways each branch and loop was taken, by place.
         leading: how a decision that what is supposed or unknown makes was reached: the decisions of that run.
         sizes: of that run, how often loops went around.
+        came: the same of the first run that came to each branch and loop.
         terms: the terms of the conditions there.
         uneven: the branches that threads take each in its own way, or may take so.
         turned: the loops of which something supposed or unknown decides how often they go round.
@@ -76,6 +77,7 @@ class Exploration:
     lengths: dict[int, int] = field(default_factory=dict)
     by_size: dict[Extents, dict[int, dict[int, int]]] = field(default_factory=dict)
     sizes: dict[int, Sizes] = field(default_factory=dict)
+    came: dict[int, Sizes] = field(default_factory=dict)
     terms: dict[int, set[int]] = field(default_factory=dict)
 
     def add(self, machine: Machine, forced: Decisions | None = None) -> None:
@@ -96,11 +98,13 @@ class Exploration:
         for place, (memory, low, high) in coverage.cells.items():
             _, first, last = self.cells.get(place, (memory, low, high))
             self.cells[place] = (memory, min(first, low), max(last, high))
+        sizes = (machine.shape.extents, machine.shape.extent, machine.tiles)
         for place, ways in coverage.went.items():
             self.went.setdefault(place, set()).update(ways)
+            self.came.setdefault(place, sizes)
         for place in coverage.doubtful - self.leading.keys():
             self.leading[place] = forced or {}
-            self.sizes[place] = (machine.shape.extents, machine.shape.extent, machine.tiles)
+            self.sizes[place] = sizes
         for place, terms in coverage.terms.items():
             self.terms.setdefault(place, set()).update(terms)
 
@@ -211,6 +215,22 @@ def wanted_ways(
                 said.update(dict.fromkeys(terms, way))
             break
     return wanted
+
+
+def nearest(code: Sequence[Instruction], guards: Sequence[int], reached: Exploration) -> list[Sizes]:
+    """The sizes of the runs that came nearest to steps which were not executed, of those in the order of the text."""
+    found: dict[Sizes, None] = {}
+    for place, one in enumerate(code):
+        if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
+            continue
+        last = None
+        for guard, way in _chain(code, guards, place):
+            last = reached.came.get(guard, last)
+            if way not in reached.went.get(guard, ()):
+                break
+        if last is not None:
+            found[last] = None
+    return list(found)
 
 
 def counted_by(code: Sequence[Instruction], guards: Sequence[int], reached: Exploration) -> set[int]:

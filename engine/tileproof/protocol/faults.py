@@ -20,6 +20,7 @@ UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
 SURPLUS = "PR122"  # more arrivals than a phase expects: loops that are passed may have waited between them
 UNINITIALISED = "PR120"  # an mbarrier is used before it is initialised: how often loops run does not matter
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
+UNREAD = {"PR106", "PR107"}  # bulk stores that may still read when the kernel ends: after no wait, or behind the last
 UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
 
 
@@ -84,6 +85,7 @@ __all__ = [
     "UNFINISHED",
     "UNINITIALISED",
     "UNORDERED",
+    "UNREAD",
     "Correction",
     "ProtocolFault",
     "stated",

@@ -176,7 +176,16 @@ def _function(
         return together
     if name == "llvm.extractvalue":
         return _member(operation)
+    if name == "vector.extract":
+        return (lambda vector, *_places: (vector,)) if _ONE_ELEMENT.search(words(operation)) else None
+    if name == "nvvm.clusterlaunchcontrol.query.cancel":
+        return (lambda answer: (_given(answer),)) if _ANSWERED in words(operation) else None
     return _arithmetic(book, operation, "llvm.") if name.startswith("llvm.") else None
+
+
+_ONE_ELEMENT = regex(r"\bvector<1x")
+_ANSWERED = "is_canceled"
+_given = lift(lambda answer: int(answer != 0), "answered")
 
 
 def loaded(extent: int) -> Function:

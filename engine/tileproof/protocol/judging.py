@@ -24,7 +24,7 @@ from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.explore import Decisions, Sizes, Sought, in_empty_loops, seek, unreachable
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang, wrong_early
@@ -115,6 +115,7 @@ def conclude(study: Study) -> Outcome:
     executed = frozenset(id(one) for one in steps if id(one) in study.reached.executed)
     sure = [one.executed for one in study.ran if one.certain]
     met = frozenset[int]().union(*sure) if sure else executed
+    faults = _of_stores_once(faults)
     stated = {key_of(fault) for fault in faults}
     open_ = [one for one in study.doubts.values() if one.fault is None or key_of(one.fault) not in stated]
     doubts = sorted(open_, key=lambda one: (one.operation.span.start, one.case))
@@ -132,6 +133,12 @@ def conclude(study: Study) -> Outcome:
         told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
+
+
+def _of_stores_once(faults: Sequence[ProtocolFault]) -> list[ProtocolFault]:
+    """Findings without a second one of a bulk store: runs differ in whether any wait came before it."""
+    first = {id(fault.operation): fault.code for fault in reversed(faults) if fault.code in UNREAD}
+    return [one for one in faults if one.code not in UNREAD or first[id(one.operation)] == one.code]
 
 
 def _better(study: Study, first: Run) -> Run:

@@ -7,26 +7,29 @@ run supposes is told apart here from what does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciders, deciding, in_order, scaled
-from tileproof.protocol.explore import around, counted_by, guards_of, wanted_ways
+from tileproof.protocol.explore import around, counted_by, guards_of, nearest, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang, wrong_early
-from tileproof.protocol.runs import Run, even, key_of, rests_on
+from tileproof.protocol.runs import Run, even, key_of, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
 _UNLIKE = 3  # halves of a tile by which integers differ
+_LONGER = (12, 5)  # the same of lengths within a bound: three tiles of twice the elements, or of as many
+_LARGE = 4  # times as large as what is loaded
 _DIFFERENT = 4  # integers that differ from each other, before they are alike again
 _TILES = 6  # that integers which differ count about
+_MOST_TILES = 4  # times as many as in the long run
 _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
@@ -201,7 +204,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
                 continue
             done.append(size)
         tiles = long.machine.tiles if loaded else FEW
-        one = study.run(size, study.shape.extent, tiles, budget=budget)
+        one = over_tiles(study, long, size, tiles, budget)
         budget -= one.machine.steps
         if loaded and not one.machine.coverage.complete:  # too many tiles: few of them, and as much in each
             size = replace(loads, apart=4 * turns, near=FEW)
@@ -209,6 +212,15 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         if not others.take(one):
             break
     budget = budget if budget > 0 else study.share("wide", long.machine)  # of what comes now
+    for near, _, tiles in nearest(code, guards, study.reached)[:_PLACES]:
+        # One integer brought a run so far; others that are as large as in the long run may lead on.
+        size = replace(near, argument=extents.argument, tensor=extents.tensor)
+        if budget <= 0 or any(ran.recipe.extents == size for ran in study.ran):
+            continue
+        one = over_tiles(study, long, size, tiles, budget)
+        budget -= one.machine.steps
+        if not others.take(one):
+            break
     if deciding_numbers()[1]:
         _parts_of_a_length(others)
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
@@ -223,6 +235,36 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         if not others.take(one, set(study.reached.executed)):
             break
     return others
+
+
+def over_tiles(
+    study: Study,
+    long: Run,
+    size: Extents,
+    tiles: int,
+    budget: int,
+    gives_up: Callable[[int, int], bool] | None = None,
+) -> Run:
+    """A run with loops over few tiles; over more of them where a role counts the tiles and the others are told.
+
+    Args:
+        tiles: after so many those are left who are told whether there is another one.
+    """
+    noted = study.noted()
+    one = study.run(size, study.shape.extent, tiles, budget=budget, gives_up=gives_up)
+    coverage = one.machine.coverage
+    counted = _counted(study, coverage.lengths) if one.hangs and coverage.abandoned else 0
+    if not tiles < counted <= _MOST_TILES * long.machine.tiles:
+        return one
+    study.doubts, study.unseen, study.ran, study.fills = noted
+    return study.run(size, study.shape.extent, max(counted, long.machine.tiles), budget=budget, gives_up=gives_up)
+
+
+def _counted(study: Study, lengths: Mapping[int, int]) -> int:
+    """The turns of the longest counted loop that is in no other one."""
+    code = study.compiled.code
+    inside = {at for outer in lengths for at in range(outer + 1, code[outer].target)}
+    return max((turns for at, turns in lengths.items() if code[at].kind == "test" and at not in inside), default=0)
 
 
 def _parts_of_a_length(others: Others) -> None:
@@ -256,17 +298,18 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
     code, tile, usual = study.compiled.code, study.limit("tile_elements"), long.machine.shape.extents
     guards, few, known = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units), set(map(key_of, faults))
     budget = study.share("trial", long.machine)
-    for step in (_UNLIKE, -_UNLIKE):
+    for step, bounds in ((_UNLIKE, False), (-_UNLIKE, False), *((more, True) for more in _LONGER)):
         wanted = wanted_ways(code, guards, study.reached) if budget > 0 else {}
         terms, loaded = deciders(code, wanted, through=True) if wanted else (frozenset(), frozenset())
         terms -= PLACES
-        if not (terms or loaded):
+        if not (terms or loaded) or (bounds and not (terms and loaded)):
             return
         base, more = _TILES * tile, step * tile // FEW
         tiles = frozenset().union(*(scaled(code, place) for place in wanted))
         order = {term: i % _DIFFERENT for i, term in enumerate(in_order(code, terms - tiles))}
         given = {term: base + more * i for term, i in order.items()} | dict.fromkeys(tiles & terms, FEW)
-        given = {} if loaded else given
+        if loaded:  # what the kernel gets may bound it: the length of all sequences
+            given = dict.fromkeys(terms - tiles, _LARGE * base) if bounds else {}
         noted = study.noted()
         size = replace(
             few, tensor=base, apart=base, uneven=more, given=tuple(sorted({**dict(usual.given), **given}.items()))
@@ -326,7 +369,7 @@ class Others:
     Attributes:
         faults: what is found so far, which is added to.
         found: the runs that come to their end and have findings of their own.
-        stuck: what threads waited for, for ever, in the first run that says nothing else.
+        stuck: the first run in which threads wait for ever and that says nothing else.
         known: the findings so far, by code and place, before any became one of short loops.
         repair: whether to look for one operation that is why threads wait for ever.
     """
@@ -335,14 +378,24 @@ class Others:
     long: Run
     faults: list[ProtocolFault]
     found: list[Run] = field(default_factory=list)
-    stuck: ProtocolFault | None = None
+    stuck: Run | None = None
     known: set[tuple[str, int]] = field(default_factory=set)
     repair: bool = True
 
     def doubt(self) -> None:
-        """Name what threads waited for: other runs may have the steps that these were made for, none goes as far."""
-        if self.stuck is not None:
-            self.study.doubt("loop_turns", self.stuck.operation, self.stuck)
+        """Name what threads waited for: other runs may have the steps that these were made for, none goes as far.
+
+        Not where no step is missing, and runs that came to their end went around each loop as often: then it was roles
+        that go by different integers.
+        """
+        if self.stuck is None:
+            return
+        reached = self.study.reached
+        missing = any(id(one) not in reached.executed for one in steps_of(self.study.compiled))
+        longer = any(n > reached.lengths.get(at, 0) for at, n in self.stuck.machine.coverage.lengths.items())
+        if missing or longer:
+            waited = next(fault for fault in self.stuck.faults if fault.code in DEADLOCKS)
+            self.study.doubt("loop_turns", waited.operation, waited)
 
     def take(self, one: Run, before: Set[int] = frozenset()) -> bool:
         """What a run shows, of steps beside those that were executed before; whether to go on."""
@@ -364,7 +417,7 @@ class Others:
                 study.early = None if self.faults else early
                 self.faults.extend(one for one in early.faults if key_of(one) in found)
                 return False
-            self.stuck = self.stuck or next((fault for fault in one.faults if fault.code in DEADLOCKS), None)
+            self.stuck = self.stuck or (one if any(fault.code in DEADLOCKS for fault in one.faults) else None)
             return True
         study.reached.add(one.machine)
         new = [fault for fault in one.faults if key_of(fault) not in known]

@@ -1021,7 +1021,7 @@ class Machine:
     def located(self, thread_set: ThreadSet, instruction: Instruction) -> list[Value]:
         """The operands of a step, numbers as the addresses of tensor memory that they are."""
         held = [thread_set.values[slot] for slot in instruction.inputs]
-        if self.tensor.whole and instruction.effect is not None and instruction.effect.name in _IN_TENSOR_MEMORY:
+        if self.tensor.sole and instruction.effect is not None and instruction.effect.name in _IN_TENSOR_MEMORY:
             pointers = zip(held, instruction.types, strict=False)
             held = [self.literal(thread_set, one) if _POINTER in text else one for one, text in pointers]
         return held
@@ -1032,21 +1032,24 @@ class Machine:
         return replace(fragment, memory=first.memory) if isinstance(first, Address) else None
 
     def literal(self, thread_set: ThreadSet, value: Value) -> Value:
-        """A number as an address of tensor memory, where these threads come after the allocation of all of it.
+        """A number as an address of tensor memory, where these threads come after the only allocation, or one of all.
 
         They do where they come after an MMA that a warp has issued since it allocated.
         """
-        memory, whole = self.tensor.memory, self.tensor.whole.get(thread_set.cta)
-        if memory is None or whole is None or not isinstance(value, int | Lanes):
+        memory, sole = self.tensor.memory, self.tensor.sole.get(thread_set.cta)
+        if memory is None or sole is None or not isinstance(value, int | Lanes):
             return value
-        agents, moment = whole
+        agents, moment, supposed = sole
         for warp in thread_set.warps:
             mine = (thread_set.cta, warp)
             if not all(
                 one == mine or any(self.knows(thread_set, by, moment) for by in (one, ("tc", *one))) for one in agents
             ):
                 return value
-        return numbered(memory, value)
+        found = numbered(memory, value)
+        if found is not value and not self.program.asserts_zero:
+            self.tensor.supposed = supposed or self.tensor.supposed
+        return found
 
     def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
         """Whether an event happened to one of these warps after a moment."""

@@ -137,7 +137,7 @@ class _Kernel:
         arguments = tuple((slot, text) for slot, text in self.parameters.values())
         names = tuple(Argument(f"%{name}+{offset}") for name, offset, _ in self.parameters)
         kernel = self.kernel(names, cut)
-        program = laid_out(nodes, self.count, arguments, kernel)
+        program = replace(laid_out(nodes, self.count, arguments, kernel), asserts_zero=cut.asserts_zero)
         steps = list({id(one): one for one in self.operations.values()}.values())
         steps.sort(key=lambda one: one.span.start)
         numbers = {id(one): self.numbers[start] for (start, _), one in self.operations.items()}

@@ -56,6 +56,7 @@ class Cut:
         arguments: the registers that come to a block from several places with different values.
         registers: all that matter.
         calls: of functions that may take part in the protocol.
+        asserts_zero: whether a thread traps where a word that it loads from shared memory is not 0.
     """
 
     entry: int
@@ -65,6 +66,7 @@ class Cut:
     arguments: Mapping[int, tuple[str, ...]]
     registers: tuple[str, ...]
     calls: tuple[Statement, ...]
+    asserts_zero: bool
 
 
 class Keys:
@@ -99,6 +101,7 @@ class _Slicer:
     edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
     deciders: dict[int, Line] = field(default_factory=dict)
     local: bool | None = None
+    asserts_zero: bool = False
 
     @property
     def follows_local(self) -> bool:
@@ -154,6 +157,7 @@ class _Slicer:
                 found = found[:1] if holds else found[1:]
             left = tuple(one for one in found if one not in aborts)
             if len(left) < len(found) and jump != "indexed":
+                self.asserts_zero |= bool(left) and self.compares_with_zero(block.first, last)
                 found = left or found[:1]
             self.edges[number] = found
             if len(set(found)) > 1:
@@ -161,6 +165,21 @@ class _Slicer:
             elif found:
                 self.edges[number] = found[:1]
             todo += [one for one in found if one != EXIT]
+
+    def compares_with_zero(self, first: int, branch: Statement) -> bool:
+        """Whether a branch of a block compares a word with 0 that the block loads from shared memory."""
+        wanted, compared = branch.guard, False
+        for number in range(branch.number - 1, first - 1, -1):
+            one = self.statement(number)
+            operands = one.operands or ()
+            if len(operands) < 2 or operands[0].parts[0].names != (wanted,):
+                continue
+            if compared or not one.opcode.startswith(("setp.eq.", "setp.ne.")):
+                return compared and one.opcode.startswith(("ld.shared.", "ld.volatile.shared."))
+            if operands[2].parts[0].value != 0 or len(operands[1].parts[0].names) != 1:
+                return False
+            (wanted,), compared = operands[1].parts[0].names, True
+        return False
 
     def line(self, one: Statement) -> Line:
         """An instruction with what it reads and writes."""
@@ -339,7 +358,8 @@ class _Slicer:
         held = {one: held.get(one, ()) for one in edges}
         deciders = {one: line for one, line in self.deciders.items() if one in edges and len(edges[one]) > 1}
         arguments = _joined(first, edges, held, deciders, needed)
-        return Cut(first, held, edges, deciders, arguments, tuple(sorted(needed)), tuple(calls))
+        registers = tuple(sorted(needed))
+        return Cut(first, held, edges, deciders, arguments, registers, tuple(calls), self.asserts_zero)
 
 
 def slice_of(book: Rulebook, graph: Graph, values: Values, keys: Keys, own: Set[str] = frozenset()) -> Cut:

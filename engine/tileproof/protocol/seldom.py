@@ -13,7 +13,7 @@ from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.deciding import deciders, in_order
 from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.lengths import Others
+from tileproof.protocol.lengths import Others, over_tiles
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, even, key_of
 from tileproof.protocol.study import FEW, Study
@@ -39,7 +39,7 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
     for size, tiles, needed in _larger(seldom, long):
         if budget <= 0 or needed > budget or any(ran.recipe.extents == size for ran in study.ran):
             continue
-        one = study.run(size, study.shape.extent, tiles, budget=budget, gives_up=seldom.too_long)
+        one = over_tiles(study, long, size, tiles, budget, seldom.too_long)
         budget -= one.machine.steps
         others.repair = not seldom.loads(size)  # roles that load integers for themselves may disagree: it says little
         if not others.take(one):

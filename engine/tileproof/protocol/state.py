@@ -65,11 +65,11 @@ class Allocations:
     by_origin: dict[int | str, Allocation] = field(default_factory=dict)
 
     def add(
-        self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = (), whole: bool = False
+        self, name: str, space: str, fields: tuple[tuple[str, int, int], ...] = (), numbers: bool = False
     ) -> Allocation:
         """A new allocation."""
         serial = len(self.by_serial) + 1
-        return self._keep(Allocation(name, space, serial, fields, self.lane, self.column, self.quarter, whole))
+        return self._keep(Allocation(name, space, serial, fields, self.lane, self.column, self.quarter, numbers))
 
     def argument(self, name: str, slot: int) -> Allocation:
         """What the argument of the kernel in a slot points to; the serial number is the slot, negated."""
@@ -368,6 +368,7 @@ class ClusterBarrier:
         threads: that have arrived in the current phase.
         phase: how many phases are complete.
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
+        ended: what those know that have ended: they count as arrived in each phase from then on.
         used: whether any thread arrived there.
     """
 
@@ -375,6 +376,7 @@ class ClusterBarrier:
     phase: int = 0
     gathered: Clock = field(default_factory=Clock)
     done: Clock = field(default_factory=Clock)
+    ended: Clock = field(default_factory=Clock)
     used: bool = False
 
 
@@ -429,7 +431,9 @@ class TensorMemory:
         outside: operations found to access columns that are not allocated, by ``id``.
         written: which columns hold what somebody wrote.
         paired: operations that a pair of CTAs executes together, by ``id``, and the CTAs that did.
-        whole: the agents and the moment of an allocation of all columns, by CTA, where it is the last one.
+        supposed: the only allocation, of some columns, where numbers were addresses: it begins at column 0 then.
+        sole: the agents and the moment of an allocation of all columns, or the only one, by CTA, where it is the last;
+            then the operation, where it is one of some columns.
     """
 
     memory: Allocation | None = None
@@ -444,7 +448,8 @@ class TensorMemory:
     outside: set[int] = field(default_factory=set)
     written: Written = field(default_factory=Written)
     paired: dict[int, tuple[Operation, set[int]]] = field(default_factory=dict)
-    whole: dict[int, tuple[tuple[Agent, ...], int]] = field(default_factory=dict)
+    supposed: Operation | None = None
+    sole: dict[int, tuple[tuple[Agent, ...], int, Operation | None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -197,6 +197,8 @@ class Study:
         alone = not machine.accesses and len(machine.taint.unseen) < 2  # then no order may be missing
         if program is None and not forced and not alone:
             self.unseen |= machine.taint.unseen
+        if program is None and machine.tensor.supposed is not None:
+            self.doubt("first_columns", machine.tensor.supposed)
         done = Run(machine, tuple(each_once(machine.faults)))
         if program is None and ends is None:
             recipe, executed = Recipe(extents, turns, tiles, forced, agreed, budget), machine.coverage.executed

@@ -87,7 +87,7 @@ class Allocation:
         lane: of tensor memory, the lowest bit of the lane in an address; the column is below.
         column: of tensor memory, the bits that one lane of a column holds.
         quarter: of tensor memory, the lanes that one warp reaches.
-        whole: of tensor memory, whether a CTA allocates all of it: then numbers are addresses in it.
+        numbers: of tensor memory, whether numbers are addresses in it: a CTA allocates all of it, or once.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Allocation:
     lane: int = 0
     column: int = 0
     quarter: int = 0
-    whole: bool = False
+    numbers: bool = False
 
     def steps(self, distance: int) -> tuple[int, int]:
         """A distance in tensor memory as lanes and columns; a small negative one goes back by columns."""
@@ -334,12 +334,13 @@ def _lower(lane: int | Lanes | None, steps: int, known: bool) -> int | Lanes | N
 
 
 def numbered(memory: Allocation, value: Value) -> Value:
-    """A number as an address of tensor memory that is allocated whole; itself where it is none.
+    """A number as an address of tensor memory; itself where it is none.
 
-    The allocation begins at column 0, as that of all columns can only.
+    The allocation begins at column 0, as that of all columns can only, and the first one of an SM does: kernels that
+    write out numbers rest on it.
     """
     known = type(value) is int or (isinstance(value, Lanes) and value.term is None)
-    return Address(memory, 0, memory.column).moved(value) if memory.whole and known else value  # type: ignore[arg-type]
+    return Address(memory, 0, memory.column).moved(value) if memory.numbers and known else value  # type: ignore[arg-type]
 
 
 def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address | None:

@@ -221,12 +221,12 @@ def move(
     serials = {where.memory.serial for where in (source, target) if where is not None}
     if not any((home, serial) in machine.mailboxes for home in homes for serial in serials):
         return
-    steps = [_steps(text) for text in types]
-    if source is None or not all(steps) or len(steps[0]) != len(steps[1]) or source.unit != target.unit:
+    found = [steps(text) for text in types]
+    if source is None or not all(found) or len(found[0]) != len(found[1]) or source.unit != target.unit:
         forget(machine, thread_set, target, target.offset, target.extent or _UNKNOWN)
         return
-    values = [load(machine, thread_set, source, step, _length(source)) for step in steps[0]]
-    for step, value in zip(steps[1], values, strict=True):
+    values = [load(machine, thread_set, source, step, _length(source)) for step in found[0]]
+    for step, value in zip(found[1], values, strict=True):
         store(machine, thread_set, target, step, _length(target), value)
 
 
@@ -235,7 +235,7 @@ def _length(where: Address) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _steps(text: str) -> tuple[int, ...]:
+def steps(text: str) -> tuple[int, ...]:
     """Where the elements of a tensor are, in elements from its beginning; empty where not known or too many."""
     kind = read_type(text)
     if (
@@ -327,4 +327,4 @@ def _put(
         machine.mailboxes.setdefault(key, Cells()).put(place, one, length)
 
 
-__all__ = ["answer", "changed", "forget", "leave", "load", "move", "places", "store"]
+__all__ = ["answer", "changed", "forget", "leave", "load", "move", "places", "steps", "store"]

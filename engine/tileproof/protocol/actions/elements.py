@@ -36,6 +36,7 @@ ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 _SCALAR = regex(r"i\d+|index")
+_ONE = regex(r"vector<1x(i\d+)>")
 
 
 def _element(thread_set: ThreadSet, instruction: Instruction, place: int) -> tuple[Address | None, str, Value]:
@@ -274,7 +275,10 @@ def _loaded_value(
         slot = machine.tensor.addresses.get((thread_set.cta, where.memory.serial, where.offset))
         if slot is not None:
             return slot
-    length = _length(type_of_result(machine, operation), held)
+    kind = type_of_result(machine, operation)
+    length = _length(kind, held)
+    if index is None and _ONE.fullmatch(kind) is not None and contents.steps(memory_word(instruction, place)) == (0,):
+        index = 0
     if index is None or length is None:
         return None
     found = contents.load(machine, thread_set, held, index, length)
@@ -296,7 +300,9 @@ def _length(text: str, where: Address) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _integer_bits(text: str) -> int | None:
-    """The bits of an integer in memory; None of what is no integer."""
+    """The bits of an integer in memory, or of a vector of one; None of what is no integer."""
+    alone = _ONE.fullmatch(text)
+    text = text if alone is None else alone[1]
     return None if _SCALAR.fullmatch(text) is None else element_bits(text) or 32
 
 

@@ -239,12 +239,14 @@ def _complete(machine: Machine) -> None:
     if held.threads and held.threads >= _in_cluster(machine):
         held.phase += 1
         held.done.join(held.gathered)
+        held.done.join(held.ended)
         held.gathered, held.threads = Clock(), 0
 
 
 def leaves(machine: Machine, thread_set: ThreadSet) -> None:
-    """Threads have ended: the barrier of the cluster waits for the others."""
+    """Threads have ended: the barrier of the cluster waits for the others, and these have done all of theirs."""
     held = machine.cluster
+    held.ended.join(machine.arriving(thread_set))
     if thread_set.arrived is not None and thread_set.values[0] == held.phase:
         held.threads -= len(thread_set.threads)
     _complete(machine)

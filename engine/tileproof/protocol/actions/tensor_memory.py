@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
 from tileproof.base.records import replace
 from tileproof.dialects.values import Pointer, element_bits, read_type
@@ -37,6 +38,14 @@ ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
 
 
+def _count_allocations(code: Sequence[Instruction]) -> int:
+    return sum(one.effect is not None and one.effect.name == "tmem_alloc" for one in code)
+
+
+_PROGRAMS = 8  # of which it is kept
+_allocations = by_identity(_count_allocations, _PROGRAMS)
+
+
 @action("tmem_alloc")
 def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     operation = instruction.operation
@@ -55,15 +64,15 @@ def _tmem_alloc(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     if columns is not None and taken + columns > most:
         machine.report("PR152", "here", operation, columns=taken + columns, most=most)
     memory = machine.tensor.memory
-    whole = columns == most and not taken
+    sole = not taken and (columns == most or _allocations(machine.program.before or machine.program.code) == 1)
     if memory is None:
-        memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem", whole=whole)
+        memory = machine.tensor.memory = machine.allocations.add("tensor memory", "tmem", numbers=sole)
     held.append((taken, columns or 0, operation))
     _by_group(machine, thread_set, operation)
     agents, moment = tuple((thread_set.cta, warp) for warp in thread_set.warps), machine.tick()
-    machine.tensor.whole.pop(thread_set.cta, None)
-    if whole:
-        machine.tensor.whole[thread_set.cta] = (agents, moment)
+    machine.tensor.sole.pop(thread_set.cta, None)
+    if sole:
+        machine.tensor.sole[thread_set.cta] = (agents, moment, operation if columns != most else None)
     if slot is not None:
         access(machine, thread_set, operation, replace(slot, extent=4), ".generic", True, agents, moment)
         place = (thread_set.cta, slot.memory.serial, slot.offset)
@@ -117,8 +126,10 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     match_ = None
     if where is not None and where.offset is not None:
         match_ = next((one for one in held if one[0] == where.offset), None)
-    elif len(held) == 1:
-        match_ = held[0]
+    elif held:  # which one it is is not known: one of as many columns, if there is
+        match_ = next((one for one in held if one[1] == columns), held[0])
+        if len(held) > 1:
+            machine.taint.unseen.setdefault(id(operation), operation)
     if where is not None and where.memory.space == "tmem":
         access(
             machine,
@@ -360,7 +371,7 @@ def _columns(book: Rulebook, text: str) -> int | None:
 def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
     """An operand that is an address of tensor memory, perhaps a number."""
     found = address(thread_set, instruction, place)
-    if found is None and machine.tensor.whole:
+    if found is None and machine.tensor.sole:
         value = machine.literal(thread_set, operand(thread_set, instruction, place))
         return alike(thread_set, value) if isinstance(value, Address) else None
     return found
