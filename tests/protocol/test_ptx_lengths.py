@@ -8,6 +8,7 @@ Each kernel is right as it is written, and wrong where one thing of it is missin
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
 from tileproof.protocol import judging
 from tileproof.protocol.explore import Exploration
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.lengths import over_tiles
 from tileproof.protocol.runs import Run
 from tileproof.protocol.study import Study
 
@@ -261,6 +263,19 @@ LENGTHS_OF = {
   sub.s32 %r4, %r36, %r35;
 """,
     ),
+    "bounded": (  # where a sequence begins and where it ends, neither beyond all there is (DeepGEMM)
+        "tiles, .param .u64 keys, .param .u64 queries",
+        """  ld.param.u64 %rd3, [keys];
+  ld.param.u64 %rd4, [queries];
+  ld.global.u32 %r33, [%rd3];
+  ld.global.u32 %r34, [%rd4];
+  ld.param.u32 %r30, [tiles];
+  min.u32 %r33, %r33, %r30;
+  min.u32 %r34, %r34, %r30;
+  sub.s32 %r4, %r34, %r33;
+  mov.b32 %r30, 65;
+""",
+    ),
 }
 
 
@@ -275,13 +290,23 @@ def masked(how: str) -> str:
     )
 
 
-@pytest.mark.parametrize("how", LENGTHS_OF)
-def test_lengths_that_differ_by_no_whole_tiles_are_tried(how: str, monkeypatch: pytest.MonkeyPatch):
-    # These come there as well, in a kernel as small as this one.
+@pytest.fixture
+def unsought(monkeypatch: pytest.MonkeyPatch):
+    """Without the runs that come to each step as well, in kernels as small as these."""
     monkeypatch.setattr(judging, "chosen_runs", lambda *_: None)
     monkeypatch.setattr(judging, "_seek_steps", lambda *_: set())
+
+
+@pytest.mark.parametrize("how", ["given", "loaded"])
+@pytest.mark.usefixtures("unsought")
+def test_lengths_that_differ_by_no_whole_tiles_are_tried(how: str):
     verified(masked(how))
     mistaken(masked(how), RELEASE, "", {"PR126"})
+
+
+@pytest.mark.usefixtures("unsought")
+def test_lengths_within_a_bound_that_the_kernel_gets_are_tried():
+    verified(masked("bounded"))
 
 
 @pytest.mark.parametrize("how", LOADS)
@@ -585,3 +610,49 @@ def test_a_loop_that_larger_integers_do_not_lengthen_is_bounded():
 def test_what_is_chosen_for_a_run_does_not_grow_and_bounds_nothing():
     reached = Exploration(by_size={Extents(0, 0, given=((1, 5),)): LENGTHS})
     assert not set(reached.bounded(lambda at: frozenset({at})))
+
+
+# ------------------------------------------------------------------------------------------- tiles, counted and told
+
+COUNTED = [  # a counted loop with one inside, and a loop that goes on while there is another tile
+    SimpleNamespace(kind="test", target=3),
+    SimpleNamespace(kind="test", target=2),
+    SimpleNamespace(kind="effect", target=0),
+    SimpleNamespace(kind="check", target=4),
+]
+
+
+class Recorded:
+    """A study whose runs end where loops over tiles go on for so many, and are kept: the sizes of each."""
+
+    def __init__(self, enough: int, lengths: dict[int, int]) -> None:
+        self.enough, self.lengths, self.asked = enough, lengths, list[int]()
+        self.compiled, self.shape = SimpleNamespace(code=COUNTED), SimpleNamespace(extent=7)
+        self.doubts, self.unseen, self.ran, self.fills = {}, {}, [], None
+
+    def noted(self) -> tuple[object, ...]:
+        return dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+
+    def run(self, size: Extents, turns: int, tiles: int, **_: object) -> SimpleNamespace:
+        self.asked.append(tiles)
+        self.ran.append(tiles)
+        coverage = SimpleNamespace(abandoned={3} if tiles < self.enough else set(), lengths=self.lengths)
+        return SimpleNamespace(hangs=tiles < self.enough, machine=SimpleNamespace(coverage=coverage))
+
+
+@pytest.mark.parametrize(
+    ("enough", "lengths", "asked", "kept"),
+    [
+        (2, {0: 5}, [2], [2]),  # nothing waits for ever
+        (5, {0: 5, 1: 900}, [2, 8], [8]),  # a role counts five tiles: as many as the long run has, that is more
+        (20, {0: 20}, [2, 20], [20]),
+        (90, {0: 90}, [2], [2]),  # too many
+        (5, {1: 5}, [2, 8], [8]),
+        (5, {3: 5}, [2], [2]),  # nobody counts
+    ],
+)
+def test_loops_over_tiles_are_as_long_as_a_role_counts_them(enough, lengths, asked, kept):
+    study = Recorded(enough, lengths)
+    long = SimpleNamespace(machine=SimpleNamespace(tiles=8))
+    over_tiles(study, long, Extents(2, 2), 2, 100)
+    assert (study.asked, study.ran) == (asked, kept)

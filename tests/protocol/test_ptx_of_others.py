@@ -243,6 +243,16 @@ def test_what_threads_read_behind_a_tile_is_none_of_it():
     assert codes(early) == {"PR112"}
 
 
+def test_what_threads_write_in_another_way_behind_a_tile_is_none_of_it():
+    """Scale factors that a warp transposes in place, by words, lie behind the tile that others store (TileLang)."""
+    word = "shr.u32 %r10, %r2, 2;\n  add.s32 %r10, %r10, %r3;\n  st.shared.b32 [%r10+512], %r1;"
+    words = TILE.format(read="").replace("st.shared.v4.b32 [%r5], {%r1, %r1, %r1, %r1};", word)
+    assert codes(words) == set()
+    assert codes(words.replace("  cp.async.bulk.wait_group.read 0;\n  bar.warp.sync", "  bar.warp.sync", 1)) == {
+        "PR112"
+    }
+
+
 # One thread copies and then expects the bytes; it and the others arrive: the phase must not end without that one.
 ALL_ARRIVE = (
     HEAD

@@ -9,6 +9,7 @@ import pytest
 
 import tileproof
 from protocol.rings import ARRIVAL, ring
+from tileproof.protocol import judging
 from tileproof.protocol.explore import Exploration, in_empty_loops
 
 
@@ -314,3 +315,28 @@ def test_a_counter_in_global_memory_hands_out_as_many_tiles_as_a_run_has_turns()
     assert found(counted_out()) == set()
     assert followed(counted_out())
     assert "PR126" in found(counted_out().replace("%listen = %stages", "%listen = %c1"))
+
+
+# ------------------------------------------------------------------------------------------- integers that are elements
+
+# A window of two whole tiles and a part of one: only then the masked tiles at both of its ends are there.
+WINDOW = """
+    %two = arith.constant 2 : i32
+    %tile = arith.constant 128 : i32
+    %whole = arith.divsi %window, %tile : i32
+    %part = arith.remsi %window, %tile : i32
+    %long = arith.cmpi sge, %whole, %two : i32
+    %more = arith.cmpi ne, %part, %c0 : i32
+    %both = arith.andi %long, %more : i1
+    scf.if %both {
+      nvvm.wgmma.fence.aligned
+    }
+"""
+
+
+def test_what_only_integers_that_count_elements_lead_to_is_followed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(judging, "_seek_steps", lambda *_: set())  # which comes there in a kernel as small as this one
+    text = ring(2, after=WINDOW).replace("@ring(%n: i32,", "@ring(%n: i32, %window: i32,")
+    assert found(text) == set()
+    assert followed(text)
+    assert not followed(text.replace("%two = arith.constant 2 ", "%two = arith.constant 900 "))

@@ -171,3 +171,18 @@ def test_scale_factors_are_not_overwritten_before_the_mma_has_read_them(columns:
         ("FIRST:", store),
     )
     assert judged(text)[0] == codes | {"PR170"}
+
+
+LAST = """  tcgen05.wait::ld.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  @%p1 bra DONE;
+"""
+CLUSTER = "  barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;\n"
+
+
+def test_a_cluster_barrier_is_behind_what_threads_did_that_have_ended():
+    """The warp that frees tensor memory meets nobody there: all others have read, waited and ended (ThunderKittens)."""
+    alone = changed(NUMBERS, (LAST, f"  tcgen05.wait::ld.sync.aligned;\n  @%p1 bra DONE;\n{CLUSTER}"))
+    assert judged(alone) == (set(), [])
+    assert judged(changed(alone, (CLUSTER, "")))[0] == {"PR114"}

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import z3
 
 from tileproof.base.records import dataclass
 from tileproof.evaluate.answer import Answer
+from tileproof.evaluate.integers import Integer
 from tileproof.evaluate.z3 import Encoder, Formula, configuration
 from tileproof.rulebase.expression import Scalar
 
@@ -22,6 +24,7 @@ __all__ = [
     "Together",
     "collision",
     "differ",
+    "fulfilled",
     "minimal",
     "overlap",
     "solve",
@@ -103,6 +106,63 @@ class Question:
             return Solved(Answer.UNKNOWN, {})
         finally:
             solver.pop()
+
+
+def fulfilled(conditions: Sequence[Integer], seconds: float) -> Answer:
+    """Whether there are numbers with which no condition is 0; some are tried before (``integers``)."""
+    solver, made = z3.Solver(), dict[Integer, Any]()
+    _limit(solver, seconds)
+
+    def formula(one: Integer) -> Any:
+        if one not in made:
+            made[one] = _formula(one, [formula(part) for part in one.parts], solver)
+        return made[one]
+
+    solver.add(*(formula(one) != 0 for one in conditions))
+    result = solver.check()
+    if result == z3.unsat:
+        return Answer.UNSATISFIABLE
+    return Answer.SATISFIABLE if result == z3.sat else Answer.UNKNOWN
+
+
+def _formula(one: Integer, parts: Sequence[Any], solver: z3.Solver) -> Any:
+    """The formula of an integer by those of its parts; what it takes for there to be one is added to a solver."""
+    if one.how == "number":
+        return z3.IntVal(one.value)
+    if one.how == "variable":
+        variable = z3.Int(f"v{one.value}")
+        if one.natural:
+            solver.add(variable >= 0)
+        return variable
+    if one.how in ("floor", "ceiling", "quotient", "remainder"):
+        solver.add(parts[1] > 0)
+    return _FORMULAS[one.how](*parts)
+
+
+def _truth(formula: Formula) -> Any:
+    return z3.If(formula, z3.IntVal(1), z3.IntVal(0))
+
+
+def _toward_zero(a: Any, b: Any) -> Any:
+    return z3.If(a >= 0, a / b, -(-a / b))
+
+
+_FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "least": lambda a, b: z3.If(a < b, a, b),
+    "largest": lambda a, b: z3.If(a < b, b, a),
+    "floor": lambda a, b: a / b,  # of integers Z3 rounds down where the divisor is positive
+    "ceiling": lambda a, b: -(-a / b),
+    "quotient": _toward_zero,
+    "remainder": lambda a, b: a - b * _toward_zero(a, b),
+    "equal": lambda a, b: _truth(a == b),
+    "below": lambda a, b: _truth(a < b),
+    "below_unsigned": lambda a, b: _truth(z3.If((a < 0) == (b < 0), a < b, b < 0)),
+    "not": lambda a: _truth(a == 0),
+    "select": lambda c, a, b: z3.If(c != 0, a, b),
+}
 
 
 class Together:

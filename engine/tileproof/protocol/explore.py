@@ -205,7 +205,7 @@ def wanted_ways(
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
-        for guard, way in _chain(code, guards, place):
+        for guard, way in chain_of(code, guards, place):
             if way in reached.went.get(guard, ()):
                 continue
             terms = reached.terms.get(guard, ())
@@ -224,7 +224,7 @@ def nearest(code: Sequence[Instruction], guards: Sequence[int], reached: Explora
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         last = None
-        for guard, way in _chain(code, guards, place):
+        for guard, way in chain_of(code, guards, place):
             last = reached.came.get(guard, last)
             if way not in reached.went.get(guard, ()):
                 break
@@ -241,7 +241,7 @@ def counted_by(code: Sequence[Instruction], guards: Sequence[int], reached: Expl
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
-        chain = _chain(code, guards, place)
+        chain = chain_of(code, guards, place)
         untaken = next((at for at, way in chain if way not in reached.went.get(at, ())), -1)
         if untaken in reached.went and untaken not in reached.leading:
             for at, _ in chain:
@@ -267,13 +267,24 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
-        untaken = next((at for at, way in _chain(code, guards, place) if way not in reached.went.get(at, ())), -1)
+        untaken = next((at for at, way in chain_of(code, guards, place) if way not in reached.went.get(at, ())), -1)
         if untaken not in closed:
             decided = untaken in reached.went and untaken not in reached.leading
             closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells, reached.cycling)
         never = closed[untaken]
         (found if never else open_).add(id(one.operation))
     return found - open_
+
+
+def behind(code: Sequence[Instruction], ways: Set[tuple[int, bool]]) -> set[int]:
+    """The steps that only some ways of branches and loops lead to, by ``id`` of their operations."""
+    inside: set[int] = set()
+    outside: set[int] = set()
+    guards = guards_of(code) if ways else []
+    for place, one in enumerate(code if ways else ()):
+        if one.effect is not None and not one.effect.pure:
+            (outside if ways.isdisjoint(chain_of(code, guards, place)) else inside).add(id(one.operation))
+    return inside - outside
 
 
 def in_empty_loops(code: Sequence[Instruction], reached: Exploration) -> set[int]:
@@ -305,7 +316,7 @@ def around(guards: Sequence[int], place: int) -> Iterator[int]:
         yield place
 
 
-def _chain(code: Sequence[Instruction], guards: Sequence[int], place: int) -> list[tuple[int, bool]]:
+def chain_of(code: Sequence[Instruction], guards: Sequence[int], place: int) -> list[tuple[int, bool]]:
     """The branches and loops around a place, the outermost first, and which way leads there."""
     chain = []
     inner = place
@@ -322,6 +333,8 @@ __all__ = [
     "Sizes",
     "Sought",
     "around",
+    "behind",
+    "chain_of",
     "counted_by",
     "guards_of",
     "in_empty_loops",

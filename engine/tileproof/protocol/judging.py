@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence, Set
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.protocol.deciding import ends, literal, turns_written
-from tileproof.protocol.explore import Decisions, Sizes, Sought, in_empty_loops, seek, unreachable
+from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
@@ -32,6 +32,7 @@ from tileproof.protocol.lengths import (
     affords,
     anyway,
     chosen_runs,
+    element_runs,
     few_ctas,
     of_other_integers,
     of_other_lengths,
@@ -92,7 +93,10 @@ def conclude(study: Study) -> Outcome:
         wide += larger
         of_round_lengths(study, (long, *wide), faults)
         bound = bound if bound is None or seldom is None else min(bound, seldom)
+    elif long.calm and not study.ptx:
+        element_runs(study, long, faults)
     natural = frozenset(study.reached.executed)
+    impossible = _impossible(study)
     guessed = _seek_steps(study, long, faults, natural)
     if together and not long.calm:
         without_turns(study, long, faults)
@@ -101,6 +105,7 @@ def conclude(study: Study) -> Outcome:
     of_other_lengths(study, long, faults)
     of_other_integers(study, long, faults)
     never = in_empty_loops(study.compiled.code, study.reached)
+    never |= impossible
     never |= unreachable(study.compiled.code, study.reached) if together else set()
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
     if not long.machine.coverage.complete:
@@ -133,6 +138,17 @@ def conclude(study: Study) -> Outcome:
         told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
+
+
+def _impossible(study: Study) -> set[int]:
+    """The steps that were not executed and that no numbers lead to, by ``id``."""
+    if all(id(one) in study.reached.executed for one in steps_of(study.compiled)):
+        return set()
+    from tileproof.protocol.never import impossible_ways  # noqa: PLC0415
+
+    seconds, most = study.limit("closed_time") / 1000, study.limit("closed_ways")
+    ways = impossible_ways(study.compiled.code, study.reached, seconds, most)
+    return behind(study.compiled.code, ways) - study.reached.executed
 
 
 def _of_stores_once(faults: Sequence[ProtocolFault]) -> list[ProtocolFault]:

@@ -14,7 +14,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciders, deciding, in_order, scaled
-from tileproof.protocol.explore import around, counted_by, guards_of, nearest, wanted_ways
+from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_loops, nearest, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
@@ -25,6 +25,7 @@ from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
 _UNLIKE = 3  # halves of a tile by which integers differ
+_PARTS = (4, 1)  # halves of a tile that an integer has beside a third of one
 _LONGER = (12, 5)  # the same of lengths within a bound: three tiles of twice the elements, or of as many
 _LARGE = 4  # times as large as what is loaded
 _DIFFERENT = 4  # integers that differ from each other, before they are alike again
@@ -318,6 +319,27 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
         budget -= one.machine.steps
         if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
             study.reached.add(one.machine)
+        else:
+            study.doubts, study.unseen, study.ran, study.fills = noted
+
+
+def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+    """Run a kernel in IR where steps are missing with extents and integers that count elements, and no whole tiles.
+
+    The tiles that a window of attention masks are there where it is a part of what is read. A run with a finding of its
+    own says nothing: a caller may never give such numbers together.
+    """
+    tile, turns, known = study.limit("tile_elements"), long.machine.shape.extent, set(map(key_of, faults))
+    reached, entered = study.reached, set(study.reached.entered)
+    empty = in_empty_loops(study.compiled.code, reached)
+    for part in _PARTS:
+        if all(id(one) in reached.executed or id(one) in empty for one in steps_of(study.compiled)):
+            return
+        noted, size = study.noted(), Extents(tile * turns, tile * part // FEW + tile // _UNLIKE, counted=False)
+        one = study.run(size, turns, long.machine.tiles, budget=study.share("trial", long.machine))
+        if one.calm and all(key_of(fault) in known for fault in one.faults):
+            reached.add(one.machine)
+            reached.entered = entered  # numbers of elements are no terms that could be told to be one
         else:
             study.doubts, study.unseen, study.ran, study.fills = noted
 

@@ -1042,14 +1042,16 @@ class Machine:
         agents, moment, supposed = sole
         for warp in thread_set.warps:
             mine = (thread_set.cta, warp)
-            if not all(
-                one == mine or any(self.knows(thread_set, by, moment) for by in (one, ("tc", *one))) for one in agents
-            ):
+            if not all(one == mine or self.knows_warp(thread_set, one, moment) for one in agents):
                 return value
         found = numbered(memory, value)
         if found is not value and not self.program.asserts_zero:
             self.tensor.supposed = supposed or self.tensor.supposed
         return found
+
+    def knows_warp(self, thread_set: ThreadSet, warp: Agent, moment: int) -> bool:
+        """Whether a warp, or an MMA that it has issued since, is ordered before what a thread set does now."""
+        return self.knows(thread_set, warp, moment) or self.knows(thread_set, ("tc", *warp), moment)
 
     def since(self, event: str, cta: int, warps: Sequence[int], moment: int) -> bool:
         """Whether an event happened to one of these warps after a moment."""

@@ -36,9 +36,10 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
     return found
 
 
-def _written(accesses: Iterable[Access]) -> list[tuple[int, int, str]]:
-    """What threads wrote, in order: the first byte, the one behind the last, and the instruction."""
-    return sorted((one.low, one.high, one.operation.name) for one in accesses if one.writes and one.kind == ".generic")
+def _written(accesses: Iterable[Access]) -> list[tuple[int, int, tuple[str, ...]]]:
+    """What threads wrote, in order: the first byte, the one behind the last, and the instruction with its modifiers."""
+    mine = (one for one in accesses if one.writes and one.kind == ".generic")
+    return sorted((one.low, one.high, one.operation.pieces) for one in mine)
 
 
 def _read(accesses: Iterable[Access]) -> list[tuple[int, int]]:
@@ -53,14 +54,14 @@ def _next_read(read: Sequence[tuple[int, int]], start: int) -> int:
     return next((low for low, _ in read if low > start), start + _FAR)
 
 
-def _reached(written: Sequence[tuple[int, int, str]], longest: int, start: int, most: int) -> int:
+def _reached(written: Sequence[tuple[int, int, tuple[str, ...]]], longest: int, start: int, most: int) -> int:
     """Where the piece ends that threads wrote from a byte on, without a gap, by the instruction that wrote the byte.
 
     Args:
         longest: the most bytes of one write: none that begins further in front of a byte covers it.
         most: where it does not matter any more whether the piece goes on.
     """
-    names, end = set[str](), start
+    names, end = set[tuple[str, ...]](), start
     behind = bisect_right(written, start - longest, key=_low)
     for _, high, name in written[behind : bisect_right(written, start, key=_low)]:
         if start < high:
@@ -74,7 +75,7 @@ def _reached(written: Sequence[tuple[int, int, str]], longest: int, start: int, 
     return end
 
 
-def _low(one: tuple[int, int, str]) -> int:
+def _low(one: tuple[int, int, tuple[str, ...]]) -> int:
     return one[0]
 
 

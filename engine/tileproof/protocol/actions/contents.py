@@ -108,7 +108,7 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
             return  # nothing is kept there, and nothing comes to it
     if where.memory.space == "smem" and where.parts and isinstance(index, int):
         starts = _starts(where.parts, thread_set.threads)
-        if starts is not None and len(starts) > _MOST_ELEMENTS:  # a tile, in which nobody leaves a message
+        if starts is not None and len(starts) > _MOST_ELEMENTS:
             step = index * (where.unit // 8)
             for home in homes:
                 _overwrite(machine, (home, where.memory.serial), starts, step, length)
@@ -132,6 +132,12 @@ def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value,
         for place in distinct:
             _forget_in(machine, key, where, sharing[place], place, length)
             _put(machine, key, where, sharing[place], place, length, value)
+
+
+def is_tile(thread_set: ThreadSet, where: Address, elements: int) -> bool:
+    """Whether threads store so many elements, each of them some, that they leave a tile there and no messages."""
+    starts = _starts(where.parts, thread_set.threads) if where.parts else None
+    return starts is not None and len(starts) * elements > _MOST_ELEMENTS
 
 
 def changed(
@@ -327,4 +333,4 @@ def _put(
         machine.mailboxes.setdefault(key, Cells()).put(place, one, length)
 
 
-__all__ = ["answer", "changed", "forget", "leave", "load", "move", "places", "steps", "store"]
+__all__ = ["answer", "changed", "forget", "is_tile", "leave", "load", "move", "places", "steps", "store"]

@@ -318,7 +318,7 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         for warp in thread_set.warps:
             mine = (thread_set.cta, warp)
             machine.tensor.early.pop(mine, None)
-            if not all(agent == mine or machine.knows(thread_set, agent, moment) for agent in agents):
+            if not all(agent == mine or machine.knows_warp(thread_set, agent, moment) for agent in agents):
                 machine.tensor.early[mine] = (operation, allocation)
     elif machine.tensor.read is not None and where.offset is not None:
         first = machine.tensor.read.setdefault(slot, {})
@@ -408,6 +408,9 @@ def _store_each(
     if reach is None or reach % len(values) or held.memory.space != "smem":
         return False
     size, there = reach // len(values), held.counted(8, held.extent)
+    if contents.is_tile(thread_set, there, len(values)):
+        contents.store(machine, thread_set, there, 0, reach, None)
+        return True
     for i, place in enumerate(values):
         contents.store(machine, thread_set, there, i * size, size, operand(thread_set, instruction, place))
     return True

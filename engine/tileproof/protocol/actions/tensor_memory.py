@@ -118,7 +118,9 @@ def _tmem_release(machine: Machine, thread_set: ThreadSet, instruction: Instruct
 @action("tmem_free")
 def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     used(machine, thread_set)
+    supposed = machine.tensor.supposed
     where = single_address(machine, thread_set, instruction, 0)
+    machine.tensor.supposed = supposed  # it can only be what is allocated
     columns = integer(machine, thread_set, instruction, 1)
     operation = instruction.operation
     _by_group(machine, thread_set, operation)

@@ -1,0 +1,102 @@
+"""Ways that no thread takes, whatever integers a kernel gets: what is behind them is no step of the kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+
+# Threads wait for a phase of an mbarrier that nobody completes where a window has so many tiles.
+WINDOW = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry window(.param .u32 length)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>;
+  .reg .b32 %r<20>;
+  .shared .align 8 .b8 full[8];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r10, full;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra READY;
+  mbarrier.init.shared::cta.b64 [%r10], 64;
+READY:
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 _, [%r10];
+FIRST:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r10], 0;
+  @!%p2 bra FIRST;
+COMPUTED
+  setp.lt.s32 %p1, %r9, COUNT;
+  @%p1 bra SHORT;
+SECOND:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r10], 1;
+  @!%p4 bra SECOND;
+SHORT:
+  ret;
+}
+"""
+STEPS = 4
+# Tiles from max(x - 2, 0) to x, of the place of the CTA: three at most.
+OF_THREE = """  mov.u32 %r2, %ctaid.x;
+  add.s32 %r3, %r2, -2;
+  max.s32 %r4, %r3, 0;
+  sub.s32 %r8, %r2, %r4;
+  add.s32 %r9, %r8, 1;"""
+# n - min(n, max(k, 0)) of n = min(m, 0): none, whatever m and k are.
+OF_NONE = """  ld.param.u32 %r2, [length];
+  mov.u32 %r3, %ctaid.y;
+  sub.s32 %r4, %r3, 5;
+  min.s32 %r5, %r2, 0;
+  max.s32 %r6, %r4, 0;
+  min.s32 %r7, %r5, %r6;
+  sub.s32 %r9, %r5, %r7;"""
+# By a register that one way of a branch writes: the larger of n and 4, less n where that is below 4.
+BY_BRANCH = """  mov.u32 %r2, %ctaid.x;
+  mov.b32 %r8, %r2;
+  setp.ge.s32 %p3, %r2, 4;
+  @%p3 bra LARGE;
+  mov.b32 %r8, 4;
+LARGE:
+  sub.s32 %r9, %r8, %r2;"""
+# As many as the kernel is told, within a condition that leaves few of them.
+WITHIN = """  ld.param.u32 %r9, [length];
+  setp.gt.s32 %p3, %r9, 6;
+  @%p3 bra SHORT;"""
+
+
+# 0 where it is compared first, and what the kernel gets where it is compared again.
+CHANGING = """  mov.b32 %r9, 0;
+AGAIN:
+  setp.gt.s32 %p3, %r9, 6;
+  @%p3 bra SHORT;
+  ld.param.u32 %r9, [length];
+  setp.eq.s32 %p3, %r9, 5;
+  @%p3 bra AGAIN;"""
+
+
+def judged(computed: str, count: int) -> tuple[set[str], list[str], int]:
+    """The codes of the errors, why the kernel is not verified, and how many steps it has."""
+    report = tileproof.check(WINDOW.replace("COMPUTED", computed).replace("COUNT", str(count)))
+    (kernel,) = report.files[0].kernels
+    errors = {one.code for one in report.diagnostics if one.severity.value == "error"}
+    return errors, [one.case for one in kernel.reasons], kernel.steps
+
+
+@pytest.mark.parametrize(("computed", "most"), [(OF_THREE, 3), (OF_NONE, 0), (BY_BRANCH, 4), (WITHIN, 6)])
+def test_what_no_number_leads_to_is_no_step(computed: str, most: int):
+    assert judged(computed, most + 1) == (set(), [], STEPS)
+
+
+@pytest.mark.parametrize(("computed", "most"), [(OF_THREE, 3), (OF_NONE, 0), (BY_BRANCH, 4), (WITHIN, 6)])
+def test_what_some_number_leads_to_is_one(computed: str, most: int):
+    errors, reasons, steps = judged(computed, most)
+    assert steps == STEPS + 1
+    assert errors == {"PR126"} or reasons
+
+
+def test_a_register_that_changes_is_no_number():
+    errors, reasons, steps = judged(CHANGING, 8)
+    assert steps == STEPS + 1
+    assert errors or reasons
