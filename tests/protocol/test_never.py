@@ -66,6 +66,11 @@ WITHIN = """  ld.param.u32 %r9, [length];
   @%p3 bra SHORT;"""
 
 
+# 7 by a number that may be 0: then there is none, and nothing follows from it.
+DIVIDED = """  ld.param.u32 %r2, [length];
+  div.s32 %r3, %r2, %r2;
+  setp.eq.s32 %p3, %r2, 0;
+  selp.b32 %r9, 7, %r3, %p3;"""
 # 0 where it is compared first, and what the kernel gets where it is compared again.
 CHANGING = """  mov.b32 %r9, 0;
 AGAIN:
@@ -94,6 +99,10 @@ def test_what_some_number_leads_to_is_one(computed: str, most: int):
     errors, reasons, steps = judged(computed, most)
     assert steps == STEPS + 1
     assert errors == {"PR126"} or reasons
+
+
+def test_nothing_follows_from_a_quotient_that_there_is_not():
+    assert judged(DIVIDED, 5)[2] == STEPS + 1
 
 
 def test_a_register_that_changes_is_no_number():

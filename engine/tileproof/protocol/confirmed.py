@@ -12,13 +12,8 @@ from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.rulebase.book import Rulebook
 
 _BLOCK = "assumed_block"
-_HARMLESS = (
-    "any_cluster",
-    "any_block",
-    "accessed_steps",
-    "late_ctas",
-    "first_columns",
-)  # doubts that take no finding away
+# Doubts that take no finding away.
+_HARMLESS = ("any_cluster", "any_block", "accessed_steps", "late_ctas", "first_columns")
 
 
 def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -> tuple[ProtocolFault, ...]:

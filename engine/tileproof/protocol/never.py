@@ -29,6 +29,7 @@ _OPERATIONS = {
     **{"tuple_add": "add", "tuple_sub": "subtract", "tuple_mul": "multiply", "tuple_div": "quotient"},
     "tuple_mod": "remainder",
 }
+_DIVISIONS = {"floor", "ceiling", "quotient", "remainder"}  # by what may be nothing they give any number
 _SAME = {"extui", "extsi", "trunci", "index_cast", "make_int_tuple", "get_scalars", "get_leaves"}
 _SHIFTS = {"shli": "multiply", "shrsi": "floor", "shrui": "floor"}
 _MOST_SHIFT = 63
@@ -159,7 +160,9 @@ class _Formulas:
         if len(parts) != _TWO:  # a constant may be in the text of an operation
             return None
         if name in _OPERATIONS:
-            return Integer(_OPERATIONS[name], parts)
+            how, last = _OPERATIONS[name], parts[1]
+            open_ = how in _DIVISIONS and (last.how != "number" or last.value <= 0)
+            return None if open_ else Integer(how, parts)
         if name in _SHIFTS:
             by = parts[1]
             if by.how != "number" or not 0 <= by.value <= _MOST_SHIFT:
