@@ -91,9 +91,14 @@ def access(
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
-        over = set()
+        over, scoped = set(), machine.releases.cta_scope
         for old in log.overlapping(low, high, lanes, writes=not writes):
-            if _ordered(machine, thread_set, old, one, where, cta, log) and writes:
+            before, shared = old.touched_bytes, None
+            if touched_bytes is not None and before is not None:
+                shared = before.clashes(touched_bytes)
+                if shared is not None and not shared and not scoped:
+                    continue  # most of those that lie among each other have no byte in common
+            if _ordered(machine, thread_set, old, one, where, cta, log, shared) and writes:
                 over.add(id(old))
         log.add(one, over)
         if machine.reads is not None and where.memory.space == "smem":
@@ -149,23 +154,31 @@ def _of_warps(agents: tuple[Agent, ...]) -> bool:
 
 
 def _ordered(
-    machine: Machine, thread_set: ThreadSet, old: Access, one: Access, where: Address, cta: int, log: AccessLog
+    machine: Machine,
+    thread_set: ThreadSet,
+    old: Access,
+    one: Access,
+    where: Address,
+    cta: int,
+    log: AccessLog,
+    shared: Mapping[int, set[int]] | None,
 ) -> bool:
     """Whether an access is surely ordered after an earlier one that it meets; a finding where it is not.
 
     Args:
         one: the later access; at least one of both writes.
         where: what it accesses, of a CTA whose ``log`` that is.
+        shared: for each warp of the earlier one the warps of the other that have a byte in common with it; None where
+            that is not known.
     """
     kind, writes, agents, shape = one.kind, one.writes, one.agents, one.shape
     operation, moment, touched_bytes = one.operation, one.moment, one.touched_bytes
     book = machine.book
     if machine.releases.cta_scope and old.writes and not writes and _proxy(book, old.kind) == ".generic":
         _scoped(machine, thread_set, old, operation, _proxy(book, kind) != ".generic")
-    shared, alone = None, False
+    alone = False
     sent = kind == ".tma" and not writes  # of what a copy fills more may be touched than is known
     if touched_bytes is not None and old.touched_bytes is not None:
-        shared = old.touched_bytes.clashes(touched_bytes)
         if shared is not None and not shared:
             return False
     elif old.touched_bytes is not None and where.offset is not None:
@@ -215,7 +228,7 @@ def _ordered(
         if len(same) < len(old.agents):  # a warp reaches the quarter of tensor memory that its number says
             if same:
                 old = replace(old, agents=same)
-                _ordered(machine, thread_set, old, one, where, cta, log)
+                _ordered(machine, thread_set, old, one, where, cta, log, shared)
             return False
     alone |= alike
     # A wgmma completes for its warpgroup as a whole: the warps of FMHA reuse their part of Q without a barrier.

@@ -79,7 +79,7 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
             each[thread] = value.each[thread] if isinstance(value, Lanes) else value
         elif where.memory.space == "smem":
             each[thread] = _inside(cells, place, length)
-    terms = [term for one in each if (term := term_of(one)) is not None]
+    terms = [term for thread in at if (term := term_of(each[thread])) is not None]
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
 
 
