@@ -332,16 +332,18 @@ def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> No
     tile, turns, known = study.limit("tile_elements"), long.machine.shape.extent, set(map(key_of, faults))
     reached, entered = study.reached, set(study.reached.entered)
     empty = in_empty_loops(study.compiled.code, reached)
-    for part in _PARTS:
+    for part in _PARTS if study.compiled.counts else ():
         if all(id(one) in reached.executed or id(one) in empty for one in steps_of(study.compiled)):
             return
         noted, size = study.noted(), Extents(tile * turns, tile * part // FEW + tile // _UNLIKE, counted=False)
-        one = study.run(size, turns, long.machine.tiles, budget=study.share("trial", long.machine))
+        one = study.run(size, turns, long.machine.tiles, budget=study.share("wide", long.machine))
         if one.calm and all(key_of(fault) in known for fault in one.faults):
             reached.add(one.machine)
             reached.entered = entered  # numbers of elements are no terms that could be told to be one
         else:
             study.doubts, study.unseen, study.ran, study.fills = noted
+        if not one.machine.coverage.complete:  # loops over elements, not over tiles of them
+            return
 
 
 def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
