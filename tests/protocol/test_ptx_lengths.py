@@ -15,7 +15,7 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
-from tileproof.protocol import judging
+from tileproof.protocol import judging, lengths
 from tileproof.protocol.explore import Exploration
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.lengths import over_tiles
@@ -138,6 +138,28 @@ def test_what_no_thread_comes_to_is_no_step_that_is_missing():
     mistaken(DEAD, RELEASE, "", {"PR126"})
     (kernel,) = tileproof.check(DEAD.replace("r31, -4", "r31, -3")).files[0].kernels
     assert kernel.steps == tileproof.check(RING).files[0].kernels[0].steps + 1
+
+
+# In each turn a thread whose index is a root of five arrives as well.
+ALONE = RING.replace("%r<30>", "%r<40>").replace(
+    "PRODUCER:\n",
+    """PRODUCER:
+  mov.u32 %r30, %tid.x;
+  mul.lo.u32 %r30, %r30, %r30;
+  setp.ne.u32 %p8, %r30, 5;
+  @%p8 bra FIRST;
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+FIRST:
+""",
+)
+
+
+def test_no_larger_sizes_are_tried_for_what_no_thread_comes_to(monkeypatch: pytest.MonkeyPatch):
+    tried: list[Extents] = []
+    over = lengths.over_tiles
+    monkeypatch.setattr(lengths, "over_tiles", lambda *given: tried.append(given[2]) or over(*given))
+    verified(ALONE)
+    assert tried == []
 
 
 # Each role reads what its job is, two integers in a register of 64 bits (FlashMLA): the first and the last batch, and

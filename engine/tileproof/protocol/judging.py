@@ -34,6 +34,7 @@ from tileproof.protocol.lengths import (
     chosen_runs,
     element_runs,
     few_ctas,
+    missing,
     of_other_integers,
     of_other_lengths,
     of_passed_loops,
@@ -142,7 +143,7 @@ def conclude(study: Study) -> Outcome:
 
 def _impossible(study: Study) -> set[int]:
     """The steps that were not executed and that no numbers lead to, by ``id``."""
-    if all(id(one) in study.reached.executed for one in steps_of(study.compiled)):
+    if not missing(study):
         return set()
     from tileproof.protocol.never import impossible_ways  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciders, deciding, in_order, scaled
-from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_loops, nearest, wanted_ways
+from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_loops, nearest, unreachable, wanted_ways
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
@@ -86,6 +86,11 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
     done.add(whole)
     bound = next(turns for turns in range(most + 3) if turns not in done) - 1
     return None if period is not None and bound >= most else max(bound, 0)
+
+
+def missing(study: Study) -> set[int]:
+    """The steps that no run executed, by ``id``."""
+    return {id(one) for one in steps_of(study.compiled)} - study.reached.executed
 
 
 def without_turns(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
@@ -164,6 +169,8 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
     guards = guards_of(code)
     budget = study.share("wide", long.machine)
     others = Others(study, long, faults)
+    if missing(study) <= unreachable(code, study.reached):
+        return others
     done: list[Extents] = []
     few, turns = Extents(FEW, FEW, extents.counted, units=extents.units), study.limit("wide_turns")
     sizes = (  # elements of an integer that the kernel gets, or what it loads
@@ -333,7 +340,7 @@ def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> No
     reached, entered = study.reached, set(study.reached.entered)
     empty = in_empty_loops(study.compiled.code, reached)
     for part in _PARTS if study.compiled.counts else ():
-        if all(id(one) in reached.executed or id(one) in empty for one in steps_of(study.compiled)):
+        if missing(study) <= empty:
             return
         noted, size = study.noted(), Extents(tile * turns, tile * part // FEW + tile // _UNLIKE, counted=False)
         one = study.run(size, turns, long.machine.tiles, budget=study.share("wide", long.machine))
@@ -415,9 +422,8 @@ class Others:
         if self.stuck is None:
             return
         reached = self.study.reached
-        missing = any(id(one) not in reached.executed for one in steps_of(self.study.compiled))
         longer = any(n > reached.lengths.get(at, 0) for at, n in self.stuck.machine.coverage.lengths.items())
-        if missing or longer:
+        if missing(self.study) or longer:
             waited = next(fault for fault in self.stuck.faults if fault.code in DEADLOCKS)
             self.study.doubt("loop_turns", waited.operation, waited)
 
