@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileproof
+from tileproof.protocol import judging
 
 # Threads wait for a phase of an mbarrier that nobody completes where a window has so many tiles.
 WINDOW = """.version 8.7
@@ -15,6 +16,7 @@ WINDOW = """.version 8.7
 {
   .reg .pred %p<5>;
   .reg .b32 %r<20>;
+  .reg .b64 %rd<2>;
   .shared .align 8 .b8 full[8];
   mov.u32 %r1, %tid.x;
   mov.b32 %r10, full;
@@ -71,6 +73,15 @@ DIVIDED = """  ld.param.u32 %r2, [length];
   div.s32 %r3, %r2, %r2;
   setp.eq.s32 %p3, %r2, 0;
   selp.b32 %r9, 7, %r3, %p3;"""
+# Operations that have the name of another one, each where that would leave too little: high words of products, bytes,
+# words without a sign, and a selection, whose predicate is last. The way to them is within what the kernel gets.
+ANOTHER = {
+    "high word": ("gt.s32 %p3, %r2, 1000000", "mul.hi.u32 %r3, %r2, 16;\n  sub.s32 %r9, 7, %r3;"),
+    "byte": ("gt.s32 %p3, %r2, 255", "cvt.u32.u8 %r3, %r2;\n  sub.s32 %r9, 10, %r3;"),
+    "without a sign": ("gt.s32 %p3, %r2, 1000000", "max.u32 %r3, %r2, -3;\n  sub.s32 %r9, 2, %r3;"),
+    "selected": ("ge.s32 %p3, %r2, 0", "setp.eq.s32 %p4, %r2, 0;\n  selp.b32 %r9, 7, 1, %p4;"),
+    "wide": ("lt.s32 %p3, %r2, 0", "cvt.u64.u32 %rd1, %r2;\n  shr.u64 %rd1, %rd1, 28;\n  cvt.u32.u64 %r9, %rd1;"),
+}
 # 0 where it is compared first, and what the kernel gets where it is compared again.
 CHANGING = """  mov.b32 %r9, 0;
 AGAIN:
@@ -103,6 +114,14 @@ def test_what_some_number_leads_to_is_one(computed: str, most: int):
 
 def test_nothing_follows_from_a_quotient_that_there_is_not():
     assert judged(DIVIDED, 5)[2] == STEPS + 1
+
+
+@pytest.mark.parametrize("how", ANOTHER)
+def test_the_name_of_an_operation_does_not_say_what_it_computes(how: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(judging, "chosen_runs", lambda *_: None)  # which come there
+    within, computed = ANOTHER[how]
+    text = f"  ld.param.u32 %r2, [length];\n  setp.{within};\n  @!%p3 bra SHORT;\n  {computed}"
+    assert judged(text, 5)[2] == STEPS + 1
 
 
 def test_a_register_that_changes_is_no_number():

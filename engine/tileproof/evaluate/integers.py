@@ -71,7 +71,7 @@ def tried(conditions: Sequence[Integer]) -> bool:
         for i, one in enumerate(variables):
             number = _NUMBERS[(_STEP * trial + (_OTHER + trial // len(_NUMBERS)) * i) % len(_NUMBERS)]
             given[one] = abs(number) if one.natural else number
-        if all(_value(one, given) for one in conditions):
+        if all(value(one, given) for one in conditions):
             return True
     return False
 
@@ -87,14 +87,14 @@ def _variables(one: Integer) -> Iterator[Integer]:
         todo += new
 
 
-def _value(one: Integer, known: dict[Integer, int | None]) -> int | None:
+def value(one: Integer, known: dict[Integer, int | None]) -> int | None:
     """The value of an integer; None where there is none. What is known already is kept."""
     if one.how == "number":
         return one.value
     if one not in known:
-        parts = [_value(part, known) for part in one.parts]
+        parts = [value(part, known) for part in one.parts]
         known[one] = None if None in parts else OPERATIONS[one.how](*parts)
     return known[one]
 
 
-__all__ = ["OPERATIONS", "Integer", "tried"]
+__all__ = ["OPERATIONS", "Integer", "tried", "value"]

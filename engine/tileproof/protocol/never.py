@@ -6,17 +6,22 @@ told to go has integers that contradict each other. Here the integers that decid
 nothing is known of, through the values that have one writer, or two where a branch decides between them; if no numbers
 fulfil the conditions on the way there, nobody goes there. As in the machine, no sum is too long for its word.
 
+The name of an operation does not say all that it does: one is that of ``mul.lo`` and ``mul.hi`` of PTX, of conversions
+and moves. So each formula is held against the function that the machine computes, of numbers of all kinds; what is
+another one is unknown. Unsigned operations are known of what is not below 0.
+
 A value that several instructions write is another integer in each of its uses: it may have changed between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field
 from tileproof.evaluate.answer import Answer
-from tileproof.evaluate.integers import Integer, tried
+from tileproof.evaluate.integers import Integer, tried, value
 from tileproof.protocol.explore import Exploration, chain_of, guards_of
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
@@ -25,13 +30,18 @@ _DEEP = 60  # formulas of formulas
 _OPERATIONS = {
     **{"addi": "add", "subi": "subtract", "muli": "multiply", "minsi": "least", "maxsi": "largest"},
     **{"floordivsi": "floor", "ceildivsi": "ceiling", "ceildivui": "ceiling", "divsi": "quotient", "divui": "quotient"},
-    **{"remsi": "remainder", "remui": "remainder"},
+    **{"remsi": "remainder", "remui": "remainder", "select": "select"},
     **{"tuple_add": "add", "tuple_sub": "subtract", "tuple_mul": "multiply", "tuple_div": "quotient"},
     "tuple_mod": "remainder",
 }
 _DIVISIONS = {"floor", "ceiling", "quotient", "remainder"}  # by what may be nothing they give any number
-_SAME = {"extui", "extsi", "trunci", "index_cast", "make_int_tuple", "get_scalars", "get_leaves"}
+_SAME = {"extui", "extsi", "index_cast", "make_int_tuple", "make_warp_uniform", "get_scalars", "get_leaves"}
+_UNSIGNED = {"extui", "divui", "remui", "ceildivui", "shrui"}
 _SHIFTS = {"shli": "multiply", "shrsi": "floor", "shrui": "floor"}
+_NATURAL = (0, 1, 5, 300, 70_000)
+_BELOW = (-1, -7, -300)
+_WIDE = (1 << 32) + 5  # that a conversion to a word cuts off
+_WORD = 1 << 31  # numbers from here on are too long for a signed word
 _MOST_SHIFT = 63
 _COMPARISONS = {
     **{"eq": ("equal", False, False), "ne": ("equal", False, True), "slt": ("below", False, False)},
@@ -149,34 +159,72 @@ class _Formulas:
     def computed(self, one: Instruction, deep: int) -> Integer | None:
         name = one.operation.name.rpartition(".")[2]
         if not one.inputs:
-            values = one.function() if one.function is not None and one.make is None else ()
-            (value,) = values if isinstance(values, tuple) and len(values) == _ALONE else (None,)
-            return Integer("number", value=value) if type(value) is int else None
+            constant = _result(one) if one.function is not None and one.make is None else None
+            return None if constant is None else Integer("number", value=constant)
         parts = tuple(self.of(slot, deep - 1) for slot in one.inputs)
         if len(parts) == _ALONE:
-            return parts[0] if name in _SAME else None
-        if name == "select":
-            return Integer(name, parts) if len(parts) == _CHOOSING else None
-        if len(parts) != _TWO:  # a constant may be in the text of an operation
-            return None
-        if name in _OPERATIONS:
-            how, last = _OPERATIONS[name], parts[1]
-            open_ = how in _DIVISIONS and (last.how != "number" or last.value <= 0)
-            return None if open_ else Integer(how, parts)
-        if name in _SHIFTS:
-            by = parts[1]
-            if by.how != "number" or not 0 <= by.value <= _MOST_SHIFT:
-                return None
-            return Integer(_SHIFTS[name], (parts[0], Integer("number", value=1 << by.value)))
-        if name == "cmpi":
+            return self.signed(parts[0], parts, name in _UNSIGNED) if name in _SAME and _leaves_alone(one) else None
+        if name == "cmpi" and len(parts) == _TWO:
             return _compared(one, parts)
-        if name in ("andi", "ori", "xori"):
+        if name in ("andi", "ori", "xori") and len(parts) == _TWO:
             return _combined(name, parts)
+        for formula in _candidates(name, parts):
+            for least in (_BELOW, ()):
+                if _agrees(one, formula, parts, (*least, *_NATURAL)):
+                    return self.signed(formula, parts, name in _UNSIGNED or not least)
         return None
+
+    def signed(self, formula: Integer, parts: Sequence[Integer], unsigned: bool) -> Integer:
+        """A formula of parts; where it is that of unsigned integers, of those that are not below 0."""
+        open_ = [one for one in parts if not one.natural and not (one.how == "number" and one.value >= 0)]
+        for one in open_ if unsigned else ():
+            below = Integer("below", (one, Integer("number")))
+            formula = Integer("select", (below, self.variable(), formula))
+        return formula
 
     def variable(self, natural: bool = False) -> Integer:
         self.count += 1
         return Integer("variable", value=self.count, natural=natural)
+
+
+def _result(one: Instruction, *given: int | None) -> int | None:
+    """The integer that an operation gives, perhaps as a tuple of one; None of anything else."""
+    assert one.function is not None
+    found = one.function(*given)
+    while isinstance(found, tuple) and len(found) == _ALONE:
+        (found,) = found
+    return found if type(found) is int else None
+
+
+def _leaves_alone(one: Instruction) -> bool:
+    """Whether an operation gives any integer as it is; of the algebra of CuTe that is what its name says."""
+    return one.function is None or all(_result(one, n) == n for n in (*_NATURAL, *_BELOW, _WIDE))
+
+
+def _candidates(name: str, parts: Sequence[Integer]) -> Iterator[Integer]:
+    """What an operation may compute by its name."""
+    how, last = _OPERATIONS.get(name, ""), parts[-1]
+    if how == "select" and len(parts) == _CHOOSING:
+        yield Integer(how, tuple(parts))
+        yield Integer(how, (last, *parts[:-1]))  # PTX has the truth last
+    elif name in _SHIFTS and len(parts) == _TWO and last.how == "number" and 0 <= last.value <= _MOST_SHIFT:
+        yield Integer(_SHIFTS[name], (parts[0], Integer("number", value=1 << last.value)))
+    elif how and len(parts) == _TWO and not (how in _DIVISIONS and (last.how != "number" or last.value <= 0)):
+        yield Integer(how, tuple(parts))
+
+
+def _agrees(one: Instruction, formula: Integer, parts: Sequence[Integer], samples: Sequence[int]) -> bool:
+    """Whether the machine computes an operation of these parts so, where the result fits into a word."""
+    if one.function is None:
+        return False
+    free = tuple(dict.fromkeys(part for part in parts if part.how != "number"))
+    for numbers in product(samples, repeat=len(free)):
+        known: dict[Integer, int | None] = dict(zip(free, numbers, strict=True))
+        given = [part.value if part.how == "number" else known[part] for part in parts]
+        expected = value(formula, known)
+        if expected is not None and abs(expected) < _WORD and _result(one, *given) != expected:
+            return False
+    return True
 
 
 def _compared(one: Instruction, parts: Sequence[Integer]) -> Integer | None:
