@@ -15,8 +15,11 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
+from tileproof.base.source import Span
+from tileproof.mlir.ir import Operation
 from tileproof.protocol import judging, lengths
 from tileproof.protocol.explore import Exploration
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.lengths import over_tiles
 from tileproof.protocol.runs import Run
@@ -414,6 +417,52 @@ def test_a_hazard_of_jobs_without_whole_rounds_is_none_of_the_text():
     (kernel,) = tileproof.check(ROUNDS).files[0].kernels
     assert (kernel.status, {one.case for one in kernel.reasons}, errors(ROUNDS)) == ("partly", {"loop_turns"}, set())
     mistaken(ROUNDS, RESULT, "", {"PR112"})
+
+
+def copy_at(at: int) -> Operation:
+    return Operation("copy", (), (), (), (), (), (), (), True, ("copy",), span=Span(at, at + 1))
+
+
+class Rounded:
+    """A study whose run of whole groups has these hazards, and that keeps what it doubts."""
+
+    def __init__(self, hazards: list[ProtocolFault], executed: set[int]) -> None:
+        self.doubts: list[ProtocolFault] = []
+        coverage = SimpleNamespace(lengths={}, executed=executed)
+        machine = SimpleNamespace(coverage=coverage)
+        self.one = SimpleNamespace(machine=machine, calm=not hazards, hangs=False, faults=hazards)
+
+    def limit(self, name: str) -> int:
+        return 128
+
+    def share(self, name: str, machine: object) -> int:
+        return 100
+
+    def run(self, *_: object, **__: object) -> SimpleNamespace:
+        return self.one
+
+    def doubt(self, case: str, operation: Operation, fault: ProtocolFault) -> None:
+        self.doubts.append(fault)
+
+
+@pytest.mark.parametrize(("there", "stand"), [([], 0), ([2], 2)])
+def test_hazards_of_a_kernel_that_has_others_with_whole_groups_stand(
+    there: list[int], stand: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Two runs have one hazard each, and no doubt is lost where both are left out (ThunderKittens, fp8 GEMM)."""
+    monkeypatch.setattr(lengths, "even", lambda _: True)
+    hazards = [ProtocolFault("PR112", copy_at(at), "") for at in range(3)]
+    study = Rounded([hazards[at] for at in there], {id(one.operation) for one in hazards})
+    machine = SimpleNamespace(
+        shape=SimpleNamespace(extents=Extents(7, 7), extent=7), tiles=8, coverage=SimpleNamespace(lengths={})
+    )
+    runs = [
+        SimpleNamespace(machine=machine, by_text=False, places=lambda one=one: {lengths.key_of(one)})
+        for one in hazards[:2]
+    ]
+    faults = hazards[:2]
+    lengths.of_round_lengths(study, runs, faults)
+    assert (len(faults), len(study.doubts)) == (stand, 2 - stand)
 
 
 # One row is written without a copy: there is nothing to wait for then, and nothing that hangs.

@@ -93,6 +93,7 @@ BEGINS:
         (256, "", ["first_columns"]),
         (256, ASSERTION, []),
         (256, ASSERTION.replace("%r40, 0;", "%r40, 7;"), ["first_columns"]),
+        (256, ASSERTION.replace("[%r4]", "[%r4+64]"), ["first_columns"]),
         (256, ASSERTION.replace("ld.shared.b32 %r40, [%r4]", "ld.global.b32 %r40, [%rd1]"), ["first_columns"]),
     ],
 )
@@ -111,7 +112,9 @@ def test_numbers_are_no_addresses_where_a_kernel_allocates_twice():
     again = "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r4+64], 32;\n"
     freed = "  ld.shared.b32 %r41, [%r4+64];\n  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r41, 32;\n"
     text = changed(NUMBERS, ("[%r4], 512;\n", f"[%r4], 256;\n{again}"), ("%r6, 512;\n", f"%r6, 256;\n{freed}"))
-    assert "accessed_steps" in judged(text)[1]
+    errors, reasons = judged(text)
+    assert errors == set()  # which of both is freed first is not known
+    assert "accessed_steps" in reasons
 
 
 def test_a_number_names_nothing_before_the_allocation_is_known_to_be_done():

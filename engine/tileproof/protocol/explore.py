@@ -338,6 +338,7 @@ __all__ = [
     "counted_by",
     "guards_of",
     "in_empty_loops",
+    "nearest",
     "seek",
     "unreachable",
     "wanted_ways",

@@ -543,14 +543,20 @@ def of_round_lengths(study: Study, runs: Sequence[Run], faults: list[ProtocolFau
         gone = [
             fault
             for fault in faults
-            if key_of(fault) in found - one.places()
+            if key_of(fault) in found
             and {id(fault.operation), *(id(other) for _, other in fault.trace)} <= done.executed
         ]
-        faults[:] = [fault for fault in faults if fault not in gone]
+        faults[:] = _without(faults, gone)
         left_out += gone
     if not any(fault.code in HAZARDS for fault in faults):  # where others stand nobody takes the kernel for verified
         for fault in left_out:
             study.doubt("loop_turns", fault.operation, fault)
+
+
+def _without(faults: Sequence[ProtocolFault], others: Sequence[ProtocolFault]) -> list[ProtocolFault]:
+    """Findings without others, by code and place: operations that are written alike are equal wherever they are."""
+    keys = set(map(key_of, others))
+    return [one for one in faults if key_of(one) not in keys]
 
 
 def _seldom(study: Study) -> bool:
@@ -587,7 +593,7 @@ def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> No
         return bool(met) and all(key_of(fault) in one.places() for one in met)
 
     open_ = [one for one in wrong if not stands(one)]
-    faults[:] = [one for one in faults if one not in open_]
+    faults[:] = _without(faults, open_)
     for fault in open_ if open_ == wrong else ():  # where others stand nobody takes the kernel for verified
         study.doubt("loop_turns", fault.operation, fault)
 

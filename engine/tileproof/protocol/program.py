@@ -27,7 +27,7 @@ class Program:
         slots: how many values there are.
         arguments: the slots of the kernel's arguments with their types.
         before: the code as it was before the extents were known, of which all runs ask the same; None: this is it.
-        asserts_zero: whether the kernel traps where a word that it loads from shared memory is not 0.
+        asserts_zero: whether the kernel traps where the address of the tensor memory that it allocates is not 0.
     """
 
     code: list[Instruction]

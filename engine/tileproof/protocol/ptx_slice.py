@@ -56,7 +56,7 @@ class Cut:
         arguments: the registers that come to a block from several places with different values.
         registers: all that matter.
         calls: of functions that may take part in the protocol.
-        asserts_zero: whether a thread traps where a word that it loads from shared memory is not 0.
+        asserts_zero: whether a thread traps where the address that tcgen05.alloc left is not 0.
     """
 
     entry: int
@@ -167,19 +167,33 @@ class _Slicer:
             todo += [one for one in found if one != EXIT]
 
     def compares_with_zero(self, first: int, branch: Statement) -> bool:
-        """Whether a branch of a block compares a word with 0 that the block loads from shared memory."""
+        """Whether a branch of a block compares the address that tcgen05.alloc left with 0: the block loads it."""
         wanted, compared = branch.guard, False
         for number in range(branch.number - 1, first - 1, -1):
             one = self.statement(number)
-            operands = one.operands or ()
-            if len(operands) < 2 or operands[0].parts[0].names != (wanted,):
+            written, *read = [operand.parts[0] for operand in one.operands or () if operand.parts] or (None,)
+            if written is None or written.names != (wanted,):
                 continue
-            if compared or not one.opcode.startswith(("setp.eq.", "setp.ne.")):
-                return compared and one.opcode.startswith(("ld.shared.", "ld.volatile.shared."))
-            if operands[2].parts[0].value != 0 or len(operands[1].parts[0].names) != 1:
+            if compared:
+                shared = one.opcode.startswith(("ld.shared.", "ld.volatile.shared."))
+                return shared and self.place(number, 1) in self.allocated()
+            equal = one.opcode.startswith(("setp.eq.", "setp.ne.")) and [part.value for part in read] == [None, 0]
+            if not equal or len(read[0].names) != 1:
                 return False
-            (wanted,), compared = operands[1].parts[0].names, True
+            (wanted,), compared = read[0].names, True
         return False
+
+    def allocated(self) -> set[tuple[str, int]]:
+        """Where tcgen05.alloc leaves addresses."""
+        function = self.graph.function
+        opcodes = self.graph.module.instructions
+        found = (i for i in range(function.first, function.last) if opcodes[i].opcode.startswith("tcgen05.alloc."))
+        return {place for i in found if (place := self.place(i, 0)) is not None}
+
+    def place(self, number: int, index: int) -> tuple[str, int] | None:
+        """The variable and the byte that an operand is the address of; None where that is not known."""
+        found = self.values.operand(number, index)
+        return (found.symbol, found.offset) if found.symbol and found.offset is not None else None
 
     def line(self, one: Statement) -> Line:
         """An instruction with what it reads and writes."""

@@ -431,6 +431,7 @@ class TensorMemory:
         outside: operations found to access columns that are not allocated, by ``id``.
         written: which columns hold what somebody wrote.
         paired: operations that a pair of CTAs executes together, by ``id``, and the CTAs that did.
+        loose: the CTAs that have freed one of several allocations, by an address that is not known.
         supposed: the only allocation, of some columns, where numbers were addresses: it begins at column 0 then.
         sole: the agents and the moment of an allocation of all columns, or the only one, by CTA, where it is the last;
             then the operation, where it is one of some columns.
@@ -448,6 +449,7 @@ class TensorMemory:
     outside: set[int] = field(default_factory=set)
     written: Written = field(default_factory=Written)
     paired: dict[int, tuple[Operation, set[int]]] = field(default_factory=dict)
+    loose: set[int] = field(default_factory=set)
     supposed: Operation | None = None
     sole: dict[int, tuple[tuple[Agent, ...], int, Operation | None]] = field(default_factory=dict)
 

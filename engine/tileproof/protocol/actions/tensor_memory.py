@@ -128,10 +128,12 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     match_ = None
     if where is not None and where.offset is not None:
         match_ = next((one for one in held if one[0] == where.offset), None)
-    elif held:  # which one it is is not known: one of as many columns, if there is
-        match_ = next((one for one in held if one[1] == columns), held[0])
-        if len(held) > 1:
-            machine.taint.unseen.setdefault(id(operation), operation)
+    elif len(held) == 1:
+        match_ = held[0]
+    elif held:  # one of several, and what is left is not known
+        machine.taint.unseen.setdefault(id(operation), operation)
+        machine.tensor.loose.add(thread_set.cta)
+        held.clear()
     if where is not None and where.memory.space == "tmem":
         access(
             machine,
@@ -144,7 +146,7 @@ def _tmem_free(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             machine.tick(),
         )
     if match_ is None:
-        if held or where is not None:
+        if (held or where is not None) and thread_set.cta not in machine.tensor.loose:
             machine.report("PR154", "here", operation)
         return thread_set.place + 1
     if columns is not None and columns != match_[1]:
